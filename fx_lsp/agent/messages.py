@@ -1,0 +1,229 @@
+"""What the server and its agent say to each other: every message, and how one travels.
+
+This is the only module that both processes load. The agent's side runs in an interpreter that belongs to
+someone else, so nothing but the standard library may be imported here.
+
+A message is a dataclass below. On the wire it is four bytes of length (big endian) and then UTF-8 JSON: an object
+of the dataclass's fields plus ``"message"``, its class's name. Places are the compiler's: lines count from 1,
+columns are UTF-8 byte offsets from 0. What an editor counts is known to the server alone (``fx_lsp/positions.py``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import struct
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+PROTOCOL = 1
+"""Raised whenever a message changes its shape; server and agent refuse to work across two versions."""
+
+HEADER = struct.Struct(">I")
+"""The length that goes before each message's JSON."""
+
+LARGEST = 256 * 1024 * 1024
+"""Bytes. A longer message than this is a broken channel, not a message."""
+
+Intent = Literal["explicit", "inferred", "assumed"]
+"""How sure it is that the workspace wants this traced: it says so itself; we found how to build it; we made it up."""
+
+Outcome = Literal["traced", "failed", "not-imported", "not-built", "skipped", "timed-out", "out-of-memory", "crashed"]
+"""How the trace of one target ended. ``skipped``: what the recipe named turned out to be no module and no function."""
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """A piece of the file's own text that is to be run, and where in the file it stands."""
+
+    source: str
+    """An expression or a statement, dedented; lines after the first as they stand in the file."""
+    line: int
+    """The line (from 1) of its first character, so that its errors have their true place."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to build one target in the namespace of the imported file."""
+
+    root: Snippet
+    """An expression whose value is what is traced: a module or a function."""
+    setup: tuple[Snippet, ...] = ()
+    """Assignments that ``root`` reads and that importing the file does not run (a function's locals), in order."""
+    concrete_args: Snippet | None = None
+    """The expression that the file passes as ``concrete_args``."""
+    tracer: Snippet | None = None
+    """An expression whose value is the tracer to use, where the file has one of its own."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something to trace in a file."""
+
+    key: str
+    """Names the target within its file; the same again after an edit elsewhere in the file."""
+    title: str
+    """What a person calls it, e.g. ``Net`` or ``symbolic_trace(Net(3))``."""
+    span: Span
+    """The name or call in the file that stands for it; failures without a place of their own are shown there."""
+    recipe: Recipe
+    intent: Intent = "inferred"
+    symbol: str | None = None
+    """The class or function of this file that is traced, by its qualified name, where the text tells."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range of source text in one file."""
+
+    file: str
+    """An absolute path, as the interpreter knows it."""
+    line: int
+    col: int
+    end_line: int
+    end_col: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One frame on the way from the traced forward to a failure: in ``name``, at ``span``."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a target's trace (or its import or build) could not go on."""
+
+    kind: str
+    """A ``fxcore.failures.FailureKind``'s value, or one of the agent's own: ``import``, ``build``, ``time-limit``,
+    ``memory-limit``, ``crash``."""
+    error: str
+    """The exception's type and text, e.g. ``TypeError: 'int' object is not callable``."""
+    chain: tuple[Step, ...] = ()
+    """Frames outside torch and fxcore, the traced forward first; the last one's span is the failing expression."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one child may use."""
+
+    seconds: float = 10.0
+    """Wall clock for the import of the file, and again for each target."""
+    memory_mb: int = 4096
+    """MiB that a child may allocate on top of what it was born with."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Server to agent: trace these targets of one file."""
+
+    id: int
+    file: str
+    targets: tuple[Target, ...]
+    overlays: dict[str, str] = field(default_factory=dict)
+    """Absolute path -> text, for every file whose editor text differs from the disk."""
+    roots: tuple[str, ...] = ()
+    """The workspace's folders. Modules under them (but not in a virtual environment there) are imported afresh."""
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Server to agent: drop request ``id``; it is answered with ``Done`` all the same."""
+
+    id: int
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Agent to server, first of all."""
+
+    protocol: int
+    python: str
+    """e.g. ``3.11.7``"""
+    executable: str
+    torch: str | None
+    """torch's version; None where it can't be used."""
+    problem: str | None = None
+    """Why torch can't be used, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Agent to server: all that the trace of one target brought."""
+
+    id: int
+    """The request's."""
+    target: str
+    """The target's key."""
+    outcome: Outcome
+    failures: tuple[Failure, ...] = ()
+    nodes: int = 0
+    """Nodes of the graph."""
+    code: str = ""
+    """The generated forward, as Python."""
+    seconds: float = 0.0
+    """Wall clock of build and trace."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """Agent to server: the last word on request ``id``."""
+
+    id: int
+    dependencies: tuple[str, ...] = ()
+    """Absolute paths of the workspace files that were imported for it."""
+    cancelled: bool = False
+
+
+Message = Trace | Cancel | Hello | Report | Done
+_BY_NAME: dict[str, type[Any]] = {cls.__name__: cls for cls in typing.get_args(Message)}
+
+
+def encode(message: Message) -> bytes:
+    """The bytes of one message, its length first."""
+    body = json.dumps({"message": type(message).__name__, **dataclasses.asdict(message)}).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def decode(body: bytes) -> Message:
+    """The message of one body (without its length). Raises ValueError where it is none."""
+    try:
+        fields = json.loads(body)
+        message: Message = _build(_BY_NAME[fields.pop("message")], fields)
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise ValueError(f"not a message: {error!r}") from error
+    return message
+
+
+def length(header: bytes) -> int:
+    """The length in bytes that ``header`` announces. Raises ValueError where no message is that long."""
+    size: int = HEADER.unpack(header)[0]
+    if size > LARGEST:
+        raise ValueError(f"a message of {size} bytes")
+    return size
+
+
+@functools.lru_cache(maxsize=None)
+def _hints(cls: Any) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _build(hint: Any, value: Any) -> Any:
+    """``value``, as JSON has it, as the type that ``hint`` says."""
+    if value is None:
+        return None
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if dataclasses.is_dataclass(hint):
+        hints = _hints(hint)
+        return hint(**{name: _build(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+    if origin is tuple:
+        return tuple(_build(arguments[0], item) for item in value)
+    if origin in (typing.Union, types.UnionType):
+        return _build(next(argument for argument in arguments if argument is not type(None)), value)
+    return value
