@@ -209,7 +209,7 @@ def length(header: bytes) -> int:
     return size
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _hints(cls: Any) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
@@ -220,7 +220,7 @@ def _build(hint: Any, value: Any) -> Any:
         return None
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint):
-        hints = _hints(hint)
+        hints = _hints(hint)  # type: ignore[arg-type]
         return hint(**{name: _build(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
     if origin is tuple:
         return tuple(_build(arguments[0], item) for item in value)
