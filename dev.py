@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Sets this checkout up and runs it: ``python3 dev.py demo``, ``python3 dev.py test``; ``--help`` lists the rest.
+
+Needs Python 3.10 or newer (and Node 20 or newer for the VS Code client). All that it installs goes into ``.venv`` and
+``vscode-client/node_modules``; a second run installs nothing that is there already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+CLIENT = ROOT / "vscode-client"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+TORCH = "torch==2.13.0"
+TORCHVISION = (
+    "torchvision==0.28.0"  # the release made for that torch; its wheel asks for a torch with CUDA, so --no-deps
+)
+OLDEST_NODE = 20
+
+
+class Stop(Exception):
+    """What keeps a command from going on, in a sentence for the person who called it."""
+
+
+def run(command: Sequence[str | Path], *, cwd: Path = ROOT, accept: Sequence[int] = (0,)) -> None:
+    """Run ``command`` in ``cwd``. Raises Stop where its exit status is not one of ``accept``."""
+    words = [str(word) for word in command]
+    print(f"$ {' '.join(Path(word).name if index == 0 else word for index, word in enumerate(words))}", flush=True)
+    try:
+        status = subprocess.run(words, cwd=cwd, check=False).returncode
+    except FileNotFoundError:
+        raise Stop(f"{words[0]} is not installed.") from None
+    if status not in accept:
+        raise Stop(f"'{Path(words[0]).name} {' '.join(words[1:3])} …' ended with status {status}.")
+
+
+def pip(*arguments: str) -> None:
+    """Install into the virtual environment."""
+    run([PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments])
+
+
+def set_up() -> None:
+    """Make ``.venv`` with everything that running and testing need, unless it is there for this pyproject.toml."""
+    stamp = VENV / "set-up-for"
+    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + f"{TORCH} {TORCHVISION}".encode()).hexdigest()
+    if PYTHON.exists() and stamp.exists() and stamp.read_text() == wanted:
+        return
+    print("Setting up .venv; the first time this downloads torch.", flush=True)
+    if not PYTHON.exists():
+        make_environment()
+    pip(TORCH)
+    pip("--no-deps", TORCHVISION)
+    pip("--editable", ".[dev,zoo]")
+    stamp.write_text(wanted)
+
+
+def make_environment() -> None:
+    """Make an empty virtual environment."""
+    try:
+        run([sys.executable, "-m", "venv", VENV])
+    except Stop:
+        shutil.rmtree(VENV, ignore_errors=True)
+        raise Stop(
+            "This Python can't make a virtual environment. On Debian or Ubuntu: apt install python3-venv."
+        ) from None
+
+
+def set_up_client() -> None:
+    """Install what the VS Code client is built with, unless it is there for this package-lock.json."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        raise Stop(
+            f"The VS Code client needs Node {OLDEST_NODE} or newer, with npm; install it from your system's packages."
+        )
+    version = subprocess.run([node, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+    if int(version.lstrip("v").split(".")[0]) < OLDEST_NODE:
+        raise Stop(f"The VS Code client needs Node {OLDEST_NODE} or newer; this is {version}.")
+    installed, wanted = CLIENT / "node_modules" / ".package-lock.json", CLIENT / "package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
+        run([npm, "ci", "--no-audit", "--no-fund"], cwd=CLIENT)
+
+
+def demo() -> None:
+    """Trace the bundled examples and show where tracing breaks."""
+    set_up()
+    findings = 1
+    run([PYTHON, "-m", "fx_lsp", "check", "--format", "full", "--python", PYTHON, "examples"], accept=(findings,))
+
+
+def lint() -> None:
+    """Ruff, mypy, eslint and tsc."""
+    set_up()
+    set_up_client()
+    run([PYTHON, "-m", "ruff", "check"])
+    run([PYTHON, "-m", "ruff", "format", "--check"])
+    run([PYTHON, "-m", "mypy"])
+    run(["npm", "run", "--silent", "lint"], cwd=CLIENT)
+    run(["npm", "run", "--silent", "check"], cwd=CLIENT)
+
+
+def test() -> None:
+    """Everything that CI checks: lint, the Python tests, the client's tests and its package."""
+    lint()
+    run([PYTHON, "-m", "pytest", "-q"])
+    run(["npm", "test", "--silent"], cwd=CLIENT)
+    package()
+
+
+def package() -> None:
+    """Build the VS Code extension, vscode-client/*.vsix."""
+    set_up()
+    set_up_client()
+    run(["npm", "run", "--silent", "package"], cwd=CLIENT)
+
+
+COMMANDS: dict[str, Callable[[], None]] = {
+    "setup": set_up,
+    "demo": demo,
+    "lint": lint,
+    "test": test,
+    "package": package,
+}
+
+
+def main() -> int:
+    """Run the command that the command line names; the exit status is 0 where it worked."""
+    if sys.version_info < (3, 10):  # noqa: UP036 (whoever has an older one should read a sentence, not a traceback)
+        print(f"fx-lsp needs Python 3.10 or newer; this is {sys.version.split()[0]}.", file=sys.stderr)
+        return 2
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, command in COMMANDS.items():
+        commands.add_parser(name, help=(command.__doc__ or "").splitlines()[0])
+    try:
+        COMMANDS[parser.parse_args().command]()
+    except Stop as reason:
+        print(f"dev.py: {reason}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
