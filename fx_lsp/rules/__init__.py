@@ -1,0 +1,71 @@
+"""What the editor says of each kind of failure: one rule per file of this package.
+
+A rule's file assigns ``RULE = Rule(...)``; that alone makes it a rule. Its examples are its tests
+(``tests/unit/test_rules.py``) and, with its texts, its page under ``docs/rules/`` (``fx_lsp/rule_pages.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from fx_lsp.agent.messages import Failure
+
+Severity = Literal["error", "warning"]
+"""``error``: tracing fails there. ``warning``: tracing could not be tried, so nothing is known of the model."""
+
+GENERAL = "untraceable"
+"""The code of the rule that speaks for every kind without a rule of its own."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """All that is said of some kinds of failure."""
+
+    code: str
+    """The diagnostic's code and the name of its page, e.g. ``control-flow``."""
+    title: str
+    """What is wrong, in a few words without a full stop."""
+    why: str
+    """Why tracing can't go on there, and the ways out; Markdown, paragraphs."""
+    bad: str
+    """A whole file that has the failure."""
+    good: str
+    """The same file, mended."""
+    message: Callable[[Failure, str], str]
+    """``message(failure, expression)``: one sentence that names the failing expression (its source text, ``""`` where
+    there is none to show) and the reason, then what to do."""
+    kinds: tuple[str, ...] = ()
+    """The values of ``Failure.kind`` it speaks for."""
+    severity: Severity = "error"
+    fixes: tuple[str, ...] = ()
+    """Modules of ``fx_lsp.fixes`` that may know an edit."""
+
+
+@functools.cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, sorted by code."""
+    names = (module.name for module in pkgutil.iter_modules(__path__))
+    rules: list[Rule] = [importlib.import_module(f"{__name__}.{name}").RULE for name in names]
+    return tuple(sorted(rules, key=lambda rule: rule.code))
+
+
+@functools.cache
+def rule_for(kind: str) -> Rule:
+    """The rule that speaks for failures of this kind: its own, or the general one."""
+    own = [rule for rule in all_rules() if kind in rule.kinds]
+    return own[0] if own else next(rule for rule in all_rules() if rule.code == GENERAL)
+
+
+def subject(expression: str) -> str:
+    """How a message begins: with the failing expression, or with ``This`` where its text can't be shown."""
+    return f"`{expression}`" if expression else "This"
+
+
+def error_text(failure: Failure) -> str:
+    """The first line of Python's own error, e.g. ``TypeError: 'int' object is not callable``."""
+    return failure.error.strip().partition("\n")[0]
