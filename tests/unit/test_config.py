@@ -1,0 +1,67 @@
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from fx_lsp.config import Settings, camel_case, vscode_properties
+
+
+def test_nothing_sent_means_defaults() -> None:
+    assert Settings.read(None) == (Settings(), [])
+    assert Settings.read({}) == (Settings(), [])
+
+
+def test_values_are_read_by_their_names_in_camel_case() -> None:
+    settings, problems = Settings.read(
+        {
+            "interpreter": ["/usr/bin/python3", "-E"],
+            "timeLimit": 2.5,
+            "traceDelay": 0,
+            "env": {"A": "b"},
+            "hover": False,
+        }
+    )
+    assert problems == []
+    assert settings == Settings(
+        interpreter=("/usr/bin/python3", "-E"), time_limit=2.5, trace_delay=0, env={"A": "b"}, hover=False
+    )
+
+
+def test_what_is_no_setting_is_left_alone() -> None:
+    assert Settings.read({"trace": {"server": "off"}, "hover": None}) == (Settings(), [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("interpreter", "python", "must be an array of strings"),
+        ("interpreter", [1], "must be an array of strings"),
+        ("env", {"A": 1}, "must be an object of strings"),
+        ("traceDelay", -1, "must be at least 0"),
+        ("traceDelay", True, "must be a whole number"),
+        ("timeLimit", 0, "must be more than 0"),
+        ("timeLimit", "10", "must be a number"),
+        ("memoryLimit", 1.5, "must be a whole number"),
+        ("hover", 1, "must be true or false"),
+        ("logLevel", "loud", "must be one of error, warning, info, debug"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named_and_has_its_default(name: str, value: Any, expected: str) -> None:
+    settings, problems = Settings.read({name: value, "exclude": ["a"]})
+    assert settings == Settings(exclude=("a",))
+    assert problems == [f"fxLsp.{name} {expected}, so it has its default"]
+
+
+def test_something_else_than_an_object_is_one_problem() -> None:
+    settings, problems = Settings.read([1])
+    assert settings == Settings()
+    assert len(problems) == 1
+
+
+def test_vs_codes_properties_are_json_and_their_defaults_are_valid() -> None:
+    properties = json.loads(json.dumps(vscode_properties()))
+    assert set(properties) == {f"fxLsp.{camel_case(field.name)}" for field in dataclasses.fields(Settings)}
+    defaults = {name.removeprefix("fxLsp."): item["default"] for name, item in properties.items()}
+    assert Settings.read(defaults) == (Settings(), [])
+    assert all(item["markdownDescription"].endswith(".") for item in properties.values())
