@@ -1,8 +1,9 @@
-"""The source text that a span covers, as a person reads it in a message."""
+"""The source text that a span covers."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
 from fx_lsp.agent.messages import Span
 
@@ -15,18 +16,17 @@ def lines_of(source: str) -> list[str]:
     return io.StringIO(source, newline="").readlines()
 
 
-def text_at(source: str, span: Span) -> str:
-    """What ``source`` has at ``span``; ``""`` where the span lies outside of it."""
-    lines = lines_of(source)[span.line - 1 : span.end_line]
-    if len(lines) != span.end_line - span.line + 1 or not lines:
+def text_at(lines: Sequence[str], span: Span) -> str:
+    """What stands at ``span`` in a file of these ``lines``; ``""`` where the span lies outside of it."""
+    covered = [line.encode() for line in lines[span.line - 1 : span.end_line]]
+    if not covered or len(covered) != span.end_line - span.line + 1:
         return ""
-    encoded = [line.encode() for line in lines]
-    encoded[-1] = encoded[-1][: span.end_col]
-    encoded[0] = encoded[0][span.col :]
-    return b"".join(encoded).decode(errors="replace")
+    covered[-1] = covered[-1][: span.end_col]
+    covered[0] = covered[0][span.col :]
+    return b"".join(covered).decode(errors="replace")
 
 
 def quoted(source: str, span: Span) -> str:
     """The same on one line and cut to ``LONGEST`` characters, for a sentence that names the expression."""
-    text = " ".join(text_at(source, span).split())
+    text = " ".join(text_at(lines_of(source), span).split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

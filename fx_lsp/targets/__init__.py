@@ -1,0 +1,45 @@
+"""What to trace in a file, told from its syntax alone: nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterable
+
+from fx_lsp.agent.messages import Target
+from fx_lsp.targets.calls import explicit_targets
+from fx_lsp.targets.modules import Classes, class_targets, instance_targets
+from fx_lsp.targets.scopes import Names
+from fx_lsp.targets.text import Text
+
+
+def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
+    """The targets of the file ``path`` (absolute) whose text is ``source``, in the order of the text.
+
+    A class or function that the file traces itself is not inferred a second time, and neither is a class of which an
+    instance is traced. A target's key is the same again after an edit elsewhere in the file. None where ``source`` is
+    not Python (yet).
+    """
+    source = source.removeprefix("\ufeff")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(source)
+        return _targets(tree, Text(path, source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _targets(tree: ast.Module, text: Text) -> tuple[Target, ...]:
+    names = Names(tree)
+    classes = Classes(names)
+    explicit = list(explicit_targets(tree, names, text))
+    instances = _without(explicit, instance_targets(names, classes, text))
+    inferred = instances + _without(explicit + instances, class_targets(classes, text))
+    return tuple(sorted(explicit + inferred, key=lambda target: (target.span.line, target.span.col)))
+
+
+def _without(known: list[Target], found: Iterable[Target]) -> list[Target]:
+    """Those of ``found`` whose class or function none of ``known`` stands for."""
+    symbols = {target.symbol for target in known} - {None}
+    return [target for target in found if target.symbol not in symbols]

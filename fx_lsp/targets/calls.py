@@ -1,0 +1,139 @@
+"""Explicit targets: the calls by which a file itself traces a module or a function."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fx_lsp.agent.messages import Recipe, Target
+from fx_lsp.targets.scopes import Function, Names, Place, first_callee
+from fx_lsp.targets.text import Text, title_of
+
+_MODULES = ("torch.fx", "torch.fx._symbolic_trace", "fxcore", "fxcore.tracer")
+_SYMBOLIC_TRACE = frozenset(f"{module}.symbolic_trace" for module in _MODULES)
+_TRACER = frozenset(f"{module}.Tracer" for module in _MODULES)
+_STAR = frozenset(f"{module}.*" for module in _MODULES)
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """The parts of one call that traces something."""
+
+    call: ast.Call
+    place: Place
+    root: ast.expr
+    concrete_args: ast.expr | None
+    tracer: ast.expr | None
+    """The tracer's expression, where it is not simply ``torch.fx.Tracer()``."""
+
+
+def explicit_targets(tree: ast.Module, names: Names, text: Text) -> Iterator[Target]:
+    """The calls of ``symbolic_trace`` and of a tracer's ``trace`` whose arguments can be had without their caller."""
+    tracers = _tracer_classes(tree, names)
+    seen: Counter[str] = Counter()
+    for call, place in names.calls:
+        traced = _traced(call, place, names, tracers)
+        if traced is None:
+            continue
+        key = f"call:{place.scope.prefix}{ast.unparse(call)}"
+        seen[key] += 1
+        recipe = _recipe(traced, names, text)
+        if recipe is not None:
+            symbol = _symbol(traced.root, place, names)
+            yield Target(f"{key}#{seen[key]}", title_of(call), text.span(call), recipe, "explicit", symbol)
+
+
+def _tracer_classes(tree: ast.Module, names: Names) -> frozenset[str]:
+    """The dotted names of every tracer class that the file knows: torch.fx's, fxcore's and the file's own."""
+    found = set(_TRACER)
+    if not _STAR.isdisjoint(names.imported.values()):
+        found.add("Tracer")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and any(names.qualified(base) in found for base in node.bases):
+            found.add(node.name)
+    return frozenset(found)
+
+
+def _traced(call: ast.Call, place: Place, names: Names, tracers: frozenset[str]) -> _Traced | None:
+    name = names.qualified(call.func)
+    is_star = name == "symbolic_trace" and not _STAR.isdisjoint(names.imported.values())
+    tracer = None
+    if name not in _SYMBOLIC_TRACE and not is_star:
+        tracer = _tracer(call.func, place, names, tracers)
+        if tracer is None:
+            return None
+    root, concrete_args = _argument(call, 0, "root"), _argument(call, 1, "concrete_args")
+    if root is None:
+        return None
+    return _Traced(call, place, root, concrete_args, None if tracer is None or _is_stock(tracer, names) else tracer)
+
+
+def _tracer(function: ast.expr, place: Place, names: Names, tracers: frozenset[str]) -> ast.expr | None:
+    """The tracer of ``tracer.trace``: an expression that makes one, or a name that was assigned one."""
+    if not isinstance(function, ast.Attribute) or function.attr != "trace":
+        return None
+    made: ast.expr | None = function.value
+    if isinstance(made, ast.Name):
+        made = _assigned(made.id, place, names)
+    is_tracer = isinstance(made, ast.Call) and names.qualified(made.func) in tracers
+    return None if not is_tracer else made if _is_stock(made, names) else function.value
+
+
+def _is_stock(tracer: ast.expr | None, names: Names) -> bool:
+    """Whether it is the plain tracer as it comes."""
+    match tracer:
+        case ast.Call(func=function, args=[], keywords=[]):
+            return names.qualified(function) in _TRACER
+    return False
+
+
+def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    given = call.args[: position + 1]
+    if any(isinstance(argument, ast.Starred) for argument in given):
+        return None
+    if len(given) > position:
+        return given[position]
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
+def _recipe(traced: _Traced, names: Names, text: Text) -> Recipe | None:
+    parts = (traced.root, traced.concrete_args, traced.tracer)
+    setup = names.setup([part for part in parts if part is not None], traced.place)
+    if setup is None:
+        return None
+    return Recipe(
+        root=text.snippet(traced.root),
+        setup=tuple(text.snippet(statement) for statement in setup),
+        concrete_args=text.snippet(traced.concrete_args) if traced.concrete_args else None,
+        tracer=text.snippet(traced.tracer) if traced.tracer else None,
+    )
+
+
+def _assigned(name: str, place: Place, names: Names) -> ast.expr | None:
+    """The expression that ``name`` was last assigned on its own."""
+    binding = names.binding(name, place)
+    match binding and binding.statement:
+        case ast.Assign(targets=[ast.Name()], value=value):
+            return value
+        case ast.AnnAssign(value=ast.expr() as value):
+            return value
+    return None
+
+
+def _symbol(root: ast.expr, place: Place, names: Names) -> str | None:
+    """The class or function of this file that ``root`` is, or is an instance of: ``Net`` for ``Net(3).eval()``."""
+    expression: ast.expr | None = root
+    while expression is not None:
+        callee = first_callee(expression)
+        name = callee or expression
+        binding = names.binding(name.id, place) if isinstance(name, ast.Name) else None
+        if binding is None:
+            return None
+        defines = ast.ClassDef if callee else Function
+        if isinstance(binding.statement, defines):
+            return f"{binding.place.scope.prefix}{binding.statement.name}"
+        expression = None if callee else _assigned(binding.name, place, names)
+        place = binding.place
+    return None

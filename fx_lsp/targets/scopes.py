@@ -1,0 +1,370 @@
+"""Which statement gives a name its value at a place of a file, told from the syntax alone."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_OWN_NAMES = (*Function, *Comprehension, ast.ClassDef, ast.Lambda)
+
+
+@dataclass(eq=False)
+class Scope:
+    """The module, a class's body or a function's, with the names that its statements bind."""
+
+    parent: Scope | None = None
+    prefix: str = ""
+    """What the qualified names of its classes and functions begin with, e.g. ``main.<locals>.``."""
+    is_class: bool = False
+    parameters: frozenset[str] = frozenset()
+    bindings: defaultdict[str, list[Binding]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where in a file an expression is evaluated."""
+
+    scope: Scope
+    statement: ast.stmt
+    blocks: tuple[int, ...] = ()
+    """The branches, loops and handlers around the statement within its scope, outermost first."""
+    in_main: bool = False
+    """Under ``if __name__ == "__main__":``, which importing the file does not run."""
+    hidden: frozenset[str] = frozenset()
+    """Names that a comprehension or a lambda around the expression binds."""
+
+    def is_always_after(self, other: Place) -> bool:
+        """Whether ``other``'s statement has run, once, by the time that this one does (loops aside)."""
+        return other.scope is self.scope and other.precedes(self) and self.blocks[: len(other.blocks)] == other.blocks
+
+    def precedes(self, other: Place) -> bool:
+        """Whether this statement ends, in the text, before the other begins."""
+        end = (self.statement.end_lineno or 0, self.statement.end_col_offset or 0)
+        return end <= (other.statement.lineno, other.statement.col_offset)
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """A statement that gives a name its value, or changes what the name stands for (``net.head = ...``)."""
+
+    name: str
+    place: Place
+    is_simple: bool
+    """Whether the statement can be run on its own: an assignment, an import, a plain definition."""
+    is_change: bool = False
+
+    @property
+    def statement(self) -> ast.stmt:
+        """The statement itself."""
+        return self.place.statement
+
+
+class Names(ast.NodeVisitor):
+    """Every scope, binding and call of one file, and what its names stand for."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.module = Scope()
+        self.imported: dict[str, str] = {}
+        """Local name -> the dotted name that an import gives it, wherever in the file the import stands."""
+        self.calls: list[tuple[ast.Call, Place]] = []
+        self._place = Place(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
+        self._block = 0
+        self._visit_statements(tree.body)
+
+    def qualified(self, expression: ast.expr) -> str | None:
+        """The dotted name that ``expression`` stands for, through the file's imports: ``torch.fx.Tracer``."""
+        if isinstance(expression, ast.Name):
+            return self.imported.get(expression.id, expression.id)
+        if isinstance(expression, ast.Attribute):
+            value = self.qualified(expression.value)
+            return value and f"{value}.{expression.attr}"
+        return None
+
+    def binding(self, name: str, place: Place) -> Binding | None:
+        """What ``name`` was last bound by at ``place``; None for a parameter, a builtin, or where it isn't clear."""
+        scope = self._scope_of(name, place)
+        if scope is None or name in place.hidden or name in scope.parameters:
+            return None
+        bindings = [binding for binding in scope.bindings[name] if not binding.is_change]
+        if scope is place.scope:
+            bindings = [binding for binding in bindings if binding.place.precedes(place)]
+        return bindings[-1] if bindings else None
+
+    def setup(self, expressions: Iterable[ast.expr], place: Place) -> list[ast.stmt] | None:
+        """The statements to run, in order, before ``expressions`` of ``place`` can be evaluated in the imported file.
+
+        None where that can't be told from the text: a parameter, a loop's variable, a name that one branch binds.
+        """
+        needed: dict[ast.stmt, None] = {}
+        todo = [(name, place) for expression in expressions for name in free_names(expression)]
+        while todo:
+            name, at = todo.pop()
+            providers = self._providers(name, at)
+            if providers is None:
+                return None
+            for binding in providers:
+                if binding.statement not in needed:
+                    needed[binding.statement] = None
+                    todo += [(free, binding.place) for free in free_names(binding.statement)]
+        return sorted(needed, key=lambda statement: (statement.lineno, statement.col_offset))
+
+    def _scope_of(self, name: str, place: Place) -> Scope | None:
+        """The scope that ``name`` belongs to at ``place``; None for a builtin, or what ``import *`` brought."""
+        scope: Scope | None = place.scope
+        while scope is not None:
+            is_visible = not scope.is_class or scope is place.scope
+            if is_visible and (name in scope.parameters or name in scope.bindings):
+                return scope
+            scope = scope.parent
+        return None
+
+    def _providers(self, name: str, place: Place) -> list[Binding] | None:
+        """The statements that importing the file does not run and that give ``name`` its value at ``place``."""
+        if name in place.hidden:
+            return None
+        scope = self._scope_of(name, place)
+        if scope is None:
+            return []
+        if scope.is_class or name in scope.parameters:
+            return None
+        bindings = scope.bindings[name]
+        changes = [binding for binding in bindings if binding.is_change and place.is_always_after(binding.place)]
+        if scope is self.module and self._is_left_by_import(name, place):
+            return [change for change in changes if change.place.in_main]
+        last = self.binding(name, place)
+        if last is None or not last.is_simple:
+            return None
+        if scope is place.scope and not place.is_always_after(last.place):
+            return None
+        return [last, *(change for change in changes if last.place.precedes(change.place))]
+
+    def _is_left_by_import(self, name: str, place: Place) -> bool:
+        """Whether importing the file leaves ``name`` with the value that it has at ``place``, a module-level name."""
+        bindings = [binding for binding in self.module.bindings[name] if not binding.is_change]
+        if place.scope is not self.module:
+            return any(not binding.place.in_main for binding in bindings)
+        if place.in_main:
+            last = self.binding(name, place)
+            return last is not None and not last.place.in_main
+        return all(binding.place.precedes(place) for binding in bindings)
+
+    # Walking the file
+
+    def _visit_statements(self, statements: Iterable[ast.stmt]) -> None:
+        around = self._place
+        for statement in statements:
+            self._place = Place(around.scope, statement, around.blocks, around.in_main)
+            self.visit(statement)
+        self._place = around
+
+    def _visit_block(self, statements: list[ast.stmt], *, in_main: bool = False) -> None:
+        around, self._block = self._place, self._block + 1
+        blocks = around.blocks if in_main else (*around.blocks, self._block)
+        self._place = Place(around.scope, around.statement, blocks, around.in_main or in_main)
+        self._visit_statements(statements)
+        self._place = around
+
+    def _visit_scope(self, scope: Scope, statements: list[ast.stmt]) -> None:
+        around = self._place
+        self._place = Place(scope, around.statement)
+        self._visit_statements(statements)
+        self._place = around
+
+    def _bind(self, name: str, *, is_simple: bool, is_change: bool = False) -> None:
+        self._place.scope.bindings[name].append(Binding(name, self._place, is_simple, is_change))
+
+    def visit_Name(self, node: ast.Name) -> None:
+        """A name that is stored to by anything but a simple assignment, or deleted."""
+        if not isinstance(node.ctx, ast.Load):
+            self._bind(node.id, is_simple=False)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Note the call and its place."""
+        self.calls.append((node, self._place))
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """``name = value``, ``a, b = value``, ``name.attribute = value``, ``name[key] = value``."""
+        self._assign(node.targets, node.value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """``name: annotation = value``; without a value it binds nothing."""
+        if node.value is not None:
+            self._assign([node.target], node.value)
+
+    def _assign(self, targets: Iterable[ast.expr], value: ast.expr) -> None:
+        is_simple = not any(isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)) for node in ast.walk(value))
+        for target in targets:
+            for node in _flat(target):
+                if isinstance(node, ast.Name):
+                    self._bind(node.id, is_simple=is_simple)
+                elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.value, ast.Name):
+                    self._bind(node.value.id, is_simple=is_simple, is_change=True)
+        self.visit(value)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """``net.eval()`` and ``net.train()`` change what ``net`` stands for."""
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="eval" | "train")):
+                self._bind(name, is_simple=True, is_change=True)
+        self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """``import a.b`` binds ``a``; ``import a.b as c`` binds ``c`` to ``a.b``."""
+        for alias in node.names:
+            local = alias.asname or alias.name.partition(".")[0]
+            self.imported[local] = alias.name if alias.asname else local
+            self._bind(local, is_simple=True)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """``from a import b`` binds ``b`` to ``a.b``; a relative import keeps its dots."""
+        for alias in node.names:
+            local = alias.asname or alias.name
+            self.imported[local] = f"{'.' * node.level}{node.module or ''}.{alias.name}"
+            self._bind(local, is_simple=alias.name != "*")
+
+    def visit_If(self, node: ast.If) -> None:
+        """Two branches; that of ``if __name__ == "__main__":`` is none, but importing does not run it."""
+        self.visit(node.test)
+        self._visit_block(node.body, in_main=_is_main_guard(node.test))
+        self._visit_block(node.orelse)
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        """A loop binds its variable anew each time round."""
+        self.visit(node.target)
+        self.visit(node.iter)
+        self._visit_block(node.body)
+        self._visit_block(node.orelse)
+
+    visit_AsyncFor = visit_For
+
+    def visit_While(self, node: ast.While) -> None:
+        """A loop's body may not run at all."""
+        self.visit(node.test)
+        self._visit_block(node.body)
+        self._visit_block(node.orelse)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        """Nothing in a ``try`` but its ``finally`` is sure to run to its end."""
+        self._visit_block(node.body)
+        for handler in node.handlers:
+            if handler.name:
+                self._bind(handler.name, is_simple=False)
+            self._visit_block(handler.body)
+        self._visit_block(node.orelse)
+        self._visit_statements(node.finalbody)
+
+    visit_TryStar = visit_Try
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        """The body of a ``with`` runs like the statements around it."""
+        for item in node.items:
+            self.visit(item)
+        self._visit_statements(node.body)
+
+    visit_AsyncWith = visit_With
+
+    def visit_Match(self, node: ast.Match) -> None:
+        """Each case is a branch, and its pattern binds names."""
+        self.visit(node.subject)
+        for case in node.cases:
+            for name in _bound_names(case.pattern):
+                self._bind(name, is_simple=False)
+            self._visit_block(case.body)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """A function is bound by its name and has a scope of its own."""
+        scope = self._place.scope
+        self._bind(node.name, is_simple=not node.decorator_list)
+        for outer in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
+            self.visit(outer)
+        prefix = f"{scope.prefix}{node.name}.<locals>."
+        self._visit_scope(Scope(scope, prefix, parameters=_parameters(node.args)), node.body)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """A class's names are seen in its own body, not in its methods."""
+        scope = self._place.scope
+        self._bind(node.name, is_simple=not node.decorator_list)
+        for outer in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(outer)
+        self._visit_scope(Scope(scope, f"{scope.prefix}{node.name}.", is_class=True), node.body)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        """What a lambda's parameters hold is not known."""
+        self._visit_hiding(node, _parameters(node.args))
+
+    def _visit_hiding(self, node: ast.expr, names: frozenset[str]) -> None:
+        around = self._place
+        hidden = around.hidden | names
+        self._place = Place(around.scope, around.statement, around.blocks, around.in_main, hidden)
+        for child in ast.iter_child_nodes(node):
+            parts = (child.iter, *child.ifs) if isinstance(child, ast.comprehension) else (child,)
+            for part in parts:
+                self.visit(part)
+        self._place = around
+
+    def _visit_comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        self._visit_hiding(node, frozenset(_bound_names(node)))
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
+
+
+def free_names(node: ast.AST) -> set[str]:
+    """The names that ``node`` reads and does not bind itself in a function, a class or a comprehension of its own."""
+    if isinstance(node, ast.Name):
+        return {node.id} if isinstance(node.ctx, ast.Load) else set()
+    names: set[str] = set()
+    for child in ast.iter_child_nodes(node):
+        names |= free_names(child)
+    return names.difference(_bound_names(node)) if isinstance(node, _OWN_NAMES) else names
+
+
+def first_callee(expression: ast.expr) -> ast.expr | None:
+    """What is called first in a chain of calls: ``Net`` in ``Net(3).eval().to(device)``; None where nothing is."""
+    callee = None
+    while isinstance(expression, ast.Call):
+        callee = expression.func
+        expression = callee.value if isinstance(callee, ast.Attribute) else callee
+    return callee
+
+
+def _bound_names(node: ast.AST) -> Iterator[str]:
+    """The names that are bound anywhere inside ``node``."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.alias(name=name, asname=asname):
+                yield asname or name.partition(".")[0]
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                yield name
+            case ast.ExceptHandler(name=str(name)):
+                yield name
+
+
+def _parameters(arguments: ast.arguments) -> frozenset[str]:
+    return frozenset(node.arg for node in ast.walk(arguments) if isinstance(node, ast.arg))
+
+
+def _flat(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _flat(element)
+    else:
+        yield target.value if isinstance(target, ast.Starred) else target
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            sides = {ast.unparse(left), ast.unparse(right)}
+            return sides == {"__name__", "'__main__'"}
+    return False
