@@ -3,9 +3,12 @@
     .venv/bin/python benchmarks/trace.py [--timm 40] [--rounds 5] [--only models|growth|memory]
 
 ``models``: trace + GraphModule + code, for every torchvision model and some of timm's that both trace, built on the
-meta device. The two tracers run in turn, and a model's figure is the ratio of their medians. ``growth``: the cost per node,
-from 1,000 to 100,000 nodes, of tracing a chain of blocks that each read their own parameter, and of what is done to
-graphs afterwards; torch.fx is run too where that ends in reasonable time. ``memory``: bytes per node of a large graph.
+meta device. The two tracers run in turn, and a model's figure is the ratio of their medians.
+
+``growth``: the cost per node, from 1,000 to 100,000 nodes, of tracing a chain of blocks that each read their own
+parameter, and of what is done to graphs afterwards; torch.fx is run too where that ends in reasonable time.
+
+``memory``: bytes per node of a large graph.
 """
 
 from __future__ import annotations
