@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
-
 from fx_lsp.agent.messages import Span
+from fx_lsp.positions import LineIndex
 
 LONGEST = 60
 """Characters of an expression that a message quotes; what is longer is cut."""
 
 
-def lines_of(source: str) -> list[str]:
-    r"""The lines as Python counts them, each with its end: only ``\n``, ``\r\n`` and ``\r`` end one."""
-    return io.StringIO(source, newline="").readlines()
+def text_at(lines: LineIndex, span: Span) -> str:
+    """What stands at ``span``; where it reaches out of the text, as much of it as there is."""
+    start = lines.offset_of_python(span.line, span.col)
+    return lines.text[start : lines.offset_of_python(span.end_line, span.end_col)]
 
 
-def text_at(lines: Sequence[str], span: Span) -> str:
-    """What stands at ``span`` in a file of these ``lines``; ``""`` where the span lies outside of it."""
-    covered = [line.encode() for line in lines[span.line - 1 : span.end_line]]
-    if not covered or len(covered) != span.end_line - span.line + 1:
-        return ""
-    covered[-1] = covered[-1][: span.end_col]
-    covered[0] = covered[0][span.col :]
-    return b"".join(covered).decode(errors="replace")
-
-
-def quoted(source: str, span: Span) -> str:
+def quoted(lines: LineIndex, span: Span) -> str:
     """The same on one line and cut to ``LONGEST`` characters, for a sentence that names the expression."""
-    text = " ".join(text_at(lines_of(source), span).split())
+    text = " ".join(text_at(lines, span).split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
