@@ -1,0 +1,82 @@
+"""Building a target: running its recipe in the namespace of the imported file, without allocating its weights."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Literal
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .messages import Recipe, Snippet
+
+SEED = 0
+"""What random numbers start from, before the import and before each build and trace: a module that draws its
+structure is the same one every time."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a recipe yields."""
+
+    root: Any
+    concrete_args: Any
+    tracer: Any
+
+
+class WeightsOnMeta(TorchFunctionMode):
+    """Sends the factories that make weights to the device ``meta``, where tensors have shapes but no memory.
+
+    Other factories stay where they are, since constructors compute with what they make: ``torch.linspace(…).tolist()``
+    of the stochastic depth rates is the classic.
+    """
+
+    FACTORIES = frozenset(
+        {torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.randint, torch.normal}
+        | {torch.empty_strided, torch.randperm}
+    )
+
+    def __torch_function__(
+        self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        keywords = dict(kwargs or {})
+        if function in self.FACTORIES and keywords.get("device") is None and "out" not in keywords:
+            keywords["device"] = "meta"
+        return function(*args, **keywords)
+
+
+def build(recipe: Recipe, file: str, module_namespace: dict[str, Any], *, on_meta: bool) -> Built:
+    """Run the recipe. Raises what the code of the user raises; the frames of a snippet are those of the file."""
+    namespace = dict(module_namespace)
+    with WeightsOnMeta() if on_meta else contextlib.nullcontext():
+        for snippet in recipe.setup:
+            exec(_compile(snippet, file, "exec"), namespace)
+        return Built(
+            root=_value(recipe.root, file, namespace),
+            concrete_args=_value(recipe.concrete_args, file, namespace),
+            tracer=_value(recipe.tracer, file, namespace),
+        )
+
+
+def _value(snippet: Snippet | None, file: str, namespace: dict[str, Any]) -> Any:
+    return None if snippet is None else eval(_compile(snippet, file, "eval"), namespace)
+
+
+def _compile(snippet: Snippet, file: str, mode: Literal["exec", "eval"]) -> CodeType:
+    """Code whose lines and columns are those that the snippet has in the file."""
+    tree: ast.Module | ast.Expression = ast.parse(snippet.source, file, mode)  # type: ignore[assignment]
+    text = linecache.getline(file, snippet.line)
+    column = len(text[: max(text.find(snippet.source.split("\n")[0]), 0)].encode())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias):
+            if node.lineno == 1:
+                node.col_offset += column
+            if node.end_lineno == 1 and node.end_col_offset is not None:
+                node.end_col_offset += column
+    ast.increment_lineno(tree, snippet.line - 1)
+    return compile(tree, file, mode)

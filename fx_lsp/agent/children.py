@@ -1,0 +1,214 @@
+"""Forked children: each runs one job, says things through a pipe of its own, and is gone when the job is.
+
+A `Brood` is an event loop for one thread: it waits on its children's pipes (and whatever else it is told to listen
+to), ends those that outstay their time, and reaps the dead. It serves the agent (one child per request) and, inside
+such a child, the request (one child per target).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pickle
+import selectors
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from .frames import CHUNK, Frames, write_all
+from .messages import HEADER
+
+Emit = Callable[[object], None]
+"""How a job speaks to its parent: it sends one picklable object."""
+
+Job = Callable[[Emit], None]
+
+
+@dataclass(eq=False)
+class Child:
+    """A running child of a brood."""
+
+    pid: int
+    pipe: int
+    """Where it is heard; not blocking."""
+    seconds: float
+    """How long it may be silent."""
+    deadline: float
+    """When (by ``time.monotonic``) its silence has lasted too long."""
+    hear: Callable[[Any], None]
+    """Called with every object that it emits."""
+    gone: Callable[[Child], None]
+    """Called once, after the last of them, when it is dead."""
+    leads_group: bool
+    frames: Frames = field(default_factory=Frames)
+    overdue: bool = False
+    """It was ended because it was silent for too long."""
+    status: int = 0
+    """Once it is dead: the exit status, or minus the number of the signal that ended it."""
+
+    def kill(self) -> None:
+        """End it at once, and with it the whole process group where it leads one."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            (os.killpg if self.leads_group else os.kill)(self.pid, signal.SIGKILL)
+
+
+class Brood:
+    """The children of this process and the loop that attends to them."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._children: dict[int, Child] = {}
+        self._die_with_parent = _parent_death_signal()
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_read, False)
+        os.set_blocking(wake_write, False)
+        signal.signal(signal.SIGCHLD, lambda signum, frame: None)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        self.listen(wake_read, lambda: os.read(wake_read, CHUNK))
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def listen(self, fd: int, readable: Callable[[], object]) -> None:
+        """Call ``readable`` whenever there is something to read from ``fd``."""
+        self._selector.register(fd, selectors.EVENT_READ, readable)
+
+    def fork(
+        self,
+        job: Job,
+        *,
+        seconds: float,
+        hear: Callable[[Any], None],
+        gone: Callable[[Child], None],
+        leads_group: bool = False,
+    ) -> Child:
+        """Start ``job`` in a child that may not be silent for longer than ``seconds``."""
+        read, write = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        parent = os.getpid()
+        with warnings.catch_warnings():  # a linear algebra library's threads survive a fork; Python warns all the same
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            self._be_child(job, write, parent, leads_group)
+        os.close(write)
+        os.set_blocking(read, False)
+        if leads_group:  # the child does so too; whoever comes second changes nothing
+            with contextlib.suppress(OSError):
+                os.setpgid(pid, pid)
+        child = Child(pid, read, seconds, time.monotonic() + seconds, hear, gone, leads_group)
+        self._children[pid] = child
+        self.listen(read, lambda: self._read(child))
+        return child
+
+    def wait(self) -> None:
+        """Sleep until something happens, and deal with it."""
+        for key, _ in self._selector.select(self._patience()):
+            key.data()
+        for child in list(self._children.values()):
+            self._attend(child)
+
+    def kill_all(self) -> None:
+        """End and reap every child; none of them is heard any more."""
+        for child in self._children.values():
+            child.kill()
+        for pid in self._children:
+            os.waitpid(pid, 0)
+        self._children.clear()
+
+    def _patience(self) -> float | None:
+        if not self._children:
+            return None
+        return max(0.0, min(child.deadline for child in self._children.values()) - time.monotonic())
+
+    def _read(self, child: Child) -> None:
+        """Take what is in the pipe. A closed pipe is no longer waited on: the child's death is told by a signal."""
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(child.pipe, CHUNK)
+            if not data:
+                self._selector.unregister(child.pipe)
+            self._hear(child, data)
+
+    def _hear(self, child: Child, data: bytes) -> None:
+        try:
+            items = [pickle.loads(body) for body in child.frames.feed(data)]
+        except Exception:  # the code that it runs got hold of the pipe and wrote to it
+            child.kill()
+            return
+        for item in items:
+            child.deadline = time.monotonic() + child.seconds
+            child.hear(item)
+
+    def _attend(self, child: Child) -> None:
+        """End a child that is overdue; bury one that is dead."""
+        if not child.overdue and time.monotonic() >= child.deadline:
+            child.overdue = True
+            child.deadline = float("inf")
+            child.kill()
+        pid, status = os.waitpid(child.pid, os.WNOHANG)
+        if pid == 0:
+            return
+        child.kill()  # what it started and left behind in its group
+        child.status = os.waitstatus_to_exitcode(status)
+        self._bury(child)
+
+    def _bury(self, child: Child) -> None:
+        """Hear its last words, of which there may be many, and let it go."""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(child.pipe, CHUNK):
+                self._hear(child, data)
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(child.pipe)
+        os.close(child.pipe)
+        del self._children[child.pid]
+        child.gone(child)
+
+    def _be_child(self, job: Job, pipe: int, parent: int, leads_group: bool) -> NoReturn:
+        """Run ``job`` in a process that has forgotten its parent's loop, and never return."""
+        status = 1
+        try:
+            if leads_group:
+                os.setpgid(0, 0)
+            self._die_with_parent()
+            if os.getppid() != parent:
+                os._exit(1)
+            self._forget()
+            job(lambda item: write_all(pipe, _frame(item)))
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(Exception):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(status)
+
+    def _forget(self) -> None:
+        """Give up what belongs to the parent alone."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # Registrations are shared with the parent, so none is undone: only this process's copies are closed.
+        for key in list(self._selector.get_map().values()):
+            os.close(key.fd)
+        self._selector.close()
+
+
+def _frame(item: object) -> bytes:
+    body = pickle.dumps(item)
+    return HEADER.pack(len(body)) + body
+
+
+def _parent_death_signal() -> Callable[[], object]:
+    """What a child calls to be killed when its parent dies. Only Linux has it."""
+    if sys.platform != "linux":
+        return lambda: None
+    set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(set_parent_death_signal, signal.SIGKILL)

@@ -1,0 +1,202 @@
+"""Importing a workspace's modules under their true names, the editor's unsaved text in place of the disk's."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import linecache
+import os
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from .messages import Trace
+
+INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""Folders whose contents were installed, and so are nobody's workspace although they may lie in one."""
+
+RELATIVE_IMPORT = re.compile(r"^\s*from\s+\.", re.MULTILINE)
+
+_real = functools.cache(os.path.realpath)
+"""The path without symbolic links, by which files are compared; what is shown and sent keeps the spelling it had."""
+
+
+class Workspace:
+    """The files of one request: what is theirs, and how they are imported."""
+
+    def __init__(self, request: Trace, builtin: Collection[str]) -> None:
+        """``builtin`` names the modules that torch and the agent themselves rest on; they are never replaced."""
+        self.file = request.file
+        self._builtin = builtin
+        self._folders = request.roots
+        self._roots = tuple(_real(root) + os.sep for root in request.roots)
+        prefixes = {_real(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)} - set(self._roots)
+        self._installed = tuple(prefix for prefix in prefixes if prefix.startswith(self._roots))
+        self._texts = {_real(path): text for path, text in request.overlays.items()}
+        self._found = {self.file}
+        for path, text in request.overlays.items():
+            linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+
+    @property
+    def dependencies(self) -> tuple[str, ...]:
+        """The workspace files that were looked up for an import so far, the failed ones among them."""
+        return tuple(sorted(self._found))
+
+    def owns(self, path: str) -> bool:
+        """Whether the file at ``path`` is part of the workspace, and was not installed there."""
+        real = _real(path)
+        if real == _real(self.file):
+            return True
+        installed = real.startswith(self._installed) or not INSTALLED.isdisjoint(Path(real).parts)
+        return real.startswith(self._roots) and not installed
+
+    def text(self, path: str) -> str | None:
+        """The unsaved text of the file at ``path``, if it has one."""
+        return self._texts.get(_real(path))
+
+    def found(self, path: str) -> None:
+        """Remember that a module was looked for and found at ``path``."""
+        if self.owns(path):
+            self._found.add(path)
+
+    def enter(self) -> str:
+        """Make this process's import system see the workspace as Python would; return the name of the file's module."""
+        name, folder = self._identify()
+        entries = [folder, *self._import_roots()]
+        self._forget_shadowed(entries)
+        sys.path[:] = [*entries, *(entry for entry in sys.path if entry not in entries)]
+        sys.argv[:] = [self.file]
+        sys.dont_write_bytecode = True
+        sys.meta_path.insert(0, _Finder(self))
+        importlib.invalidate_caches()
+        return name
+
+    def load(self, name: str) -> ModuleType:
+        """Import the file as module ``name``. Where that fails, what it had defined is still in ``sys.modules``."""
+        parent = name.rpartition(".")[0]
+        if parent:
+            importlib.import_module(parent)
+        loaded = sys.modules.get(name)
+        if loaded is not None and _real(loaded.__file__ or "") == _real(self.file):
+            return loaded  # its package imports it
+        is_package = Path(self.file).name == "__init__.py"
+        loader = self.loader(name, self.file)
+        spec = importlib.util.spec_from_file_location(
+            name,
+            self.file,
+            loader=loader,
+            submodule_search_locations=[str(Path(self.file).parent)] if is_package else None,
+        )
+        assert spec is not None
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+        return module
+
+    def loader(self, name: str, path: str) -> importlib.machinery.SourceFileLoader:
+        """What loads the module ``name`` from ``path``, or from the text that the editor has for it."""
+        text = self.text(path)
+        if text is None:
+            return importlib.machinery.SourceFileLoader(name, path)
+        return _OverlayLoader(name, path, text)
+
+    def _exists(self, path: Path) -> bool:
+        return self.text(str(path)) is not None or path.is_file()
+
+    def _identify(self) -> tuple[str, str]:
+        """The name that the file's module has, and the folder where Python would start to look for it.
+
+        For a file of a package that is the folder of the outermost package, and never the file's own, where a
+        ``types.py`` would hide the standard library's. A file outside any package is a script, unless it imports
+        relatively, so that it can only be part of a namespace package.
+        """
+        path = Path(self.file)
+        folder = path.parent
+        names = [] if path.name == "__init__.py" else [path.stem]
+        if not names or self._exists(folder / "__init__.py"):
+            while self._exists(folder / "__init__.py"):
+                names.insert(0, folder.name)
+                folder = folder.parent
+        elif (root := self._nearest_root(folder)) and RELATIVE_IMPORT.search(self._source()):
+            names = [*folder.relative_to(root).parts, path.stem]
+            folder = root
+        if names[0] in self._builtin:  # e.g. a script called random.py
+            names[0] += "_"
+        return ".".join(names), str(folder)
+
+    def _source(self) -> str:
+        text = self.text(self.file)
+        return Path(self.file).read_text(encoding="utf-8", errors="replace") if text is None else text
+
+    def _nearest_root(self, folder: Path) -> Path | None:
+        return next((path for path in [folder, *folder.parents] if _real(str(path)) + os.sep in self._roots), None)
+
+    def _import_roots(self) -> Iterator[str]:
+        for root in self._folders:
+            yield root
+            if (source := Path(root, "src")).is_dir():
+                yield str(source)
+
+    def _forget_shadowed(self, entries: Sequence[str]) -> None:
+        """Drop modules kept loaded from elsewhere whose names the workspace's own files have."""
+        own = {
+            path.stem if path.suffix == ".py" else path.name
+            for entry in entries
+            if Path(entry).is_dir()
+            for path in Path(entry).iterdir()
+            if path.suffix == ".py" or (path / "__init__.py").is_file()
+        }
+        for name in list(sys.modules):
+            if name.partition(".")[0] in own - set(self._builtin):
+                del sys.modules[name]
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Puts the editor's text in the place of what Python finds on disk, and takes note of what it finds."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(fullname, path, target)
+            if spec is None:
+                continue
+            if spec.origin is not None and spec.has_location:
+                self._workspace.found(spec.origin)
+                if self._workspace.text(spec.origin) is not None:
+                    spec.loader = self._workspace.loader(fullname, spec.origin)
+            return spec
+        return None
+
+
+class _OverlayLoader(importlib.machinery.SourceFileLoader):
+    """Loads a module from a text instead of the file that it is the text of; no compiled file is ever believed."""
+
+    def __init__(self, name: str, path: str, text: str) -> None:
+        super().__init__(name, path)
+        self._text = text
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self._text, self.path)
+
+    def get_source(self, fullname: str) -> str:
+        return self._text
+
+
+def third_party(names: Iterable[str], workspace: Workspace) -> tuple[str, ...]:
+    """Of the modules ``names``, those that were imported from outside the workspace, and wholly."""
+    return tuple(name for name in names if (module := sys.modules.get(name)) and _is_third_party(module, workspace))
+
+
+def _is_third_party(module: object, workspace: Workspace) -> bool:
+    spec = getattr(module, "__spec__", None)
+    if not isinstance(spec, importlib.machinery.ModuleSpec) or getattr(spec, "_initializing", False):
+        return False
+    return spec.origin is not None and spec.has_location and not workspace.owns(spec.origin)

@@ -1,0 +1,38 @@
+"""The agent's first steps: keep its channel to itself, say hello, serve."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+
+def claim_channel() -> tuple[int, int]:
+    """Take standard input and output for the messages, and put /dev/null and standard error in their place.
+
+    What is printed from now on, by whomever and from whatever language, can no longer garble the messages: the two
+    descriptors returned (to read from, to write to) are known to the agent alone and are closed in what it executes.
+    """
+    read, write = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return read, write
+
+
+def main(fxcore_folder: str) -> None:
+    """Serve the server at the other end of standard input and output until it hangs up."""
+    read, write = claim_channel()
+    # Only now may anything be loaded that could print.
+    from .frames import write_all
+    from .messages import PROTOCOL, Hello, encode
+    from .warmup import load_torch
+
+    torch_version, problem = load_torch(fxcore_folder)
+    hello = Hello(PROTOCOL, platform.python_version(), sys.executable, torch_version, problem)
+    write_all(write, encode(hello))
+    if problem is None:
+        from .zygote import Zygote
+
+        Zygote(read, write).serve()

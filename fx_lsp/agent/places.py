@@ -1,0 +1,84 @@
+"""Where something happened: exceptions and running frames as the steps of a `Failure`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import FrameType
+
+from fxcore.failures import TraceFailure
+from fxcore.source import Frame, Place, is_user_file, traceback_places, user_frames
+
+from .messages import Span, Step
+
+ENDS = 25
+"""Of a chain that is longer than twice this (a recursion), so many of the first and of the last steps are kept."""
+
+LONGEST_ERROR = 4000
+"""Characters kept of an exception's text."""
+
+_AGENT = str(Path(__file__).parent)
+
+Belongs = Callable[[str], bool]
+"""Whether steps in the file of this name are to be kept."""
+
+
+def describe(error: BaseException) -> str:
+    """The exception's type and text; never raises, whatever its ``__str__`` does."""
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except Exception:
+        text = ""
+    name = type(error).__name__
+    return f"{name}: {text}"[:LONGEST_ERROR] if text else name
+
+
+def chain_of_error(error: BaseException, belongs: Belongs) -> tuple[Step, ...]:
+    """The steps to the place that raised ``error``: the outermost first; for a syntax error, the faulty text last."""
+    steps = _steps(traceback_places(error.__traceback__), belongs)
+    if isinstance(error, SyntaxError) and error.filename and error.lineno and belongs(error.filename):
+        steps.append(Step("<module>", _syntax_error_span(error, error.filename, error.lineno)))
+    return _cut(steps)
+
+
+def chain_of_frame(frame: FrameType | None, belongs: Belongs) -> tuple[Step, ...]:
+    """The steps to the place where ``frame`` is at work: the outermost first."""
+    places = []
+    while frame is not None:
+        places.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return _cut(_steps(reversed(places), belongs))
+
+
+def chain_of_failure(failure: TraceFailure) -> tuple[Step, ...]:
+    """The steps from the traced forward to the place of a typed failure."""
+    return _cut([to_step(frame) for frame in failure.frames])
+
+
+def is_user_code(file: str) -> bool:
+    """Whether ``file`` is outside torch, fxcore and the agent, and real (``<frozen importlib._bootstrap>`` is not)."""
+    return is_user_file(file) and not file.startswith(("<", _AGENT))
+
+
+def to_step(frame: Frame) -> Step:
+    """The frame as it travels."""
+    span = frame.span
+    return Step(frame.name, Span(span.file, span.line, span.col, span.end_line, span.end_col))
+
+
+def _steps(places: Iterable[Place], belongs: Belongs) -> list[Step]:
+    return [to_step(frame) for frame in user_frames(places) if belongs(frame.span.file)]
+
+
+def _cut(steps: list[Step]) -> tuple[Step, ...]:
+    return tuple(steps if len(steps) <= 2 * ENDS else steps[:ENDS] + steps[-ENDS:])
+
+
+def _syntax_error_span(error: SyntaxError, file: str, line: int) -> Span:
+    """CPython counts a syntax error's columns in characters from 1, and 0, -1 or None stand for unknown."""
+    text = (error.text or "").rstrip("\n")
+    start = max((error.offset or 1) - 1, 0)
+    end = (error.end_offset or 0) - 1 if error.end_lineno in (None, line) else len(text)
+    end = max(end, start + 1)
+    col, end_col = len(text[:start].encode()), len(text[:end].encode())
+    return Span(file, line, col, line, max(end_col, col + 1))

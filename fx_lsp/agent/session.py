@@ -1,0 +1,166 @@
+"""One request, in a process of its own: import the file once, then trace each target in a child that starts from it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+from typing import Any, NoReturn
+
+import torch
+
+from .build import SEED
+from .children import Brood, Child, Emit
+from .endings import unanswered
+from .imports import Workspace, third_party
+from .limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
+from .messages import Failure, Outcome, Report, Target, Trace
+from .places import chain_of_error, chain_of_frame, describe, is_user_code
+from .trace import Doubtful, TargetRun
+from .untraced import failures_tolerated, is_consequence
+from .warmup import has_threads
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A session to the agent: what it has imported so far."""
+
+    dependencies: tuple[str, ...]
+    """Files of the workspace."""
+    third_party: tuple[str, ...] = ()
+    """Modules from elsewhere that the agent didn't have, and that were imported without trouble."""
+
+
+@dataclass(frozen=True)
+class OnCpu:
+    """A target's child to its session: my report would not be worth much, build it once more, on the CPU."""
+
+
+class Session:
+    """The work on one `Trace`."""
+
+    def __init__(self, request: Trace, builtin: Collection[str], emit: Emit) -> None:
+        self._request = request
+        self._workspace = Workspace(request, builtin)
+        self._emit = emit
+
+    def run(self) -> None:
+        """Import, trace, and emit `Imported` and one `Report` for each target."""
+        limit_memory(self._request.limits.memory_mb)
+        _stay_offline()
+        namespace = self._import()
+        if namespace is not None:
+            _Targets(self._request, self._workspace, namespace, self._emit).run()
+
+    def _import(self) -> dict[str, Any] | None:
+        """The namespace of the imported file; None where it could not be imported, which has then been reported."""
+        before = frozenset(sys.modules)
+        name = self._workspace.enter()
+        torch.manual_seed(SEED)
+        try:
+            with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated():
+                self._workspace.load(name)
+        except BaseException as error:
+            if not is_consequence(error):
+                self._import_failed(error)
+                return None
+        names = (
+            () if has_threads() else third_party([name for name in sys.modules if name not in before], self._workspace)
+        )
+        self._emit(Imported(self._workspace.dependencies, names))
+        return vars(sys.modules[name]) if name in sys.modules else {}
+
+    def _import_failed(self, error: BaseException) -> None:
+        chain = chain_of_error(error, self._workspace.owns)
+        if is_out_of_memory(error):
+            lift_memory_limit()
+            self._give_up("out-of-memory", Failure("memory-limit", describe(error), chain))
+        else:
+            self._give_up("not-imported", Failure("import", describe(error), chain))
+
+    def _import_timed_out(self, frame: FrameType | None) -> None:
+        seconds = self._request.limits.seconds
+        error = f"the import took longer than {seconds:g} seconds"
+        self._give_up("timed-out", Failure("time-limit", error, chain_of_frame(frame, self._workspace.owns)))
+
+    def _give_up(self, outcome: Outcome, failure: Failure) -> None:
+        self._emit(Imported(self._workspace.dependencies))
+        for target in self._request.targets:
+            self._emit(Report(self._request.id, target.key, outcome, (failure,)))
+
+
+class _Targets:
+    """The targets of a session, a few at a time."""
+
+    def __init__(self, request: Trace, workspace: Workspace, namespace: dict[str, Any], emit: Emit) -> None:
+        self._request = request
+        self._workspace = workspace
+        self._namespace = namespace
+        self._emit = emit
+        self._waiting: deque[tuple[Target, bool]] = deque((target, True) for target in request.targets)
+        self._silent: set[str] = set()
+        """Keys of the targets whose child runs and has not answered yet."""
+
+    def run(self) -> None:
+        brood = Brood()
+        while self._waiting or brood:
+            while self._waiting and len(brood) < (os.cpu_count() or 1):
+                self._fork(brood, *self._waiting.popleft())
+            brood.wait()
+
+    def _fork(self, brood: Brood, target: Target, on_meta: bool) -> None:
+        self._silent.add(target.key)
+        brood.fork(
+            partial(self._work, target, on_meta),
+            seconds=self._request.limits.seconds + GRACE,
+            hear=partial(self._heard, target),
+            gone=partial(self._gone, target),
+        )
+
+    def _work(self, target: Target, on_meta: bool, emit: Emit) -> None:
+        """In the child: one target."""
+        limits = self._request.limits
+        limit_memory(limits.memory_mb)
+        run = TargetRun(self._request.id, target, self._workspace)
+
+        def timed_out(frame: FrameType | None) -> None:
+            error = f"the trace took longer than {limits.seconds:g} seconds"
+            emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_user_code))))
+
+        known = self._workspace.dependencies
+        try:
+            with time_limit(limits.seconds, timed_out):
+                answer: object = run.run(self._namespace, on_meta=on_meta)
+        except Doubtful:
+            answer = OnCpu()
+        if self._workspace.dependencies != known:
+            emit(Imported(self._workspace.dependencies))
+        emit(answer)
+
+    def _heard(self, target: Target, item: object) -> None:
+        if isinstance(item, OnCpu):
+            self._silent.discard(target.key)
+            self._waiting.append((target, False))
+            return
+        if isinstance(item, Report):
+            self._silent.discard(target.key)
+        self._emit(item)
+
+    def _gone(self, target: Target, child: Child) -> None:
+        if target.key in self._silent:
+            self._emit(unanswered(self._request, target.key, child))
+
+
+def _stay_offline() -> None:
+    """Make connections fail at once: imports and constructors like to download, and a trace needs no weights."""
+
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
+        raise OSError("fx-lsp runs this file without a network")
+
+    socket.getaddrinfo = refuse
+    socket.create_connection = refuse

@@ -1,0 +1,81 @@
+"""What is loaded before the first request, and what the requests show to be worth keeping loaded."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
+    """Load torch and fxcore; return torch's version, or None and, in one sentence, why it can't be used."""
+    if not hasattr(os, "fork"):
+        return None, "Tracing needs a system that can fork processes, which this one can't."
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        if error.name == "torch":
+            return None, "torch is not installed in this Python."
+        return None, f"torch is installed in this Python but can't be imported: {error}."
+    except Exception as error:  # a broken installation fails in any way it likes
+        return None, f"torch is installed in this Python but can't be imported: {type(error).__name__}: {error}."
+    try:
+        _load_fxcore(fxcore_folder)
+        _trace_something()
+    except Exception as error:
+        return None, f"torch {torch.__version__} can't be traced with: {type(error).__name__}: {error}."
+    return torch.__version__, None
+
+
+def _load_fxcore(folder: str) -> None:
+    """Load the package from where the server keeps it; nothing else there can be imported by its name."""
+    init = Path(folder, "__init__.py")
+    spec = importlib.util.spec_from_file_location("fxcore", init, submodule_search_locations=[folder])
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["fxcore"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+def _trace_something() -> None:
+    """Make the first request as fast as the others. No operation runs: that could start threads, and threads and
+    fork don't go together."""
+    import torch
+
+    import fxcore
+
+    torch.set_num_threads(1)
+    root = torch.nn.Sequential(torch.nn.Identity())
+    graph = fxcore.Tracer().trace(root)
+    _ = fxcore.GraphModule(root, graph).code
+
+
+def freeze() -> None:
+    """Spare the children a private copy of everything that is loaded by now, which collecting garbage would make."""
+    gc.collect()
+    gc.freeze()
+
+
+def keep_loaded(modules: Iterable[str]) -> None:
+    """Import ``modules`` here, so that the next child is born with them.
+
+    They are third-party modules that a child has just imported with success, in that order; one that fails here all
+    the same is left to the children.
+    """
+    for name in modules:
+        if name not in sys.modules:
+            try:
+                importlib.import_module(name)
+            except BaseException as error:
+                sys.stderr.write(f"not kept loaded: {name}: {error!r}\n")
+    freeze()
+
+
+def has_threads() -> bool:
+    """Whether Python code has started threads: a process with threads must not be forked."""
+    return threading.active_count() > 1

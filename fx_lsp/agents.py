@@ -1,0 +1,166 @@
+"""The agents that the server keeps: one for each Python of the user's, asked for traces, replaced when they die."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from fx_lsp.agent.messages import Done, Failure, Hello, Limits, Report, Target, Trace
+from fx_lsp.agent_process import AgentFailed, AgentProcess
+
+BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
+"""Seconds to wait before a start that follows no death, one, two, … in a row; after as many there is no other start."""
+
+Phase = Literal["starting", "ready", "busy", "no-torch", "failed", "stopped"]
+
+
+@dataclass(frozen=True)
+class AgentState:
+    """How an agent is doing."""
+
+    phase: Phase
+    hello: Hello | None = None
+    """What it said of itself when it started."""
+    problem: str | None = None
+    """In the phases ``no-torch`` and ``failed``: why, in one or two sentences."""
+
+
+class Agent:
+    """Traces files in a Python of the user's.
+
+    One process serves all requests. It is started by the first one, and again by the next when it has died; after
+    several deaths in a row the phase is ``failed`` until `restart`.
+    """
+
+    def __init__(
+        self,
+        python: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None,
+        log: Callable[[str], None],
+        on_state: Callable[[AgentState], None],
+    ) -> None:
+        """``python`` is the command that runs the user's Python; what it writes to standard error goes to ``log``,
+        by lines. ``env`` is its environment, the server's own where it is None."""
+        self._python = tuple(python)
+        self._cwd = cwd
+        self._env = env
+        self._log = log
+        self._on_state = on_state
+        self._numbers = itertools.count(1)
+        self._starting = asyncio.Lock()
+        self._process: AgentProcess | None = None
+        self._deaths = 0
+        self._busy = 0
+        self.state = AgentState("stopped")
+
+    async def start(self) -> None:
+        """Start the process if there is none, and wait until it is ready, or known not to become so (see `state`)."""
+        with contextlib.suppress(AgentFailed):
+            await self._ready()
+
+    async def trace(
+        self,
+        file: str,
+        targets: Sequence[Target],
+        *,
+        overlays: Mapping[str, str],
+        roots: Sequence[str],
+        limits: Limits,
+    ) -> AsyncGenerator[Report | Done, None]:
+        """A `Report` for each target as it comes, then `Done`. Closing the iterator early cancels the request.
+
+        Nothing that the traced code or the agent does raises here. Where the agent dies or hangs, the targets still
+        to come are reported as ``crashed``; where there is no agent to be had, there is but `Done`.
+        """
+        number = next(self._numbers)
+        request = Trace(number, file, tuple(targets), dict(overlays), tuple(roots), limits)
+        try:
+            process = await self._ready()
+        except AgentFailed:
+            yield Done(number)
+            return
+        waiting = {target.key for target in targets}
+        self._note_busy(+1)
+        try:
+            async with contextlib.aclosing(process.ask(request)) as answers:
+                async for answer in answers:
+                    if isinstance(answer, Report):
+                        waiting.discard(answer.target)
+                    else:
+                        self._deaths = 0
+                    yield answer
+        except AgentFailed as error:
+            await self._bury(process)
+            failure = Failure("crash", str(error))
+            for key in (target.key for target in targets if target.key in waiting):
+                yield Report(number, key, "crashed", (failure,))
+            yield Done(number)
+        finally:
+            self._note_busy(-1)
+
+    async def restart(self) -> None:
+        """Replace the process by a new one, however often it has died before."""
+        await self.close()
+        self._deaths = 0
+        await self.start()
+
+    async def close(self) -> None:
+        """Stop the process, and with it all that it does, and wait until it is gone."""
+        if self._process is not None:
+            process, self._process = self._process, None
+            await process.close()
+        self._set_state(AgentState("stopped"))
+
+    async def _ready(self) -> AgentProcess:
+        """The process, started if need be. Raises AgentFailed where there is none to be had."""
+        async with self._starting:
+            if self._process is not None and self._process.dead:
+                await self._bury(self._process)
+            if self._process is None:
+                if self.state.phase in ("no-torch", "failed"):
+                    raise AgentFailed(self.state.problem)
+                self._process = await self._start()
+            return self._process
+
+    async def _start(self) -> AgentProcess:
+        if self._deaths >= len(BACK_OFF_SECONDS):
+            self._set_state(AgentState("failed", problem=f"The agent died {self._deaths} times in a row."))
+            raise AgentFailed(self.state.problem)
+        self._set_state(AgentState("starting"))
+        await asyncio.sleep(BACK_OFF_SECONDS[self._deaths])
+        try:
+            process = await AgentProcess.start(self._python, cwd=self._cwd, env=self._env, log=self._log)
+        except AgentFailed as error:
+            self._set_state(AgentState("failed", problem=str(error)))
+            raise
+        if process.hello.problem is not None:
+            await process.close()
+            self._set_state(AgentState("no-torch", process.hello, process.hello.problem))
+            raise AgentFailed(process.hello.problem)
+        self._set_state(AgentState("ready", process.hello))
+        return process
+
+    async def _bury(self, process: AgentProcess) -> None:
+        """Count a death, once, however many requests notice it."""
+        if self._process is process:
+            self._process = None
+            self._deaths += 1
+            await process.kill()
+            self._set_state(AgentState("stopped", process.hello))
+
+    def _note_busy(self, change: int) -> None:
+        self._busy += change
+        if self.state.phase in ("ready", "busy"):
+            self._set_state(replace(self.state, phase="busy" if self._busy else "ready"))
+
+    def _set_state(self, state: AgentState) -> None:
+        if state != self.state:
+            self.state = state
+            self._on_state(state)
