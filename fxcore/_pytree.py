@@ -1,0 +1,72 @@
+"""Flatten the arguments of a call by the structure that they had when the module was traced.
+
+Generated code with a pytree signature calls `tree_flatten_spec`, under the global name ``fx_pytree``. It differs from
+`torch.utils._pytree.tree_flatten` in taking the structure from ``spec``: a leaf of the spec is a leaf whatever it is.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import torch.return_types
+
+from fxcore.torch_compat import torch_pytree
+
+FlattenFnSpec = Callable[[Any, Any], list[Any]]
+FlattenFnExactMatchSpec = Callable[[Any, Any], bool]
+
+SUPPORTED_NODES: dict[Any, FlattenFnSpec] = {}
+SUPPORTED_NODES_EXACT_MATCH: dict[Any, FlattenFnExactMatchSpec | None] = {}
+
+
+def register_pytree_flatten_spec(
+    cls: Any,
+    flatten_fn_spec: FlattenFnSpec,
+    flatten_fn_exact_match_spec: FlattenFnExactMatchSpec | None = None,
+) -> None:
+    """Have containers of type ``cls`` taken apart by ``flatten_fn_spec(container, spec)``, a list of its children."""
+    SUPPORTED_NODES[cls] = flatten_fn_spec
+    SUPPORTED_NODES_EXACT_MATCH[cls] = flatten_fn_exact_match_spec
+
+
+def _deregister_pytree_flatten_spec(cls: Any) -> None:
+    del SUPPORTED_NODES[cls]
+    del SUPPORTED_NODES_EXACT_MATCH[cls]
+
+
+def tree_flatten_spec(pytree: Any, spec: Any) -> list[Any]:
+    """The leaves of ``pytree`` as ``spec`` (a ``torch.utils._pytree.TreeSpec``) arranges them, left to right.
+
+    Raises ``RuntimeError`` where the structure is another one than ``spec`` says.
+    """
+    if spec.is_leaf():
+        return [pytree]
+    children = SUPPORTED_NODES.get(spec.type)
+    if children is not None:
+        leaves: list[Any] = []
+        for child, child_spec in zip(children(pytree, spec), spec.children(), strict=False):
+            leaves.extend(tree_flatten_spec(child, child_spec))
+        return leaves
+    leaves, found = torch_pytree.tree_flatten(pytree)
+    if found != spec:
+        raise RuntimeError(f"an argument has the structure {found}, but the module was traced with {spec}: {pytree!r}")
+    return leaves
+
+
+def _by_key(container: Any, spec: Any) -> list[Any]:
+    return [container[key] for key in spec.context]
+
+
+def _by_position(container: Any, spec: Any) -> list[Any]:
+    return [container[index] for index in range(spec.num_children)]
+
+
+def _has_as_many(container: Any, spec: Any) -> bool:
+    return len(container) == int(spec.num_children)
+
+
+register_pytree_flatten_spec(dict, _by_key, _has_as_many)
+for _sequence in (list, tuple, namedtuple, *torch.return_types.all_return_types):
+    register_pytree_flatten_spec(_sequence, _by_position, _has_as_many)

@@ -1,0 +1,222 @@
+"""The source of the function that a graph is: its signature, its return statement, its line map.
+
+What the body looks like, statement by statement, is the matter of `fxcore.emitter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fxcore.emitter import CodeOptions, Emitter, Line, call_with_known
+from fxcore.namespace import _Namespace
+from fxcore.node import Argument, Node
+from fxcore.torch_compat import torch_pytree
+
+TransformCodeFunc = Callable[[list[str]], list[str]]
+"""Takes the lines of a function's body and returns those to use."""
+
+
+@dataclass
+class PythonCode:
+    """A graph as source: what is needed to run it or to write it to a file."""
+
+    src: str
+    """The definition of the function, with the calls of ``wrap`` that belong before it."""
+    globals: dict[str, Any]
+    """The objects outside of the graph that ``src`` mentions, by the names it has for them."""
+    _lineno_map: dict[int, int | None] | None
+    """The index of the node of each line; lines are counted from the ``def``, which is 0."""
+    _prologue_start: int = 0
+    """The line of ``src`` (from 1) on which the ``def`` is."""
+
+
+class _PyTreeInfo(NamedTuple):
+    """The arguments that the traced function had before they were flattened, and the structures it took and returned."""
+
+    orig_args: list[str]
+    in_spec: Any
+    out_spec: Any | None
+
+
+class CodeGen:
+    """Makes the source of a graph. Subclasses give the function another signature or another way to return."""
+
+    def __init__(self) -> None:
+        self._body_transformer: TransformCodeFunc | None = None
+        self._func_name: str = "forward"
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
+        """The ``def`` line(s): ``free_vars`` are the parameters, with annotation and default, ``self`` perhaps missing.
+
+        ``maybe_return_annotation`` is ``" -> …"`` or empty; ``expanded_def`` puts each parameter on its own line.
+        """
+        if not free_vars or free_vars[0] != "self":
+            free_vars.insert(0, "self")
+        parameters = "\n" + "".join(map(_parameter_line, free_vars)) if expanded_def else ", ".join(free_vars)
+        return f"def {self._func_name}({parameters}){maybe_return_annotation}:"
+
+    def generate_output(
+        self,
+        output_args: Argument,
+        *,
+        descs: Sequence[str] | None = None,
+        repr_fn: Callable[[object], str] | None = None,
+    ) -> str:
+        """The return statement. ``repr_fn`` writes a value; ``descs``, one for each value, become comments."""
+        return f"return {_returned(output_args, descs, repr_fn or repr)}"
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The values of the placeholders when the generated function is called with ``args``."""
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        """What the generated function returns when the output node's value is ``outputs``."""
+        return outputs
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """Names that this code generator writes into the source, and the objects they stand for."""
+        return []
+
+    def _gen_python_code(
+        self, nodes: Iterable[Node], root_module: str, namespace: _Namespace, options: CodeOptions
+    ) -> PythonCode:
+        emitter = Emitter(self, root_module, namespace, options)
+        body = emitter.emit(list(nodes))
+        wraps = emitter.wrap_statements()
+        if self._body_transformer is not None:
+            body = _transform(body, self._body_transformer)
+        for name, value in self.additional_globals():
+            emitter.add_global(name, value)
+        prologue = call_with_known(
+            self.gen_fn_def, emitter.parameters, emitter.return_annotation, expanded_def=options.expanded_def
+        )
+        text = "".join(line for line, _ in body)
+        code = text.lstrip("\n").replace("\n", "\n    ")
+        skipped = len(text) - len(text.lstrip("\n"))
+        return PythonCode(
+            src=f"\n{wraps}\n\n{prologue}\n    {code}",
+            globals=emitter.globals,
+            _lineno_map=_line_map(body, first=prologue.count("\n") + 1 - skipped),
+            _prologue_start=wraps.count("\n") + 4,
+        )
+
+
+def _transform(body: list[Line], transformer: TransformCodeFunc) -> list[Line]:
+    """The body after ``transformer``. A line that is new belongs to the node of the line before it."""
+    node_of = {id(text): node for text, node in body}
+    transformed: list[Line] = []
+    node: int | None = None
+    for text in transformer([text for text, _ in body]):
+        node = node_of.get(id(text), node)
+        transformed.append((text, node))
+    return transformed
+
+
+def _line_map(body: list[Line], first: int) -> dict[int, int | None]:
+    lines: dict[int, int | None] = {}
+    number = first
+    node: int | None = None
+    for text, node in body:
+        for _ in range(text.count("\n")):
+            lines[number] = node
+            number += 1
+    lines[number] = node
+    return lines
+
+
+def _parameter_line(parameter: str) -> str:
+    parameter, _, comment = parameter.partition("#")
+    return f"    {parameter.rstrip()},  # {comment.lstrip()}\n" if comment else f"    {parameter},\n"
+
+
+def _returned(value: Argument, descs: Sequence[str] | None, repr_fn: Callable[[object], str]) -> str:
+    """The value to return; given ``descs``, a list or tuple with each item on a line of its own."""
+    if descs is None or not isinstance(value, list | tuple):
+        return repr_fn(value)
+    left, right = "()" if isinstance(value, tuple) else "[]"
+    items = "".join(f"    {repr_fn(item)},  # {desc}\n" for item, desc in zip(value, descs, strict=False))
+    return f"{left}\n{items}{right}"
+
+
+def _names_only(parameters: list[str]) -> list[str]:
+    return [parameter.split(":")[0].split("#")[0] for parameter in parameters]
+
+
+class _BoxedCodeGen(CodeGen):
+    """Takes all arguments in one list and empties that, so that an input can be freed while the function runs."""
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
+        names = [var.split(":")[0].split("=")[0].strip() for var in free_vars if var != "self"]
+        lines = [f"def {self._func_name}(self, args_list){maybe_return_annotation}:"]
+        if names:
+            lines.append("args_iter = iter(args_list)")
+            lines.extend(f"{name} = next(args_iter)" for name in names)
+            lines.append("args_list.clear()")
+        return "\n    ".join(lines)
+
+
+class _PyTreeCodeGen(CodeGen):
+    """Has the function take and return the nested structures that the traced one did; the graph sees their leaves."""
+
+    def __init__(self, pytree_info: _PyTreeInfo) -> None:
+        super().__init__()
+        self.pytree_info = pytree_info
+
+    def process_inputs(self, *inputs: Any) -> Any:
+        return torch_pytree.arg_tree_leaves(*inputs)
+
+    def process_outputs(self, out: Any) -> Any:
+        if self.pytree_info is None or self.pytree_info.out_spec is None:
+            return out
+        leaves = out if isinstance(out, list | tuple) else [out]
+        return torch_pytree.tree_unflatten(leaves, self.pytree_info.out_spec)
+
+    def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
+        if self.pytree_info is None:
+            return super().gen_fn_def(free_vars, maybe_return_annotation, expanded_def=expanded_def)
+        fn_args = self.pytree_info.orig_args
+        if fn_args and fn_args[0] == "self":
+            free_vars.insert(0, "self")
+        definition = super().gen_fn_def(fn_args[:], maybe_return_annotation, expanded_def=expanded_def)
+        return definition + self.gen_var_bindings(fn_args, free_vars, expanded_def) if free_vars else definition
+
+    def gen_var_bindings(self, fn_args: list[str], free_vars: list[str], expanded_def: bool) -> str:
+        """The statement that takes the parameters ``fn_args`` apart into the placeholders ``free_vars``."""
+        taken_apart = f"fx_pytree.tree_flatten_spec({self._structure(fn_args)}, self._in_spec)"
+        names = ", ".join(_names_only(free_vars))
+        return f"{_annotations(free_vars, expanded_def)}\n    {names}, = {taken_apart}"
+
+    def _structure(self, fn_args: list[str]) -> str:
+        """The parameters in the structure that ``in_spec`` describes: a list, or a pair of that and a dict."""
+        in_spec = self.pytree_info.in_spec
+        is_pair = in_spec.type is tuple and in_spec.num_children == 2
+        if not (is_pair and in_spec.child(0).type is tuple and in_spec.child(1).type is dict):
+            return f"[{', '.join(fn_args)}]"
+        names = self.pytree_info.orig_args
+        count = in_spec.child(0).num_children
+        by_key = zip(in_spec.child(1).context, names[count:], strict=False)
+        keywords = ", ".join(f"'{key}':{name}" for key, name in by_key)
+        return f"([{', '.join(names[:count])}], {{{keywords}}})"
+
+    def generate_output(
+        self,
+        output_args: Argument,
+        *,
+        descs: Sequence[str] | None = None,
+        repr_fn: Callable[[object], str] | None = None,
+    ) -> str:
+        if not (self.pytree_info and self.pytree_info.out_spec):
+            return super().generate_output(output_args, descs=descs, repr_fn=repr_fn)
+        return f"return pytree.tree_unflatten({_returned(output_args, descs, repr_fn or repr)}, self._out_spec)"
+
+
+def _annotations(parameters: list[str], expanded_def: bool) -> str:
+    """Statements that annotate the variables: a tuple on the left of ``=`` can't have annotations of its own."""
+    annotated = [parameter for parameter in parameters if ":" in parameter]
+    if not annotated:
+        return ""
+    if expanded_def:
+        return "".join(f"\n    {parameter}" for parameter in annotated)
+    return "\n    " + "".join(f"{parameter}; " for parameter in annotated) + "\n"

@@ -1,0 +1,492 @@
+"""The graph: a function as a list of nodes, and the ways to build and edit it."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+
+from fxcore.codegen import (
+    CodeGen,
+    CodeOptions,
+    PythonCode,
+    TransformCodeFunc,
+    _BoxedCodeGen,
+    _PyTreeCodeGen,
+    _PyTreeInfo,
+)
+from fxcore.namespace import (
+    _custom_builtins,
+    _CustomBuiltin,
+    _is_magic,
+    _Namespace,
+    _register_custom_builtin,
+    _snake_case,
+)
+from fxcore.node import Argument, Node, Target, map_arg
+from fxcore.node_index import NodeIndex
+from fxcore.operators import inplace_methods, magic_methods, reflectable_magic_methods
+from fxcore.provenance import _parse_stack_trace, _ParsedStackTrace
+from fxcore.qualified_name import _is_from_torch
+
+if TYPE_CHECKING:
+    from fxcore.graph_module import GraphModule
+
+__all__ = [
+    "CodeGen",
+    "Graph",
+    "PythonCode",
+    "_BoxedCodeGen",
+    "_CustomBuiltin",
+    "_Namespace",
+    "_ParsedStackTrace",
+    "_PyTreeCodeGen",
+    "_PyTreeInfo",
+    "_custom_builtins",
+    "_is_from_torch",
+    "_parse_stack_trace",
+    "_register_custom_builtin",
+    "_snake_case",
+    "inplace_methods",
+    "magic_methods",
+    "reflectable_magic_methods",
+]
+
+
+class _InsertPoint:
+    """Where a graph puts new nodes; left as a context manager, it gives the place before it back."""
+
+    def __init__(self, graph: Graph, new_insert: Callable[[Node], None]) -> None:
+        self.graph = graph
+        self.orig_insert, graph._insert = graph._insert, new_insert
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        self.graph._insert = self.orig_insert
+
+
+class _node_list:
+    """The nodes of a graph in order, forwards or backwards. The graph may be edited while they are iterated over."""
+
+    __slots__ = ("direction", "graph")
+
+    def __init__(self, graph: Graph, direction: Literal["_prev", "_next"] = "_next") -> None:
+        self.graph = graph
+        self.direction = direction
+
+    def __len__(self) -> int:
+        return self.graph._len
+
+    def __iter__(self) -> Iterator[Node]:
+        return self._forwards() if self.direction == "_next" else self._backwards()
+
+    def __reversed__(self) -> Iterator[Node]:
+        return self._backwards() if self.direction == "_next" else self._forwards()
+
+    # An erased node keeps its links, so whoever stands on one gets back to the living. The next node is looked up
+    # after the body of the loop has run: what it inserted ahead is visited, what it erased there isn't.
+
+    def _forwards(self) -> Iterator[Node]:
+        root = self.graph._root
+        node = root._next
+        while node is not root:
+            if not node._erased:
+                yield node
+            node = node._next
+
+    def _backwards(self) -> Iterator[Node]:
+        root = self.graph._root
+        node = root._prev
+        while node is not root:
+            if not node._erased:
+                yield node
+            node = node._prev
+
+
+class Graph:
+    """A function as a list of `Node` objects, in the order in which they run.
+
+    Nodes are added at the insertion point (at first: the end; `inserting_before`, `inserting_after`) by `placeholder`,
+    `get_attr`, `call_function`, `call_module`, `call_method` and `output`. Together with a module that holds the
+    submodules and attributes they name, the graph makes a `fxcore.GraphModule`.
+
+    ``owning_module`` is that module; ``constants`` are the values that ``get_attr`` nodes name and that no module held
+    when the function was traced (``_tensor_constant0``, …).
+    """
+
+    def __init__(
+        self,
+        owning_module: GraphModule | None = None,
+        tracer_cls: type[Any] | None = None,
+        tracer_extras: dict[str, Any] | None = None,
+    ) -> None:
+        self.owning_module = owning_module
+        self.constants: dict[str, Any] = {}
+        self._tracer_cls = tracer_cls
+        self._tracer_extras = tracer_extras
+        self._graph_namespace = _Namespace()
+        self._codegen = CodeGen()
+        self._co_fields: dict[str, Any] = {}
+        self._index: NodeIndex | None = None
+        self._root = Node(self, "", "root", "", (), {})
+        self._insert: Callable[[Node], None] = self._root.prepend
+        self._len = 0
+
+    @property
+    def nodes(self) -> _node_list:
+        """The nodes in order, to iterate over, also ``reversed``, and to take the ``len`` of.
+
+        Inserting and erasing nodes meanwhile is safe.
+        """
+        return _node_list(self)
+
+    def output_node(self) -> Node:
+        """The last node. Raises ``AssertionError`` unless it is the output."""
+        last = self._root._prev
+        if last.op != "output":
+            raise AssertionError(f"the graph ends with a {last.op} node, not with its output")
+        return last
+
+    def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Any]:
+        """The nodes with opcode ``op`` and, if given, with ``target`` (``call_function`` demands one).
+
+        In the order of the graph, or with ``sort=False``, which is faster, in any. The time taken depends on the number
+        of nodes found, not on the graph's.
+        """
+        if op == "call_function" and target is None:
+            raise AssertionError("find_nodes(op='call_function') needs a target, the function")
+        if self._index is None:
+            self._index = NodeIndex(self.nodes)
+        found = self._index.find(op, target)
+        return sorted(found) if sort else found
+
+    @contextlib.contextmanager
+    def _reindexing(self, node: Node) -> Iterator[None]:
+        """Within, ``node`` may change its opcode or target."""
+        indexed = self._index is not None and self._index.discard(node)
+        yield
+        if self._index is not None and indexed:
+            self._index.add(node)
+
+    # Adding nodes.
+
+    def create_node(
+        self,
+        op: str,
+        target: Target,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        name: str | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """Add a node at the insertion point.
+
+        ``name`` is a wish (by default made of ``target``): the node gets that or one like it that is free.
+        ``type_expr`` is the annotation of its value. Raises ``AssertionError`` if ``args`` is no tuple, ``kwargs`` no
+        dict or ``op`` no opcode, ``ValueError`` if ``target`` isn't what ``op`` demands.
+        """
+        if args is None:
+            args = ()
+        elif args and not isinstance(args, tuple):
+            raise AssertionError(f"args must be a tuple, not {args!r}")
+        if kwargs and not isinstance(kwargs, dict):
+            raise AssertionError(f"kwargs must be a dict, not {kwargs!r}")
+        name = self._graph_namespace.create_name(self._target_to_str(target) if name is None else name, None)
+        node = Node(self, name, op, target, args or (), kwargs or {}, type_expr)
+        if self.owning_module is not None:
+            for hook in getattr(self.owning_module, "_create_node_hooks", ()):
+                hook(node)
+        self._insert(node)
+        if self._index is not None:
+            self._index.add(node)
+        self._len += 1
+        return node
+
+    def _target_to_str(self, target: Target | None) -> str:
+        """The wish for a name that ``target`` makes."""
+        if callable(target):
+            return _snake_case(target.__name__)
+        if not isinstance(target, str):
+            raise AssertionError(f"a target is a function or a str, not {target!r}")
+        return _snake_case(target[2:-2] if _is_magic(target) else target)
+
+    def placeholder(
+        self, name: str, type_expr: Any | None = None, default_value: Any = inspect.Signature.empty
+    ) -> Node:
+        """Add an input called ``name`` (``*args`` and ``**kwargs`` with their stars).
+
+        Without ``default_value`` the input must be passed; ``None`` is a default like any other.
+        """
+        args = () if default_value is inspect.Signature.empty else (default_value,)
+        return self.create_node("placeholder", name, args=args, type_expr=type_expr)
+
+    def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
+        """Add a node that reads the attribute at the dotted path ``qualified_name`` of the owning module.
+
+        Warns when there is an owning module and no parameter, buffer or submodule in that place.
+        """
+        if self.owning_module is not None and not self._holds(self.owning_module, qualified_name):
+            warnings.warn(
+                f"the owning module has no parameter, buffer or submodule '{qualified_name}'; add one "
+                "(add_submodule, register_parameter, register_buffer) before the graph runs",
+                stacklevel=2,
+            )
+        return self.create_node("get_attr", qualified_name, type_expr=type_expr)
+
+    @staticmethod
+    def _holds(module: torch.nn.Module, qualified_name: str) -> bool:
+        path, _, name = qualified_name.rpartition(".")
+        try:
+            parent = module.get_submodule(path)
+        except AttributeError:
+            return False
+        value = getattr(parent, name, None)
+        return isinstance(value, torch.nn.Module | torch.nn.Parameter) or name in parent._buffers
+
+    def call_module(
+        self,
+        module_name: str,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """Add a call of the submodule at the dotted path ``module_name``; ``args`` without the module itself.
+
+        Raises ``AttributeError`` when there is an owning module that has no such submodule.
+        """
+        if self.owning_module is not None:
+            self.owning_module.get_submodule(module_name)
+        return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
+
+    def call_method(
+        self,
+        method_name: str,
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        """Add a call of the method ``method_name`` of ``args[0]``."""
+        return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
+
+    def call_function(
+        self,
+        the_function: Callable[..., Any],
+        args: tuple[Argument, ...] | None = None,
+        kwargs: dict[str, Argument] | None = None,
+        type_expr: Any | None = None,
+        name: str | None = None,
+    ) -> Node:
+        """Add a call of ``the_function``."""
+        return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
+
+    def output(self, result: Argument, type_expr: Any | None = None) -> Node:
+        """Add the output: the function returns ``result``."""
+        return self.create_node("output", "output", args=(result,), type_expr=type_expr)
+
+    def inserting_before(self, n: Node | None = None) -> _InsertPoint:
+        """Add nodes before ``n`` from now on, or within a ``with`` statement; ``None``: at the start of the graph.
+
+        Raises ``AssertionError`` if ``n`` belongs to another graph.
+        """
+        if n is None:
+            return self.inserting_after(self._root)
+        if n.graph is not self:
+            raise AssertionError(f"can't insert before '{n.name}': it belongs to another Graph")
+        return _InsertPoint(self, n.prepend)
+
+    def inserting_after(self, n: Node | None = None) -> _InsertPoint:
+        """Add each new node right after ``n`` from now on, or within a ``with`` statement; ``None``: at the end.
+
+        Raises ``AssertionError`` if ``n`` belongs to another graph.
+        """
+        if n is None:
+            return self.inserting_before(self._root)
+        if n.graph is not self:
+            raise AssertionError(f"can't insert after '{n.name}': it belongs to another Graph")
+        return _InsertPoint(self, n.append)
+
+    # Copying.
+
+    def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda node: node) -> Node:
+        """Add a copy of ``node``, which may be of another graph, at the insertion point.
+
+        ``arg_transform(n)`` gives what stands in this graph for each node ``n`` among its arguments.
+        """
+        args = map_arg(node.args, arg_transform)
+        kwargs = map_arg(node.kwargs, arg_transform)
+        new = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
+        new.meta = copy.copy(node.meta)
+        new.where = node.where
+        return new
+
+    def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Argument | None:
+        """Add copies of all nodes of ``g`` but its output, and return what its output stands for here.
+
+        ``val_map``, from nodes of ``g`` to what stands for them here, is filled; nodes in it at the start aren't copied.
+        With ``return_output_node`` the result is a pair of that and the output node of ``g``. ``None`` without output.
+        """
+        for name, value in g.constants.items():
+            self.constants.setdefault(name, value)
+        for node in g.nodes:
+            if node in val_map:
+                continue
+            if node.op == "output":
+                result = map_arg(node.args[0], val_map.__getitem__)
+                return (result, node) if return_output_node else result
+            val_map[node] = self.node_copy(node, val_map.__getitem__)
+        return None
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
+        # Node by node, because following the links from one to the next would recurse through the whole graph.
+        memo = memo if memo else {}
+        new = Graph(tracer_cls=self._tracer_cls)
+        copied: Any = new.graph_copy(self, val_map=memo, return_output_node=True)  # type: ignore[arg-type]
+        new._codegen = copy.deepcopy(self._codegen)
+        if copied is not None:
+            result, output = copied
+            new_output = new.output(result, type_expr=output.type)
+            new_output.meta = copy.copy(output.meta)
+            new_output.where = output.where
+        return new
+
+    # Removing.
+
+    def erase_node(self, to_erase: Node) -> None:
+        """Take ``to_erase`` out of the graph.
+
+        Raises ``RuntimeError`` while it has users or if it is of another graph; warns if it was erased before.
+        """
+        if to_erase.users:
+            raise RuntimeError(
+                f"can't erase '{to_erase}': {len(to_erase.users)} nodes use it ({', '.join(map(str, to_erase.users))}); "
+                "give them something else first, e.g. by `replace_all_uses_with`"
+            )
+        if to_erase.graph is not self:
+            raise RuntimeError(f"can't erase '{to_erase}': it belongs to another Graph")
+        if to_erase._erased:
+            warnings.warn(f"'{to_erase}' was erased before", stacklevel=2)
+            return
+        if self.owning_module is not None:
+            for hook in getattr(self.owning_module, "_erase_node_hooks", ()):
+                hook(to_erase)
+        if self._index is not None:
+            self._index.discard(to_erase)
+        to_erase._remove_from_list()
+        to_erase._erased = True
+        self._len -= 1
+        to_erase._update_args_kwargs(
+            map_arg(to_erase.args, lambda node: None), map_arg(to_erase.kwargs, lambda node: None)
+        )
+
+    def _clear_nodes(self) -> None:
+        for node in reversed(self.nodes):
+            node.meta.clear()
+            self.erase_node(node)
+
+    def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
+        """Erase every node whose value isn't used and that has no other effect. Returns whether there was any.
+
+        What has an effect, `Node.is_impure` says, or ``is_impure_node`` if given. It can't know of every function: a
+        custom function that writes to its arguments must be named to `fxcore.node.has_side_effect`. The graph is linted
+        first. Graph modules among the owning module's children that a ``get_attr`` reads are cleaned as well.
+        """
+        from fxcore.dead_code import eliminate_dead_code
+
+        return eliminate_dead_code(self, is_impure_node)
+
+    def lint(self) -> None:
+        """Check that the graph is sound: the nodes its own, defined before they are used, named once, with good targets.
+
+        Raises ``RuntimeError`` (``ValueError`` for a target of the wrong type) that names the first node at fault.
+        """
+        from fxcore.lint import lint
+
+        lint(self)
+
+    # Running and showing.
+
+    def python_code(
+        self,
+        root_module: str,
+        *,
+        verbose: bool = False,
+        include_stride: bool = False,
+        include_device: bool = False,
+        colored: bool = False,
+        expanded_def: bool = False,
+        record_func: bool = False,
+        additional_meta: list[str] | None = None,
+    ) -> PythonCode:
+        """The graph as the source of a Python function, with the globals that it needs.
+
+        ``root_module`` is the variable that modules and attributes are looked up from: ``"self"``. ``verbose`` adds
+        comments (where each node comes from) and the dtypes and shapes in ``meta``, with ``include_stride`` and
+        ``include_device`` more of these; ``colored`` is for terminals, ``expanded_def`` puts each argument on a line of
+        its own, ``additional_meta`` names keys of ``meta`` to show, ``record_func`` has the profiler told of every node.
+        """
+        options = CodeOptions.with_environment(
+            verbose=verbose,
+            include_stride=include_stride,
+            include_device=include_device,
+            colored=colored,
+            expanded_def=expanded_def,
+            record_func=record_func,
+            additional_meta=additional_meta,
+        )
+        # A namespace of its own: a name must be unique among the values and the globals of this source.
+        return self._codegen._gen_python_code(self.nodes, root_module, _Namespace(), options)
+
+    def set_codegen(self, codegen: CodeGen) -> None:
+        """Have ``codegen`` make the source from now on."""
+        self._codegen = codegen
+
+    def on_generate_code(
+        self, make_transformer: Callable[[TransformCodeFunc | None], TransformCodeFunc]
+    ) -> contextlib.AbstractContextManager[None]:
+        """Have the lines of the function's body go through a function before they become the source.
+
+        ``make_transformer`` is called with the one in force (or ``None``) and returns that function, which takes the
+        body's lines (list of str, newlines included) and returns those to use. In a ``with`` statement, the one in force
+        before comes back at the end.
+        """
+        codegen, previous = self._codegen, self._codegen._body_transformer
+        codegen._body_transformer = make_transformer(previous)
+
+        @contextlib.contextmanager
+        def restoring() -> Iterator[None]:
+            try:
+                yield
+            finally:
+                self._codegen._body_transformer = previous
+
+        return restoring()
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The arguments of the generated function as the values of the placeholders."""
+        return self._codegen.process_inputs(*args)
+
+    def process_outputs(self, out: Any) -> Any:
+        """The value of the output node as what the generated function returns."""
+        return self._codegen.process_outputs(out)
+
+    def __str__(self) -> str:
+        from fxcore.printing import format_graph
+
+        return format_graph(self)
+
+    def print_tabular(self) -> None:
+        """Print opcode, name, target and arguments of every node as a table (by ``tabulate`` where it is installed)."""
+        from fxcore.printing import print_table
+
+        print_table(self)
+
+    def _announce_replacement(self, old: Node, new: str, user: Node) -> None:
+        for hook in getattr(self.owning_module, "_replace_hooks", None) or ():
+            hook(old=old, new=new, user=user)

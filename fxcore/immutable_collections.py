@@ -1,0 +1,79 @@
+"""Lists and dicts that can't be edited: what a node's arguments are kept in.
+
+A graph counts who uses what, so an argument must not change behind its back. These containers are real ``list`` and
+``dict`` objects for everything that reads them, and refuse whatever would write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn, TypeVar
+
+from fxcore.torch_compat import register_dict_like, register_list_like
+
+__all__ = ["immutable_dict", "immutable_list"]
+
+_T = TypeVar("_T")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+    raise TypeError(
+        f"'{type(self).__name__}' object does not support mutation: it belongs to a Node, which keeps account of the "
+        "nodes in it. Make a changed copy and assign that, e.g. `node.args = (new_first, *node.args[1:])`."
+    )
+
+
+class immutable_list(list[_T]):
+    """A ``list`` of which every method that would change it raises ``TypeError``; hashable when its items are."""
+
+    __delitem__ = _refuse
+    __iadd__ = _refuse
+    __imul__ = _refuse
+    __setitem__ = _refuse
+    append = _refuse
+    clear = _refuse
+    extend = _refuse
+    insert = _refuse
+    pop = _refuse
+    remove = _refuse
+    reverse = _refuse
+    sort = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self),)
+
+
+class immutable_dict(dict[_K, _V]):
+    """A ``dict`` of which every method that would change it raises ``TypeError``; hashable when its items are."""
+
+    __delitem__ = _refuse
+    __ior__ = _refuse
+    __setitem__ = _refuse
+    clear = _refuse
+    pop = _refuse
+    popitem = _refuse
+    setdefault = _refuse
+    update = _refuse  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (tuple(self.items()),)
+
+
+def _make_list(items: Iterable[Any]) -> immutable_list[Any]:
+    return immutable_list(items)
+
+
+def _make_dict(items: dict[Any, Any]) -> immutable_dict[Any, Any]:
+    return immutable_dict(items)
+
+
+register_list_like(immutable_list, _make_list, "fxcore.immutable_collections.immutable_list")
+register_dict_like(immutable_dict, _make_dict, "fxcore.immutable_collections.immutable_dict")

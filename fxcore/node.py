@@ -1,0 +1,417 @@
+"""A node: one operation of a graph, its arguments, and who uses its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from types import CodeType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import torch
+
+from fxcore.immutable_collections import immutable_dict, immutable_list
+from fxcore.purity import has_side_effect, is_impure_function
+from fxcore.qualified_name import _find_module_of_method, _get_qualified_name, _type_repr
+
+if TYPE_CHECKING:
+    from fxcore.graph import Graph
+    from fxcore.source import SourceSpan
+
+__all__ = [
+    "Argument",
+    "Node",
+    "Target",
+    "_find_module_of_method",
+    "_get_qualified_name",
+    "_type_repr",
+    "has_side_effect",
+    "map_aggregate",
+    "map_arg",
+]
+
+Argument: TypeAlias = Any
+"""What can be an argument of a node: nodes and constants (numbers, strings, ``None``, dtypes, devices, …), in tuples,
+lists, dicts and slices, nested as you like."""
+
+Target: TypeAlias = Callable[..., Any] | str
+"""What a node does: a function for ``call_function``, a (dotted) name for every other opcode."""
+
+_A = TypeVar("_A")
+
+_legal_ops = dict.fromkeys(["placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"])
+
+# Types that hold no node and are no container: known by their exact type, the common case needs no more tests.
+_ATOMS = frozenset({str, int, float, bool, complex, type(None), torch.dtype, torch.device, torch.Tensor})
+
+_NO_KWARGS: immutable_dict[str, Any] = immutable_dict()
+
+_SortKey: TypeAlias = tuple[int, ...]
+
+
+def _key_between(before: _SortKey, after: _SortKey) -> _SortKey:
+    """A key between two neighbours': runs of insertions at one place count up or down in their last number."""
+    depth = min(len(before), len(after))
+    if len(before) > depth:
+        return (*before[:depth], before[depth] + 1)
+    if len(after) > depth:
+        return (*after[:depth], after[depth] - 1)
+    return (*before, 0)
+
+
+class Node:
+    """One operation in a `Graph`. What it does is given by ``op``, ``target``, ``args`` and ``kwargs``:
+
+    - ``placeholder``: an input of the function, called ``target``; ``args`` holds its default value, if it has one.
+    - ``get_attr``: the parameter, buffer or other attribute that is at ``target``, a dotted path from the root module.
+    - ``call_function``: the function ``target`` applied to ``args`` and ``kwargs``.
+    - ``call_module``: the submodule at the dotted path ``target``, called with ``args`` and ``kwargs``.
+    - ``call_method``: the method named ``target`` of the value ``args[0]``, called with the rest.
+    - ``output``: the function returns ``args[0]``.
+
+    Nodes are made by the methods of `Graph`, which gives each its ``name``, unique there. ``type`` is the annotation
+    of its value, ``users`` the nodes that have it among their arguments (a dict, for its order), and ``meta`` a dict for
+    whatever passes want to note; a copy of the node keeps it. ``where`` is the code object and instruction in the
+    user's program that the node stands for, when a tracer made it.
+
+    Nodes compare by their place in the graph: ``a < b`` when ``a`` comes first.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_args",
+        "_erased",
+        "_inputs",
+        "_kwargs",
+        "_next",
+        "_op",
+        "_prev",
+        "_repr_fn",
+        "_sort_key",
+        "_target",
+        "graph",
+        "meta",
+        "name",
+        "type",
+        "users",
+        "where",
+    )
+
+    graph: Graph
+    name: str
+    type: Any
+    users: dict[Node, None]
+    meta: dict[str, Any]
+    where: tuple[CodeType, int] | None
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op: str,
+        target: Target,
+        args: tuple[Argument, ...],
+        kwargs: dict[str, Argument],
+        return_type: Any | None = None,
+    ) -> None:
+        if op == "call_function":
+            if not callable(target):
+                raise ValueError(f"the node '{name}' calls a function, but its target {target!r} can't be called")
+        elif op not in _legal_ops:
+            raise AssertionError(f"'{op}' is no opcode; there are {', '.join(_legal_ops)}")
+        elif not isinstance(target, str):
+            raise ValueError(f"the target of the {op} node '{name}' must be a str, not {target!r}")
+        self.graph = graph
+        self.name = name
+        self._op = op
+        self._target = target
+        self.type = return_type
+        self._inputs: tuple[Node, ...] = ()
+        self.users = {}
+        self.meta = {}
+        self._prev = self._next = self
+        self._erased = False
+        self._sort_key: _SortKey = ()
+        self._repr_fn: Callable[[Node], str] | None = None
+        self.where = None
+        self._update_args_kwargs(args, kwargs)
+
+    # What it does. `op` and `target` are properties, because a graph that can find nodes by them must hear of a change.
+
+    def _set_op(self, op: str) -> None:
+        with self.graph._reindexing(self):
+            self._op = op
+
+    def _set_target(self, target: Target) -> None:
+        with self.graph._reindexing(self):
+            self._target = target
+
+    op = property(attrgetter("_op"), _set_op)
+    target = property(attrgetter("_target"), _set_target)
+
+    @property
+    def args(self) -> tuple[Argument, ...]:
+        """The positional arguments. May be assigned; the users of all nodes concerned are brought up to date."""
+        return self._args
+
+    @args.setter
+    def args(self, args: tuple[Argument, ...]) -> None:
+        self._update_args_kwargs(args, self._kwargs)
+
+    @property
+    def kwargs(self) -> dict[str, Argument]:
+        """The keyword arguments. May be assigned; the users of all nodes concerned are brought up to date."""
+        return self._kwargs
+
+    @kwargs.setter
+    def kwargs(self, kwargs: dict[str, Argument]) -> None:
+        self._update_args_kwargs(self._args, kwargs)
+
+    @property
+    def all_input_nodes(self) -> list[Node]:
+        """The nodes in ``args`` and ``kwargs``, each once, in the order of their first use."""
+        return list(self._inputs)
+
+    @property
+    def _input_nodes(self) -> dict[Node, None]:
+        return dict.fromkeys(self._inputs)
+
+    def _update_args_kwargs(self, args: Any, kwargs: Any) -> None:
+        """Take over the arguments, in immutable containers, and count this node among the users of those in them."""
+        for node in self._inputs:
+            node.users.pop(self, None)
+        inputs: dict[Node, None] = {}
+
+        def use(node: Node) -> Node:
+            inputs[node] = None
+            node.users[self] = None
+            return node
+
+        self._args: Any = map_arg(args, use)
+        self._kwargs: Any = map_arg(kwargs, use) if kwargs else _NO_KWARGS
+        self._inputs = tuple(inputs)
+
+    def update_arg(self, idx: int, arg: Argument) -> None:
+        """Put ``arg`` in place of the positional argument ``args[idx]``. Raises ``IndexError`` if there is none."""
+        args = list(self._args)
+        args[idx] = arg
+        self.args = tuple(args)
+
+    def insert_arg(self, idx: int, arg: Argument) -> None:
+        """Put ``arg`` before ``args[idx]``. Raises ``AssertionError`` unless ``0 <= idx <= len(args)``."""
+        if not 0 <= idx <= len(self._args):
+            raise AssertionError(f"can't insert an argument at {idx}: '{self.name}' has {len(self._args)}")
+        self.args = (*self._args[:idx], arg, *self._args[idx:])
+
+    def update_kwarg(self, key: str, arg: Argument) -> None:
+        """Set the keyword argument ``key`` to ``arg``."""
+        self.kwargs = {**self._kwargs, key: arg}
+
+    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
+        """Have this node use ``new_input`` wherever ``old_input`` is among its arguments."""
+        self.graph._announce_replacement(old_input, new_input.name, self)
+        self._replace_input_with(old_input, new_input)
+
+    def _replace_input_with(self, old_input: Node, new_input: Node) -> None:
+        def exchange(node: Node) -> Node:
+            return new_input if node is old_input else node
+
+        self._update_args_kwargs(map_arg(self._args, exchange), map_arg(self._kwargs, exchange))
+
+    def replace_all_uses_with(
+        self,
+        replace_with: Node,
+        delete_user_cb: Callable[[Node], bool] | None = None,
+        *,
+        propagate_meta: bool = False,
+    ) -> list[Node]:
+        """Have every user of this node use ``replace_with`` instead; those changed are returned, in order.
+
+        ``delete_user_cb(user)`` may exempt a user by returning false. ``propagate_meta`` copies this node's ``meta`` to
+        ``replace_with``, whose own must then be empty (else ``AssertionError``).
+        """
+        if propagate_meta:
+            if replace_with.meta:
+                raise AssertionError(f"can't propagate meta to '{replace_with.name}': it has some already")
+            replace_with.meta.update(self.meta)
+        changed = [user for user in self.users if delete_user_cb is None or delete_user_cb(user)]
+        for user in changed:
+            user.replace_input_with(self, replace_with)
+        return changed
+
+    # Where it stands.
+
+    @property
+    def next(self) -> Node:
+        """The node after this one; after the last, the graph's root."""
+        return self._next
+
+    @property
+    def prev(self) -> Node:
+        """The node before this one; before the first, the graph's root."""
+        return self._prev
+
+    def prepend(self, x: Node) -> None:
+        """Move ``x``, of the same graph (else ``AssertionError``), to the place right before this node."""
+        if x.graph is not self.graph:
+            raise AssertionError(f"'{x.name}' belongs to another Graph; copy it into this one with `node_copy`")
+        if x is self:
+            return
+        x._remove_from_list()
+        before = self._prev
+        x._prev, x._next = before, self
+        before._next = self._prev = x
+        x._sort_key = _key_between(before._sort_key, self._sort_key)
+
+    def append(self, x: Node) -> None:
+        """Move ``x``, of the same graph (else ``AssertionError``), to the place right after this node."""
+        self._next.prepend(x)
+
+    def _remove_from_list(self) -> None:
+        # Its own links stay, so that an iteration that stands on it finds the way on.
+        self._prev._next = self._next
+        self._next._prev = self._prev
+
+    def __lt__(self, other: object) -> bool:
+        return self._sort_key < other._sort_key if isinstance(other, Node) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return self._sort_key <= other._sort_key if isinstance(other, Node) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return self._sort_key > other._sort_key if isinstance(other, Node) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return self._sort_key >= other._sort_key if isinstance(other, Node) else NotImplemented
+
+    # What is known of it.
+
+    @property
+    def span(self) -> SourceSpan | None:
+        """The place in the user's source that this node stands for; ``None`` when no tracer noted one."""
+        if self.where is None:
+            return None
+        from fxcore.source import span_at
+
+        return span_at(*self.where)
+
+    @property
+    def stack_trace(self) -> str | None:
+        """The user's stack when the node was made, innermost frame last, if the tracer had ``record_stack_traces``."""
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace: str | None) -> None:
+        self.meta["stack_trace"] = trace
+
+    def is_impure(self, impure_random: bool = True) -> bool:
+        """Whether running it does more than compute its value, so that it must stay even if nobody uses that.
+
+        Inputs and outputs are; a function is if it writes to its arguments, was named to `has_side_effect`, or draws
+        random numbers (which ``impure_random=False`` lets pass for some operators); a module is if it has a true
+        attribute ``_is_impure``. The graph must have an owning module if the node calls one (else ``AssertionError``).
+        """
+        if self._op in ("placeholder", "output"):
+            return True
+        if self._op == "call_module":
+            if self.graph.owning_module is None:
+                raise AssertionError(
+                    f"whether '{self.name}' is pure is for the module it calls to say: set owning_module"
+                )
+            return bool(getattr(self.graph.owning_module.get_submodule(self._target), "_is_impure", False))
+        if self._op == "call_function":
+            return is_impure_function(self._target, self._args, self._kwargs, impure_random)
+        return False
+
+    def normalized_arguments(
+        self,
+        root: torch.nn.Module,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:
+        """The arguments as the called function's signature names them, defaults included.
+
+        An ``ArgsKwargsPair`` of `fxcore.operator_schemas`, or ``None`` where the signature isn't to be had. ``arg_types``
+        and ``kwarg_types`` choose among overloads; ``root`` is the module that holds the submodule of ``call_module``.
+        """
+        from fxcore.operator_schemas import normalize_function, normalize_module
+
+        if self._op == "call_function":
+            return normalize_function(
+                self._target, self._args, self._kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
+            )
+        if self._op == "call_module":
+            return normalize_module(root, self._target, self._args, self._kwargs, normalize_to_only_use_kwargs)
+        return None
+
+    # How it is shown.
+
+    def __repr__(self) -> str:
+        return self._repr_fn(self) if self._repr_fn else self.name
+
+    def format_node(
+        self,
+        placeholder_names: list[str] | None = None,
+        maybe_return_typename: list[str] | None = None,
+        *,
+        include_tensor_metadata: bool = False,
+    ) -> str | None:
+        """The node as a line of text: ``%relu : [num_users=1] = call_function[target=torch.relu](args = …``.
+
+        ``placeholder_names`` and ``maybe_return_typename`` (lists that are added to) are for `Graph.__str__`.
+        ``include_tensor_metadata`` adds dtype, shape, stride and device of a tensor in ``meta["val"]``.
+        """
+        from fxcore.printing import format_node
+
+        return format_node(self, placeholder_names, maybe_return_typename, include_tensor_metadata)
+
+    @staticmethod
+    def _pretty_print_target(target: object) -> str:
+        from fxcore.printing import pretty_target
+
+        return pretty_target(target)
+
+    def _rename(self, candidate: str) -> None:
+        """Call it ``candidate``, or something close to it where that is taken."""
+        if candidate != self.name:
+            self.name = self.graph._graph_namespace.create_name(candidate, None)
+
+
+def map_aggregate(a: _A, fn: Callable[[Argument], Argument]) -> _A:
+    """``a`` with ``fn`` applied to everything in it that is no container, in containers of the same kinds.
+
+    Tuples, named tuples, lists, dicts and slices are containers; lists and dicts come back as immutable ones.
+    """
+    return _map(a, fn)  # type: ignore[no-any-return]
+
+
+def map_arg(a: _A, fn: Callable[[Node], Argument]) -> _A:
+    """``a`` with ``fn`` applied to every `Node` in it, however deep; else like `map_aggregate`."""
+    if not callable(fn):
+        raise AssertionError("map_arg(a, fn): fn must be callable")
+    return _map_nodes(a, fn)  # type: ignore[no-any-return]
+
+
+def _map_nodes(a: Any, fn: Callable[[Node], Any]) -> Any:
+    kind = type(a)
+    if kind is Node:
+        return fn(a)
+    if kind in _ATOMS:
+        return a
+    if kind is tuple:
+        return tuple([_map_nodes(item, fn) for item in a])
+    return _map(a, lambda item: fn(item) if isinstance(item, Node) else item)
+
+
+def _map(a: Any, fn: Callable[[Any], Any]) -> Any:
+    if isinstance(a, tuple):
+        items = [_map(item, fn) for item in a]
+        return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
+    if isinstance(a, list):
+        return immutable_list([_map(item, fn) for item in a])
+    if isinstance(a, dict):
+        return immutable_dict([(key, _map(value, fn)) for key, value in a.items()])
+    if isinstance(a, slice):
+        return slice(_map(a.start, fn), _map(a.stop, fn), _map(a.step, fn))
+    return fn(a)

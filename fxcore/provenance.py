@@ -1,0 +1,96 @@
+"""The comments of verbose code: where each node comes from."""
+
+from __future__ import annotations
+
+import pprint
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fxcore.annotations import Painter
+from fxcore.node import Node
+
+_FRAME = re.compile(r'^File "(.+)", line (\d+), in (.+)$')
+
+
+@dataclass(frozen=True)
+class _ParsedStackTrace:
+    """One frame of a printed stack."""
+
+    file: str
+    lineno: str
+    name: str
+    code: str
+
+    def get_summary_str(self) -> str:
+        """The frame on one line."""
+        return f"File: {self.file}:{self.lineno} in {self.name}, code: {self.code}"
+
+
+def _parse_stack_trace(
+    stack_trace: str, filter_fn: Callable[[str, str, str], bool] | None = None
+) -> _ParsedStackTrace | None:
+    """The innermost frame of a printed stack for which ``filter_fn(file, function, line of code)`` holds."""
+    if stack_trace is None:
+        return None
+    lines = [line.strip() for line in stack_trace.strip().split("\n")]
+    for line, code in reversed(list(zip(lines, lines[1:], strict=False))):
+        if frame := _FRAME.match(line):
+            file, lineno, name = frame.groups()
+            if filter_fn is None or filter_fn(file, name, code):
+                return _ParsedStackTrace(file, lineno, name, code)
+    return None
+
+
+class Provenance:
+    """Writes the comment before a node, unless it would say what the one before it said."""
+
+    def __init__(self, paint: Painter, additional_meta: Sequence[str] | None) -> None:
+        self._paint = paint
+        self._additional_meta = additional_meta or ()
+        self._previous = ""
+
+    def comment(self, node: Node) -> str:
+        """The comment with the line breaks around it; empty where there is nothing new to say."""
+        if node.op in ("placeholder", "output"):
+            return ""
+        additional = ", ".join(f"{key}: {node.meta[key]}" for key in self._additional_meta if key in node.meta)
+        shown = f"# {additional} " if additional else ""
+        text = f"{shown}#{_annotation(node)}{_recomputation(node)} {_source(node)}"
+        comment = f"\n{self._paint.dim(text)}\n"
+        if comment == self._previous:
+            return ""
+        self._previous = comment
+        return comment
+
+
+def _annotation(node: Node) -> str:
+    """What the user noted in ``meta["custom"]``, long values cut."""
+    noted = node.meta.get("custom")
+    if not noted:
+        return ""
+    shown: dict[Any, Any] = {}
+    for key, value in noted.items():
+        text = str(value)
+        shown[key] = f"{text[:40]}..." if len(text) > 40 else value
+    return f" Annotation: {shown}"
+
+
+def _recomputation(node: Node) -> str:
+    """What activation checkpointing has decided about the node."""
+    group, policy = node.meta.get("ac_graph_id"), node.meta.get("recompute")
+    if group is None:
+        return "" if policy is None else f" recompute: {policy.name}"
+    return f" ac_graph_id: {group}" + ("" if policy is None else f" - {policy.name}")
+
+
+def _source(node: Node) -> str:
+    frame = _parse_stack_trace(node.stack_trace) if node.stack_trace else None
+    return frame.get_summary_str() if frame else "No stacktrace found for following nodes"
+
+
+def meta_block(node: Node) -> str:
+    """All of ``meta`` as a string literal that stands before the statement."""
+    entries = [f"{key}: {pprint.pformat(str(value), width=80, compact=True)}\n" for key, value in node.meta.items()]
+    return "".join(['"""\n', *entries, '"""\n'])

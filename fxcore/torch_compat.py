@@ -1,0 +1,206 @@
+"""Every name of torch that isn't public, in one place, so that another version of torch has one place to be met."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch._C import Argument, FunctionSchema
+from torch._jit_internal import boolean_dispatched as _boolean_dispatched
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+from torch.amp.autocast_mode import _enter_autocast as enter_autocast
+from torch.amp.autocast_mode import _exit_autocast as exit_autocast
+from torch.utils import _pytree as torch_pytree
+
+try:
+    from torch._library import opaque_object
+    from torch._library.utils import is_impure as torch_is_impure
+except ImportError:  # older than 2.9
+    opaque_object = torch_is_impure = None  # type: ignore[assignment]
+
+__all__ = [
+    "RECORD_FUNCTION",
+    "Argument",
+    "FunctionSchema",
+    "OpaqueValue",
+    "OpOverload",
+    "OpOverloadPacket",
+    "boolean_dispatched",
+    "dtype_abbreviation",
+    "enter_autocast",
+    "exit_autocast",
+    "is_fake_tensor",
+    "is_impure_operator",
+    "is_operator",
+    "opaque_value",
+    "random_is_impure",
+    "register_dict_like",
+    "register_list_like",
+    "schemas_of",
+    "script_type_of",
+    "set_grad_enabled",
+    "side_effectful_functions",
+    "torch_pytree",
+]
+
+
+def register_list_like(cls: type, make: Callable[[Any], Any], name: str) -> None:
+    """Make ``cls``, a kind of list, a container for torch's pytrees; ``name`` stands for it in a stored structure."""
+    torch_pytree.register_pytree_node(
+        cls,
+        lambda value: (list(value), None),
+        lambda items, context: make(items),
+        serialized_type_name=name,
+        flatten_with_keys_fn=lambda value: (
+            [(torch_pytree.SequenceKey(index), item) for index, item in enumerate(value)],
+            None,
+        ),
+    )
+
+
+def register_dict_like(cls: type, make: Callable[[Any], Any], name: str) -> None:
+    """Make ``cls``, a kind of dict, a container for torch's pytrees; ``name`` stands for it in a stored structure."""
+    torch_pytree.register_pytree_node(
+        cls,
+        lambda value: (list(value.values()), list(value)),
+        lambda items, keys: make(dict(zip(keys, items, strict=True))),
+        serialized_type_name=name,
+        flatten_with_keys_fn=lambda value: (
+            [(torch_pytree.MappingKey(key), item) for key, item in value.items()],
+            list(value),
+        ),
+    )
+
+
+# Functions of torch.nn.functional that forward to one of two others, by a boolean argument: "if_true", "if_false".
+boolean_dispatched: Mapping[Callable[..., Any], Mapping[str, Callable[..., Any]]] = _boolean_dispatched
+
+# What graphs call, as they call enter_autocast and exit_autocast, to change a global state.
+set_grad_enabled: Callable[[bool], None] = torch._C._set_grad_enabled
+
+
+def schemas_of(op: Callable[..., Any]) -> list[FunctionSchema] | None:
+    """The schemas of an operator, one for each overload; None where ``op`` isn't one that torch knows."""
+    if isinstance(op, OpOverload):
+        return [op._schema]
+    if isinstance(op, OpOverloadPacket):
+        return [variant._schema for variant in op.op_overloads()]  # type: ignore[no-untyped-call]
+    name = torch.jit._builtins._find_builtin(op)  # type: ignore[no-untyped-call]
+    return None if name is None else torch._C._jit_get_schemas_for_operator(name)
+
+
+def script_type_of(value: object) -> Any:
+    """The TorchScript type of a value, with its text in ``annotation_str``; None where it has none."""
+    inferred = torch._C._jit_try_infer_type(value)
+    return inferred.type() if inferred.success() else None
+
+
+# What generated code enters to have the profiler record a span of time.
+RECORD_FUNCTION = "torch._C._profiler._RecordFunctionFast"
+
+
+def dtype_abbreviation(dtype: torch.dtype) -> str:
+    """A dtype as torch prints it in graphs: ``f32``, ``i64``."""
+    from torch.utils._dtype_abbrs import dtype_abbrs
+
+    return dtype_abbrs[dtype]
+
+
+def side_effectful_functions() -> list[Callable[..., Any]]:
+    """The functions of torch whose calls must stay although nobody uses what they return."""
+    paths = (
+        "_assert _assert_async _C._set_grad_enabled amp._enter_autocast amp._exit_autocast ops.aten._assert_async.msg "
+        "ops.aten._assert_scalar.default ops.aten._assert_tensor_metadata.default ops.aten.sym_constrain_range.default "
+        "ops.aten.sym_constrain_range_for_size.default ops.profiler._record_function_enter "
+        "ops.profiler._record_function_enter.default ops.profiler._record_function_enter_new "
+        "ops.profiler._record_function_enter_new.default ops.profiler._record_function_exit "
+        "ops.profiler._record_function_exit._RecordFunction ops.inductor.accumulate_grad_.default "
+        "ops.inductor.resize_storage_bytes_.default"
+    )
+    found = []
+    for path in paths.split():
+        with contextlib.suppress(AttributeError):
+            found.append(operator.attrgetter(path)(torch))
+    return found
+
+
+def is_impure_operator(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], impure_random: bool
+) -> bool:
+    """Whether torch knows of an effect of ``function``: it writes to an argument or draws random numbers."""
+    if torch_is_impure is not None:
+        return torch_is_impure(function, args=args, kwargs=kwargs, impure_random=impure_random)
+    schema = getattr(function, "_schema", None)
+    return (schema is not None and schema.is_mutable) or (
+        impure_random and bool(getattr(function, "_nondeterministic_seeded", False))
+    )
+
+
+def random_is_impure() -> bool:
+    """Whether dead-code elimination keeps unused random numbers; only a compiler at work may say that it doesn't."""
+    if torch._guards.TracingContext.try_get() is None:
+        return True
+    return bool(torch._inductor.config.fallback_random)
+
+
+def is_operator(value: object) -> bool:
+    """Whether ``value`` is an operator of ``torch.ops``, in the form that a graph can have as an argument."""
+    return isinstance(value, OpOverload | HigherOrderOperator)
+
+
+def is_fake_tensor(value: object) -> bool:
+    """Whether ``value`` is a tensor that has dtype and shape alone."""
+    return isinstance(value, torch._subclasses.FakeTensor)
+
+
+class OpaqueValue(NamedTuple):
+    """An object that torch lets be a constant of a graph."""
+
+    source: str
+    """The expression that makes it."""
+    types: dict[str, type]
+    """The names in that expression."""
+
+
+def opaque_value(value: object) -> OpaqueValue | None:
+    """How an object of a class registered with torch as an opaque value is written; None for every other."""
+    if opaque_object is None or not opaque_object.is_opaque_value_type(type(value)):
+        return None
+    return OpaqueValue(*opaque_object.get_opaque_obj_repr(value))
+
+
+def torch_fx_symbolic_trace() -> dict[str, Any] | None:
+    """The globals of torch.fx's tracing module, where torch has loaded it: what its flag and its wrapped names live in."""
+    module = sys.modules.get("torch.fx._symbolic_trace")
+    return None if module is None else vars(module)
+
+
+def functions_wrapped_by_torch_fx() -> dict[tuple[int, str], dict[str, Any]]:
+    """For the id of a module's globals and a name that ``torch.fx.wrap`` was given there: those globals."""
+    return dict((torch_fx_symbolic_trace() or {}).get("_wrapped_fns_to_patch", {}))
+
+
+def methods_wrapped_by_torch_fx() -> list[tuple[type, str]]:
+    """The methods that torch.fx records, each with its class."""
+    return list((torch_fx_symbolic_trace() or {}).get("_wrapped_methods_to_patch", ()))
+
+
+def is_proxyable_for_torch_fx(cls: type) -> bool:
+    """Whether a class has torch.fx's ``ProxyableClassMeta``."""
+    return cls in (torch_fx_symbolic_trace() or {}).get("_proxyable_classes", ())
+
+
+def is_placeholder_of_torch_fx(value: object) -> bool:
+    """Whether a value is torch.fx's ``PH``, which stands for an input in ``concrete_args``."""
+    placeholder: type | None = (torch_fx_symbolic_trace() or {}).get("PHBase")
+    return placeholder is not None and isinstance(value, placeholder)
+
+
+def compile_lazy_graph_module(module: torch.nn.Module) -> None:
+    """Generate the forward of a torch.fx GraphModule that has put that off: its stand-in can't be traced."""
+    lazy = sys.modules.get("torch.fx._lazy_graph_module")
+    if lazy is not None:
+        lazy._LazyGraphModule.force_recompile(module)
