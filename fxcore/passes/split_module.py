@@ -58,6 +58,7 @@ class Partition:
             node.op, node.target if target is None else target, args, kwargs, name=name, type_expr=node.type
         )
         copied.meta = node.meta.copy()
+        copied.where = node.where
         return copied
 
 

@@ -1,0 +1,101 @@
+"""Brings a graph's calls to one normal form: arguments by name and complete, operators under one name.
+
+Source: the interface and results are those of ``torch.fx.experimental.normalize``.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from fxcore.experimental.schema_type_annotation import AnnotateTypesWithSchema
+from fxcore.graph_module import GraphModule
+from fxcore.interpreter import Transformer
+from fxcore.node import Argument, Node, Target, map_aggregate
+from fxcore.operator_schemas import create_type_hint, normalize_function, normalize_module
+from fxcore.proxy import Proxy
+
+__all__ = ["NormalizeArgs", "NormalizeOperators"]
+
+
+class NormalizeArgs(Transformer):
+    """Copies a graph module so that each call passes all arguments, defaults too, in the signature's order.
+
+    ``NormalizeArgs(traced).transform()`` passes them by name; with ``normalize_to_only_use_kwargs=False`` those that
+    came by position still do. Calls without a usable signature stay as they are. Where several overloads of an operator
+    fit a call, the ``meta["type"]`` that shape propagation leaves on nodes chooses.
+    """
+
+    def __init__(self, module: GraphModule, normalize_to_only_use_kwargs: bool = True) -> None:
+        super().__init__(module)
+        self.node_map: dict[Proxy, Node] = {}
+        self.normalize_to_only_use_kwargs = normalize_to_only_use_kwargs
+
+    def run_node(self, n: Node) -> Any:
+        """Copy one node, its meta and type with it."""
+        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        if n.op == "call_function":
+            arg_types = tuple(create_type_hint(found) for found in map_aggregate(n.args, _type_in(n)))
+            out = self.call_function(n.target, args, kwargs, arg_types, {k: type(v) for k, v in kwargs.items()})
+        else:
+            out = super().run_node(n)
+        if n.op != "output":
+            self.node_map[out] = n
+            out.node.meta = n.meta
+            out.node.type = n.type
+        return out
+
+    def call_function(
+        self,
+        target: Target,
+        args: tuple[Argument, ...],
+        kwargs: dict[str, Any],
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+    ) -> Any:
+        """Copy a call with its arguments normalized. Raises RuntimeError where types leave its overload open."""
+        assert callable(target)
+        only_kwargs = self.normalize_to_only_use_kwargs
+        normal = normalize_function(target, args, kwargs, arg_types, kwarg_types, only_kwargs)
+        if normal is None:
+            return super().call_function(target, args, kwargs)
+        return self.tracer.create_proxy("call_function", target, normal.args, normal.kwargs)
+
+    def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+        """Copy a call of a submodule, its arguments normalized where it is one of ``torch.nn``."""
+        normal = normalize_module(self.module, str(target), args, kwargs, self.normalize_to_only_use_kwargs)
+        return super().call_module(target, *(normal or (args, kwargs)))
+
+
+def _type_in(node: Node) -> Callable[[Any], Any]:
+    """Gives an argument's type; for a node that of the value of ``node``, which is as torch.fx chooses overloads."""
+    return lambda value: node.meta.get("type") if isinstance(value, Node) else type(value)
+
+
+class NormalizeOperators(AnnotateTypesWithSchema):
+    """Copies a graph module with ``torch.add(x, y)`` and the like written as Python's operators.
+
+    Calls with more than the two operands, ``torch.add(x, y, alpha=2)`` for instance, stay.
+    """
+
+    binary_magic_method_remap: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
+        torch.add: operator.add,
+        torch.mul: operator.mul,
+        torch.sub: operator.sub,
+        torch.div: operator.truediv,
+        torch.floor_divide: operator.floordiv,
+        torch.remainder: operator.mod,
+        torch.eq: operator.eq,
+        torch.ne: operator.ne,
+        torch.lt: operator.lt,
+        torch.le: operator.le,
+        torch.gt: operator.gt,
+        torch.ge: operator.ge,
+    }
+
+    def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+        """Copy a call; one of the operators above is called under its Python name."""
+        if len(args) == 2 and not kwargs and callable(target):
+            target = self.binary_magic_method_remap.get(target, target)
+        return super().call_function(target, args, kwargs)

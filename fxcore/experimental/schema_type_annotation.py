@@ -1,0 +1,90 @@
+"""Annotates a graph's nodes with the types that signatures say their values have.
+
+Source: the interface and results are those of ``torch.fx.experimental.schema_type_annotation``.
+"""
+
+import inspect
+from collections.abc import Callable
+from inspect import Signature
+from typing import Any
+
+import torch
+
+from fxcore.graph_module import GraphModule
+from fxcore.interpreter import Transformer
+from fxcore.node import Argument, Target
+from fxcore.operator_schemas import _torchscript_type_to_python_type
+from fxcore.proxy import Proxy
+from fxcore.torch_compat import boolean_dispatched, script_type_of
+
+__all__ = ["AnnotateTypesWithSchema"]
+
+
+class AnnotateTypesWithSchema(Transformer):
+    """Copies a graph module and gives each node the type that is known of its value, unless it has one.
+
+    ``AnnotateTypesWithSchema(traced).transform()`` reads the return annotations of the modules of ``torch.nn``
+    (``annotate_modules``) and of the functions of ``torch.nn.functional`` (``annotate_functionals``), and the types of
+    the values that are fetched (``annotate_get_attrs``).
+    """
+
+    def __init__(
+        self,
+        module: GraphModule,
+        annotate_functionals: bool = True,
+        annotate_modules: bool = True,
+        annotate_get_attrs: bool = True,
+    ) -> None:
+        super().__init__(module)
+        self.annotate_functionals = annotate_functionals
+        self.annotate_modules = annotate_modules
+        self.annotate_get_attrs = annotate_get_attrs
+
+    def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+        """Copy the node; a function of ``torch.nn.functional`` gives it its return annotation."""
+        value = super().call_function(target, args, kwargs)
+        if self.annotate_functionals and getattr(target, "__module__", None) == "torch.nn.functional":
+            _annotate(value, _return_type(target))
+        return value
+
+    def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
+        """Copy the node; a module of ``torch.nn`` gives it its forward's return annotation."""
+        value = super().call_module(target, args, kwargs)
+        submodule = self.fetch_attr(str(target))
+        cls = type(submodule)
+        if self.annotate_modules and getattr(torch.nn, cls.__name__, None) is cls:
+            _annotate(value, _return_type(submodule.forward))
+        return value
+
+    def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
+        """Copy the node; what is fetched gives it its type. Raises RuntimeError where there is nothing to fetch."""
+        value = super().get_attr(target, args, kwargs)
+        if self.annotate_get_attrs:
+            script_type = script_type_of(self.fetch_attr(str(target)))
+            if script_type is not None:
+                _annotate(value, _torchscript_type_to_python_type(script_type))
+        return value
+
+
+def _annotate(value: Proxy, annotation: Any) -> None:
+    value.node.type = value.node.type or annotation
+
+
+def _return_type(target: Any) -> Any:
+    """The return annotation of a function, or of both functions that it forwards to; None where there is none."""
+    if target not in boolean_dispatched:
+        return _return_annotation(target)
+    annotations = [_return_annotation(choice) for choice in _choices(target)]
+    return annotations[0] if annotations[0] == annotations[1] else None
+
+
+def _choices(target: Any) -> list[Callable[..., Any]]:
+    return [boolean_dispatched[target]["if_true"], boolean_dispatched[target]["if_false"]]
+
+
+def _return_annotation(function: Callable[..., Any]) -> Any:
+    try:
+        annotation = inspect.signature(function).return_annotation
+    except (ValueError, TypeError):
+        return None
+    return None if annotation is Signature.empty else annotation
