@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
 from torch._C import Argument, FunctionSchema
+from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import detect_fake_mode
 from torch._jit_internal import boolean_dispatched as _boolean_dispatched
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
 from torch.amp.autocast_mode import _enter_autocast as enter_autocast
 from torch.amp.autocast_mode import _exit_autocast as exit_autocast
 from torch.utils import _pytree as torch_pytree
@@ -24,12 +28,16 @@ except ImportError:  # older than 2.9
 __all__ = [
     "RECORD_FUNCTION",
     "Argument",
+    "FakeTensorMode",
     "FunctionSchema",
     "OpaqueValue",
     "OpOverload",
     "OpOverloadPacket",
     "boolean_dispatched",
+    "deepcopy_to_fake",
+    "detect_fake_mode",
     "dtype_abbreviation",
+    "enable_python_dispatcher",
     "enter_autocast",
     "exit_autocast",
     "is_fake_tensor",
@@ -154,6 +162,12 @@ def is_operator(value: object) -> bool:
 def is_fake_tensor(value: object) -> bool:
     """Whether ``value`` is a tensor that has dtype and shape alone."""
     return isinstance(value, torch._subclasses.FakeTensor)
+
+
+def deepcopy_to_fake(module: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
+    """A copy of a module whose parameters and buffers are fake tensors of ``mode``."""
+    with FakeCopyMode(mode):  # type: ignore[no-untyped-call]
+        return copy.deepcopy(module)
 
 
 class OpaqueValue(NamedTuple):
