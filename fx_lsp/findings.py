@@ -33,6 +33,8 @@ class Finding:
     """All other frames, the traced forward first."""
     targets: tuple[str, ...]
     """The titles of the targets that fail there."""
+    moment: int
+    """Of the text that was traced, which ``failure`` speaks of."""
 
 
 def findings_of(target: Target, report: Report, snapshot: Snapshot, owned: Callable[[str], bool]) -> list[Finding]:
@@ -69,6 +71,7 @@ def _finding(target: Target, failure: Failure, snapshot: Snapshot, owned: Callab
         place=place,
         links=tuple(links),
         targets=(target.title,),
+        moment=snapshot.moment,
     )
 
 

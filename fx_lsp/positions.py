@@ -53,7 +53,9 @@ class LineIndex:
 
     def offset_of_python(self, line: int, column: int) -> int:
         """The offset of the compiler's ``line`` (from 1) and ``column`` (UTF-8 bytes from 0)."""
-        return self.offset_of_client(Position(line - 1, column), "utf-8")
+        # The compiler does not count a byte order mark, which takes three bytes.
+        mark = 3 if line == 1 and self.text.startswith("\ufeff") else 0
+        return self.offset_of_client(Position(line - 1, mark + column), "utf-8")
 
     def offset_of_client(self, position: Position, encoding: Encoding) -> int:
         """The offset of a client's ``position``, counted in ``encoding``."""

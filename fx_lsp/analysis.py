@@ -1,0 +1,222 @@
+"""What to trace when, and the latest that is known of every file.
+
+An edit of a file waits for quiet, then the file's targets are looked for, then its agent traces them, and each report
+is kept as it comes. A new edit starts that anew, and what was under way is cancelled: a task that was cancelled takes
+no further step, so that nothing stale is ever kept. Files that import the edited one are traced again, too.
+
+Nothing here knows of a client: the language server and the command line both stand on this module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fx_lsp.agent.messages import Done, Limits, Report, Target
+from fx_lsp.agent_pool import TracingAgent
+from fx_lsp.documents import Documents, Place, Snapshot
+from fx_lsp.findings import Finding, findings_of
+from fx_lsp.targets import find_targets
+from fx_lsp.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A target and the latest report on it."""
+
+    target: Target
+    place: Place
+    """The target's span."""
+    report: Report | None = None
+    """None until the first one comes."""
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass
+class FileResult:
+    """The latest that is known of one file."""
+
+    traced: dict[str, Traced] = field(default_factory=dict)
+    """By the target's key, in the order of the file."""
+    dependencies: frozenset[str] = frozenset()
+    """The other files of the workspace that were imported to trace it."""
+
+
+@dataclass
+class Choices:
+    """What the settings say about tracing."""
+
+    delay: float = 0.08
+    """Seconds of quiet after an edit."""
+    limits: Limits = field(default_factory=Limits)
+
+
+class Analysis:
+    """Keeps the result of every file that it is told of up to date. Belongs to one event loop.
+
+    ``agent_for`` gives the agent of a workspace folder.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        workspace: Workspace,
+        agent_for: Callable[[Path], TracingAgent],
+        *,
+        choices: Choices | None = None,
+    ) -> None:
+        self.documents = documents
+        self.workspace = workspace
+        self.choices = choices or Choices()
+        self.results: dict[str, FileResult] = {}
+        self._agent_for = agent_for
+        self.on_result: Callable[[str, bool], None] = lambda path, complete: None
+        """Called whenever what is known of the file ``path``, or where it stands in the text, may have changed.
+        ``complete``: its text of now is dealt with."""
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._quiet: dict[str, asyncio.TimerHandle] = {}
+        """Of each file that was just edited: what goes off when it has been quiet for long enough."""
+
+    def opened(self, path: str) -> None:
+        """Trace ``path`` now."""
+        self._start(path, self.trace(path))
+
+    def edited(self, path: str) -> None:
+        """Trace ``path`` once it is quiet, and the files that import it with it."""
+        self._stop(path)
+        loop = asyncio.get_running_loop()
+        self._quiet[path] = loop.call_later(self.choices.delay, lambda: self._start(path, self._trace_edited(path)))
+
+    def changed_on_disk(self, path: str) -> None:
+        """Trace the files that import ``path``, which is not open itself."""
+        for other in self._dependants(path):
+            self._again(other)
+
+    def trace_all(self) -> None:
+        """Trace every file again, since something has changed that may concern all of them."""
+        for path in list(self.results):
+            self._again(path)
+
+    def forget(self, path: str) -> None:
+        """Drop what is known of a file, and stop tracing it."""
+        self._stop(path)
+        if self.results.pop(path, None):
+            self.on_result(path, True)
+
+    def is_tracing(self, path: str) -> bool:
+        """Whether newer reports on a file are on their way."""
+        return path in self._tasks or path in self._quiet
+
+    def findings(self) -> Iterator[Finding]:
+        """Every finding, where its text stands now; without those whose text was edited."""
+        for result in self.results.values():
+            for traced in result.traced.values():
+                for finding in traced.findings:
+                    if now := self.documents.now(finding.place):
+                        yield dataclasses.replace(finding, place=now)
+
+    async def close(self) -> None:
+        """Stop all work, and wait until it has stopped."""
+        tasks = list(self._tasks.values())
+        for path in [*self._tasks, *self._quiet]:
+            self._stop(path)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def trace(self, path: str) -> None:
+        """Trace the targets of one file now. Returns when all of them are reported."""
+        if self._find_targets(path):
+            await self._ask_agent(path)
+
+    async def _trace_edited(self, path: str) -> None:
+        """The same, and start to trace the files that import it; what does not parse would only break them."""
+        if self._find_targets(path):
+            self.changed_on_disk(path)
+            await self._ask_agent(path)
+
+    def _find_targets(self, path: str) -> bool:
+        """Look for what to trace. While the file does not parse: False, and what is known of it is kept."""
+        snapshot = self.documents.snapshot()
+        lines = snapshot.lines_of(path)
+        targets = find_targets(path, lines.text) if lines and self.workspace.traces(path) else ()
+        if targets is None:
+            self.on_result(path, True)
+            return False
+        result = self.results.setdefault(path, FileResult())
+        before, result.traced = result.traced, {}
+        for target in targets:
+            if place := snapshot.place(target.span):
+                last = before.get(target.key, Traced(target, place))
+                result.traced[target.key] = dataclasses.replace(last, target=target, place=place)
+        return True
+
+    async def _ask_agent(self, path: str) -> None:
+        """Have the file's targets traced, and keep each report as it comes."""
+        result = self.results[path]
+        if result.traced:
+            snapshot = self.documents.snapshot()
+            agent = self._agent_for(Path(self.workspace.folder_of(path)))
+            answers = agent.trace(
+                path,
+                [traced.target for traced in result.traced.values()],
+                overlays=snapshot.overlays(),
+                roots=self.workspace.roots_of(path),
+                limits=self.choices.limits,
+            )
+            # Leaving the block closes the generator, and that cancels the request.
+            async with contextlib.aclosing(answers):
+                async for answer in answers:
+                    if isinstance(answer, Done):
+                        self._keep_dependencies(path, answer, snapshot)
+                    else:
+                        self._keep_report(path, answer, snapshot)
+        self.on_result(path, True)
+
+    def _keep_report(self, path: str, report: Report, snapshot: Snapshot) -> None:
+        traced = self.results[path].traced
+        last = traced[report.target]
+        roots = self.workspace.roots_of(path)
+        findings = findings_of(last.target, report, snapshot, lambda file: self.workspace.owns(file, roots))
+        traced[report.target] = Traced(last.target, last.place, report, tuple(findings))
+        self.on_result(path, False)
+
+    def _keep_dependencies(self, path: str, done: Done, snapshot: Snapshot) -> None:
+        dependencies = frozenset(done.dependencies) - {path}
+        self.results[path].dependencies = dependencies
+        # An edit of one of them since the request was made went by: it was not yet known whom it concerns.
+        if any(self.documents.changed_since(other, snapshot.moment) for other in dependencies):
+            asyncio.get_running_loop().call_soon(self._again, path)
+
+    def _dependants(self, path: str) -> list[str]:
+        return [other for other, result in self.results.items() if path in result.dependencies]
+
+    def _again(self, path: str) -> None:
+        """Trace a file for another reason than its own edit; one that waits for quiet will be traced anyway."""
+        if path not in self._quiet:
+            self._start(path, self.trace(path))
+
+    def _start(self, path: str, work: Coroutine[Any, Any, None]) -> None:
+        self._stop(path)
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[path] = task
+        task.add_done_callback(lambda done: self._ended(path, done))
+
+    def _stop(self, path: str) -> None:
+        """Take back everything that is planned or under way for a file."""
+        if timer := self._quiet.pop(path, None):
+            timer.cancel()
+        if task := self._tasks.pop(path, None):
+            task.cancel()
+
+    def _ended(self, path: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(path) is task:
+            del self._tasks[path]
+        if not task.cancelled() and (error := task.exception()):
+            log.error("tracing %s failed", path, exc_info=error)

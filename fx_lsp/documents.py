@@ -1,0 +1,181 @@
+"""The text of every file, as the editor has it, and what was edited since when."""
+
+from __future__ import annotations
+
+import bisect
+import io
+import itertools
+import tokenize
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fx_lsp.agent.messages import Span
+from fx_lsp.positions import Edit, Encoding, LineIndex, Position, shifted
+
+
+@dataclass(frozen=True)
+class Place:
+    """``text[start:end]`` of a file, at one moment. :meth:`Documents.now` says where that text has moved since."""
+
+    path: str
+    start: int
+    end: int
+    moment: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A client's edit: ``text`` in place of what stands between ``start`` and ``end``, or of everything."""
+
+    text: str
+    start: Position | None = None
+    end: Position | None = None
+
+
+@dataclass
+class Document:
+    """A file that is open in the editor."""
+
+    lines: LineIndex
+    version: int
+    """The client's."""
+    edits: list[Edit] = field(default_factory=list)
+    moments: list[int] = field(default_factory=list)
+    """When each of ``edits`` was made; ascending."""
+
+    def apply(self, edit: Edit, text: str, moment: int) -> None:
+        """Take ``text``, which is what ``edit`` made of the old one."""
+        self.lines = LineIndex(text)
+        self.edits.append(edit)
+        self.moments.append(moment)
+
+    def edits_since(self, moment: int) -> list[Edit]:
+        """The edits made after ``moment``."""
+        return self.edits[bisect.bisect_right(self.moments, moment) :]
+
+
+class Snapshot:
+    """Every text at one moment: what a request was made of, so that the places it brings back can be read."""
+
+    def __init__(self, moment: int, open_lines: dict[str, LineIndex]) -> None:
+        self.moment = moment
+        self._open = open_lines
+        self._disk: dict[str, LineIndex | None] = {}
+
+    def lines_of(self, path: str) -> LineIndex | None:
+        """The text of a file; None when it can't be read."""
+        return self._open.get(path) or self._on_disk(path)
+
+    def place(self, span: Span) -> Place | None:
+        """Where ``span`` lies in the text that was traced; None when its file can't be read."""
+        lines = self.lines_of(span.file)
+        if lines is None:
+            return None
+        start = lines.offset_of_python(span.line, span.col)
+        end = lines.offset_of_python(span.end_line, span.end_col)
+        return Place(span.file, start, max(start, end), self.moment)
+
+    def overlays(self) -> dict[str, str]:
+        """Path -> text of each open file whose text is not what the disk has."""
+        unsaved = {}
+        for path, lines in self._open.items():
+            disk = self._on_disk(path)
+            if disk is None or disk.text != lines.text:
+                unsaved[path] = lines.text
+        return unsaved
+
+    def _on_disk(self, path: str) -> LineIndex | None:
+        if path not in self._disk:
+            self._disk[path] = on_disk(path)
+        return self._disk[path]
+
+
+class Documents:
+    """The open files, and the disk for all others.
+
+    Time is counted in *moments*: every edit of any open file is one. A place keeps the moment that it was found at,
+    so where its text stands now, or that it was changed, can be told at any later time.
+    """
+
+    def __init__(self, encoding: Encoding = "utf-16") -> None:
+        self.encoding: Encoding = encoding
+        """How the client counts characters."""
+        self._open: dict[str, Document] = {}
+        self._clock = itertools.count(1)
+        self._moment = 0
+
+    def open(self, path: str, text: str, version: int) -> None:
+        """The editor has opened ``path``."""
+        self._open[path] = Document(LineIndex(text), version)
+
+    def change(self, path: str, changes: Iterable[Change], version: int) -> None:
+        """The editor has made ``changes``, one after another, to an open file. Raises KeyError when it is not open."""
+        document = self._open[path]
+        for change in changes:
+            self._change(document, change)
+        document.version = version
+
+    def close(self, path: str) -> None:
+        """The editor has closed ``path``; from now on its text is the disk's."""
+        self._open.pop(path, None)
+
+    def is_open(self, path: str) -> bool:
+        """Whether the editor has ``path`` open."""
+        return path in self._open
+
+    @property
+    def paths(self) -> list[str]:
+        """The open files, in the order in which they were opened."""
+        return list(self._open)
+
+    def version(self, path: str) -> int | None:
+        """The client's version of an open file; None for every other."""
+        document = self._open.get(path)
+        return document.version if document else None
+
+    def lines(self, path: str) -> LineIndex | None:
+        """The text of a file; None when it is neither open nor to be read."""
+        document = self._open.get(path)
+        return document.lines if document else on_disk(path)
+
+    def text(self, path: str) -> str | None:
+        """The text of a file; None when it is neither open nor to be read."""
+        lines = self.lines(path)
+        return lines.text if lines else None
+
+    def snapshot(self) -> Snapshot:
+        """All texts as they are now."""
+        return Snapshot(self._moment, {path: document.lines for path, document in self._open.items()})
+
+    def now(self, place: Place) -> Place | None:
+        """Where the text of ``place`` stands now; None once it was edited."""
+        document = self._open.get(place.path)
+        moved = shifted(place.start, place.end, document.edits_since(place.moment) if document else ())
+        return Place(place.path, *moved, self._moment) if moved else None
+
+    def changed_since(self, path: str, moment: int) -> bool:
+        """Whether an open file was edited after ``moment``."""
+        document = self._open.get(path)
+        return bool(document and document.edits_since(moment))
+
+    def _change(self, document: Document, change: Change) -> None:
+        """Make one change, and keep what it did to offsets."""
+        old = document.lines
+        start, end = 0, len(old.text)
+        if change.start is not None and change.end is not None:
+            start = old.offset_of_client(change.start, self.encoding)
+            end = max(start, old.offset_of_client(change.end, self.encoding))
+        edit = Edit.between(old.text[start:end], change.text, at=start)
+        self._moment = next(self._clock)
+        document.apply(edit, old.text[:start] + change.text + old.text[end:], self._moment)
+
+
+def on_disk(path: str) -> LineIndex | None:
+    """The file's text as Python would read it; None when it can't be."""
+    try:
+        content = Path(path).read_bytes()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        return LineIndex(content.decode(encoding))
+    except (OSError, SyntaxError, UnicodeDecodeError, LookupError):
+        return None

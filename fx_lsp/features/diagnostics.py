@@ -1,0 +1,90 @@
+"""Findings as diagnostics, published to every file that one lies in."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from lsprotocol import types
+
+from fx_lsp.analysis import Analysis
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.findings import Finding, merged
+from fx_lsp.rules import rule_for
+
+SOURCE = "fx-lsp"
+"""How a person tells our diagnostics from those of other servers."""
+
+_SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+
+
+def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool) -> types.Diagnostic | None:
+    """One finding as the client shows it; ``related`` says whether it can show the way there."""
+    found = places.range(finding.place)
+    if found is None:
+        return None
+    rule = rule_for(finding.failure.kind)
+    targets = " and ".join(f"`{title}`" for title in finding.targets)
+    return types.Diagnostic(
+        range=found,
+        severity=_SEVERITIES[rule.severity],
+        code=rule.code,
+        source=SOURCE,
+        message=f"{finding.message}\nWhile tracing {targets}.",
+        related_information=_related(finding, places) if related else None,
+    )
+
+
+def _related(finding: Finding, places: ClientPlaces) -> list[types.DiagnosticRelatedInformation] | None:
+    """The frames from the traced forward to the failure."""
+    located = [(link, places.location(link.place)) for link in finding.links]
+    return [
+        types.DiagnosticRelatedInformation(location, f"Called in {link.name}") for link, location in located if location
+    ] or None
+
+
+class DiagnosticsPublisher:
+    """Keeps what the client shows equal to what analysis knows."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        places: ClientPlaces,
+        publish: Callable[[types.PublishDiagnosticsParams], None],
+        *,
+        related: bool,
+    ) -> None:
+        self._analysis = analysis
+        self._places = places
+        self._publish = publish
+        self._related = related
+        self._shown: dict[str, list[types.Diagnostic]] = {}
+        """By path, what was published last; without the files that have nothing."""
+        self._versions: dict[str, int | None] = {}
+        """By path, the version that was last published for."""
+
+    def on_result(self, path: str, complete: bool) -> None:
+        """Publish every file whose diagnostics have changed, and ``path`` for each version that is dealt with."""
+        current = self._diagnostics()
+        stale = {file for file in {*current, *self._shown} if current.get(file) != self._shown.get(file)}
+        if complete and self._analysis.documents.version(path) != self._versions.get(path):
+            stale.add(path)
+        for file in sorted(stale):
+            self._show(file, current.get(file, []))
+
+    def _diagnostics(self) -> dict[str, list[types.Diagnostic]]:
+        by_path = defaultdict(list)
+        for finding in merged(self._analysis.findings()):
+            shown = diagnostic(finding, self._places, related=self._related)
+            if shown:
+                by_path[finding.place.path].append(shown)
+        return by_path
+
+    def _show(self, path: str, diagnostics: list[types.Diagnostic]) -> None:
+        version = self._analysis.documents.version(path)
+        self._versions[path] = version
+        if diagnostics:
+            self._shown[path] = diagnostics
+        else:
+            self._shown.pop(path, None)
+        self._publish(types.PublishDiagnosticsParams(self._places.uri(path), diagnostics, version))

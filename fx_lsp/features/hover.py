@@ -1,0 +1,101 @@
+"""What is known of the model or function under the pointer: did it trace, and what forward was generated."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from lsprotocol import types
+
+from fx_lsp.analysis import Analysis, Traced
+from fx_lsp.features.places import ClientPlaces
+
+LONGEST = 40
+"""Lines of a generated forward that are shown."""
+
+_NAME = re.compile(r"[^\W\d]\w*")
+_MODULE_CLASS = re.compile(r"^[ \t]*class\s+(\w+)\s*\([^)]*Module\b", re.MULTILINE)
+
+
+def hover(analysis: Analysis, places: ClientPlaces, path: str, position: types.Position) -> types.Hover | None:
+    """The hover at a position; None where there is nothing to say. Answers from the reports that are kept."""
+    offset = places.offset(path, position)
+    text = analysis.documents.text(path)
+    if offset is None or text is None:
+        return None
+    name = _name_at(text, offset)
+    parts = [_described(analysis, places, path, traced) for traced in _traced_at(analysis, path, name, offset)]
+    if not parts and name in _MODULE_CLASS.findall(text):
+        parts = [_not_traced(name)]
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts))) if parts else None
+
+
+def _name_at(text: str, offset: int) -> str:
+    """The identifier that ``offset`` touches; empty for an attribute of something and where there is none."""
+    start = text.rfind("\n", 0, offset) + 1
+    for match in _NAME.finditer(text, start, offset + 100):
+        if match.start() > offset:
+            break
+        if offset <= match.end():
+            return "" if text[: match.start()].endswith(".") else match[0]
+    return ""
+
+
+def _traced_at(analysis: Analysis, path: str, name: str, offset: int) -> list[Traced]:
+    """The targets that ``name`` stands for; else the innermost one around ``offset``."""
+    result = analysis.results.get(path)
+    if result is None:
+        return []
+    everything = list(result.traced.values())
+    named = [traced for traced in everything if name and (traced.target.symbol or "").split(".")[-1] == name]
+    if named:
+        return named
+    around = []
+    for traced in everything:
+        now = analysis.documents.now(traced.place)
+        if now and now.start <= offset <= now.end:
+            around.append((now.end - now.start, traced))
+    return [min(around, key=lambda found: found[0])[1]] if around else []
+
+
+def _described(analysis: Analysis, places: ClientPlaces, path: str, traced: Traced) -> str:
+    """One target in Markdown."""
+    title, report = f"`{traced.target.title}`", traced.report
+    if report is None:
+        return f"Tracing {title} …" if analysis.is_tracing(path) else f"{title} has not been traced yet."
+    if report.outcome == "traced" and not report.failures:
+        nodes = "1 node" if report.nodes == 1 else f"{report.nodes} nodes"
+        return f"{title} can be traced: {nodes}.\n\n```python\n{_cut(report.code)}\n```"
+    if report.outcome == "skipped":
+        return f"{title} is neither a module nor a function, so there is nothing to trace."
+    return _failed(places, path, title, traced)
+
+
+def _failed(places: ClientPlaces, path: str, title: str, traced: Traced) -> str:
+    """The first thing that is in the way of a trace, and where."""
+    if not traced.findings:
+        return f"{title} can't be traced."
+    first, more = traced.findings[0], len(traced.findings) - 1
+    location = places.location(first.place)
+    where = ""
+    if location:
+        file = "" if first.place.path == path else f"{PurePath(first.place.path).name}, "
+        line = location.range.start.line + 1
+        where = f" ([{file}line {line}]({location.uri}#L{line}))"
+    rest = f"\n\n{more} more in the problems list." if more else ""
+    return f"{title} can't be traced{where}: {first.message}{rest}"
+
+
+def _not_traced(name: str) -> str:
+    return (
+        f"`{name}` is not traced: this file makes no instance of it that could be used. "
+        f"A line at module level such as `torch.fx.symbolic_trace({name}(...))` or `model = {name}(...)` has it traced."
+    )
+
+
+def _cut(code: str) -> str:
+    """Generated code, shortened to what one reads in a hover."""
+    lines = code.strip("\n").splitlines()
+    if len(lines) > LONGEST:
+        lines = [*lines[:LONGEST], f"# … {len(lines) - LONGEST} more lines"]
+    return "\n".join(lines)

@@ -1,0 +1,231 @@
+"""The language server: what the client says, handed to the session; each feature is a few lines."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+from typing import Any
+
+from lsprotocol import types
+from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
+from pygls.lsp.server import LanguageServer
+
+from fx_lsp import __version__
+from fx_lsp.config import SECTION, Settings
+from fx_lsp.features.code_actions import quick_fixes
+from fx_lsp.features.hover import hover
+from fx_lsp.session import Session
+
+log = logging.getLogger(__name__)
+
+CONFIGURATION_SECONDS = 5.0
+"""How long the client may take to say its settings; after that they are the defaults until it does."""
+
+
+class FxLanguageServer(LanguageServer):
+    """A pygls server with a session."""
+
+    session: Session
+    """Set by ``initialize``, which comes before everything else."""
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """To the log; pygls would show a message box for every handler that fails."""
+        log.error("%s: %s", getattr(source, "__name__", source), error, exc_info=error)
+
+
+server = FxLanguageServer("fx-lsp", __version__)
+
+
+@server.feature(types.INITIALIZE)
+def initialize(ls: FxLanguageServer, params: types.InitializeParams) -> None:
+    """Make the session; what the server can do is answered by pygls from the features below."""
+    ls.session = Session(
+        params,
+        str(ls.workspace.position_encoding),
+        publish=ls.text_document_publish_diagnostics,
+        notify=ls.protocol.notify,
+        log_to_client=lambda message: ls.window_log_message(types.LogMessageParams(types.MessageType.Warning, message)),
+    )
+
+
+@server.feature(types.INITIALIZED)
+async def initialized(ls: FxLanguageServer, params: types.InitializedParams) -> None:
+    """Ask for the settings, and to be told when they or files change."""
+    await _configure(ls)
+    registrations = [
+        types.Registration(method, method, options)
+        for method, capability, options in _REGISTRATIONS
+        if ls.session.can(capability)
+    ]
+    if registrations:
+        await ls.client_register_capability_async(types.RegistrationParams(registrations))
+
+
+_REGISTRATIONS = (
+    (
+        types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+        "workspace.did_change_watched_files.dynamic_registration",
+        types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher("**/*.py")]),
+    ),
+    (
+        types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+        "workspace.did_change_configuration.dynamic_registration",
+        types.DidChangeConfigurationRegistrationOptions(SECTION),
+    ),
+)
+"""What is asked of clients that can be asked: method, the capability that it takes, options."""
+
+
+@server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+async def did_change_configuration(ls: FxLanguageServer, params: types.DidChangeConfigurationParams) -> None:
+    """Ask for the settings again: clients that can be asked send nothing useful here."""
+    await _configure(ls, params.settings)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+def did_open(ls: FxLanguageServer, params: types.DidOpenTextDocumentParams) -> None:
+    """A document is open from now on."""
+    document = params.text_document
+    path = ls.session.places.path(document.uri)
+    if path and document.language_id == "python":
+        ls.session.opened(path, document.text, document.version)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+def did_change(ls: FxLanguageServer, params: types.DidChangeTextDocumentParams) -> None:
+    """A document was edited."""
+    path = ls.session.places.path(params.text_document.uri)
+    if path and ls.session.documents.is_open(path):
+        ls.session.edited(path, params.content_changes, params.text_document.version)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+def did_close(ls: FxLanguageServer, params: types.DidCloseTextDocumentParams) -> None:
+    """A document was closed."""
+    path = ls.session.places.path(params.text_document.uri)
+    if path and ls.session.documents.is_open(path):
+        ls.session.closed(path)
+
+
+@server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+def did_change_watched_files(ls: FxLanguageServer, params: types.DidChangeWatchedFilesParams) -> None:
+    """Files were changed, perhaps by another program."""
+    ls.session.changed_on_disk(params.changes)
+
+
+@server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """Folders were added or removed."""
+    ls.session.set_folders([folder.uri for folder in ls.workspace.folders.values()])
+
+
+@server.feature(types.TEXT_DOCUMENT_HOVER)
+def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover | None:
+    """What is known of what the pointer rests on."""
+    path = ls.session.places.path(params.text_document.uri)
+    if path is None or not ls.session.settings.hover:
+        return None
+    return hover(ls.session.analysis, ls.session.places, path, params.position)
+
+
+@server.feature(
+    types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+)
+async def code_action(ls: FxLanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """The fixes for the diagnostics at a place."""
+    versioned = ls.session.can("workspace.workspace_edit.document_changes")
+    return await quick_fixes(ls.session.analysis, ls.session.places, params, versioned=versioned)
+
+
+@server.feature("fx/interpreterChanged")
+def interpreter_changed(ls: FxLanguageServer, params: Any) -> None:
+    """The user has selected another Python: ``{"interpreter": [word, …] | null, "folder": uri | null}``."""
+    folder = getattr(params, "folder", None)
+    ls.session.select_interpreter(ls.session.places.path(folder) if folder else None, params.interpreter)
+    ls.session.analysis.trace_all()
+
+
+@server.command("fxLsp.restartAgent")
+def restart_agent(ls: FxLanguageServer, *arguments: Any) -> None:
+    """Start the tracing process anew. Clients add arguments of their own to commands; they mean nothing here."""
+    ls.session.restart_agents()
+
+
+@server.feature(types.SHUTDOWN)
+async def shutdown(ls: FxLanguageServer, params: None) -> None:
+    """End the tracing processes before the client is told that all is done."""
+    await ls.session.close()
+
+
+async def _configure(ls: FxLanguageServer, pushed: Any = None) -> None:
+    """Take the settings from where the client has them."""
+    values = ls.session.options
+    if ls.session.can("workspace.configuration"):
+        values = await _pulled_settings(ls)
+    elif isinstance(pushed, dict):
+        values = pushed.get(SECTION, pushed)
+    settings, problems = Settings.read(values)
+    for problem in problems:
+        ls.window_show_message(types.ShowMessageParams(types.MessageType.Warning, problem))
+    ls.session.configure(settings)
+
+
+async def _pulled_settings(ls: FxLanguageServer) -> Any:
+    """The settings that the client answers; None, which means the defaults, when it does not."""
+    items = [types.ConfigurationItem(section=SECTION)]
+    try:
+        asked = ls.workspace_configuration_async(types.ConfigurationParams(items))
+        (values,) = await asyncio.wait_for(asked, CONFIGURATION_SECONDS)
+    except Exception as error:
+        log.warning("the client does not say its settings: %r", error)
+        return None
+    return values
+
+
+def serve(tcp: tuple[str, int] | None) -> None:
+    """Serve one client, on stdin and stdout, or the first that connects to host and port ``tcp``; then return.
+
+    Raises SystemExit as the protocol's ``exit`` asks: 0 after ``shutdown``, else 1.
+    """
+    # pygls logs every message that travels, at the level below: only its own troubles are of interest.
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("fx_lsp").setLevel(logging.INFO)
+    asyncio.run(_serve_tcp(*tcp) if tcp else _serve_stdio())
+
+
+async def _serve_stdio() -> None:
+    await _serve(StdinAsyncReader(sys.stdin.buffer, server.thread_pool), StdoutWriter(sys.stdout.buffer))
+
+
+async def _serve_tcp(host: str, port: int) -> None:
+    connected: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+    connected = asyncio.get_running_loop().create_future()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if connected.done():
+            writer.close()
+        else:
+            connected.set_result((reader, writer))
+
+    async with await asyncio.start_server(accept, host, port) as listening:
+        log.info("listening on %s:%s", *listening.sockets[0].getsockname()[:2])
+        await _serve(*await connected)
+
+
+async def _serve(reader: Any, writer: Any) -> None:
+    """Handle messages until the client says ``exit`` or hangs up; no tracing process outlives that."""
+    server.protocol.set_writer(writer)
+    try:
+        await run_async(
+            stop_event=threading.Event(),
+            reader=reader,
+            protocol=server.protocol,
+            logger=log,
+            error_handler=server.report_server_error,
+        )
+    finally:
+        if hasattr(server, "session"):
+            await server.session.close()
+        server.shutdown()  # type: ignore[no-untyped-call]

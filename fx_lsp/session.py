@@ -1,0 +1,164 @@
+"""One client's session, from ``initialize`` to ``shutdown``: what it can, what it chose, and the rooms put together."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from fx_lsp.agent.messages import Limits
+from fx_lsp.agent_pool import AgentPool
+from fx_lsp.agents import Agent, AgentState
+from fx_lsp.analysis import Analysis, Choices
+from fx_lsp.config import Settings
+from fx_lsp.documents import Documents
+from fx_lsp.features.diagnostics import DiagnosticsPublisher
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.features.status import STATUS, AgentLog, status
+from fx_lsp.interpreter import Interpreter, choose
+from fx_lsp.positions import Encoding
+from fx_lsp.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+_ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
+
+
+class Session:
+    """The state of the server while a client is connected."""
+
+    def __init__(
+        self,
+        params: types.InitializeParams,
+        encoding: str,
+        *,
+        publish: Callable[[types.PublishDiagnosticsParams], None],
+        notify: Callable[[str, Any], None],
+        log_to_client: Callable[[str], None],
+    ) -> None:
+        """``encoding`` is how positions are counted; ``notify`` sends a notification of our own."""
+        self.capabilities = params.capabilities
+        options = params.initialization_options
+        self.options: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
+        self.settings = Settings()
+        self.selected: dict[str | None, tuple[str, ...]] = {}
+        """Workspace folder (None: any) -> the Python that is selected in the editor."""
+        self.select_interpreter(None, self.options.get("interpreter"))
+        self.documents = Documents(_ENCODINGS.get(encoding, "utf-16"))
+        self.places = ClientPlaces(self.documents)
+        uris = [folder.uri for folder in params.workspace_folders or []]
+        self.workspace = Workspace(self._paths(uris or [params.root_uri or ""]))
+        self.agents = AgentPool(self._interpreter, self._start_agent)
+        self.analysis = Analysis(self.documents, self.workspace, self.agents.agent_for)
+        self.publisher = DiagnosticsPublisher(
+            self.analysis,
+            self.places,
+            publish,
+            related=self.can("text_document.publish_diagnostics.related_information"),
+        )
+        self.analysis.on_result = self.publisher.on_result
+        self.configured = False
+        """Whether the settings are known; nothing is traced before, lest it be with another Python than was chosen."""
+        self._notify = notify if self.options.get("status") else lambda method, params: None
+        self._agent_log = AgentLog(log_to_client)
+
+    def can(self, capability: str) -> bool:
+        """Whether the client has a capability, e.g. ``workspace.configuration``."""
+        return bool(get_capability(self.capabilities, capability, False))
+
+    def configure(self, settings: Settings) -> None:
+        """Take the settings, the first ones or new ones, and trace with them."""
+        other_agents = (settings.interpreter, settings.env) != (self.settings.interpreter, self.settings.env)
+        self.settings = settings
+        self.workspace.exclude = settings.exclude
+        self.analysis.choices = Choices(
+            delay=settings.trace_delay / 1000,
+            limits=Limits(seconds=settings.time_limit, memory_mb=settings.memory_limit),
+        )
+        logging.getLogger("fx_lsp").setLevel(settings.log_level.upper())
+        if other_agents:
+            self.agents.restart()
+        self.configured = True
+        for path in self.documents.paths:
+            self.analysis.opened(path)
+
+    def select_interpreter(self, folder: str | None, command: Any) -> None:
+        """Take the Python that is selected in the editor, for one folder or for all; None: there is none."""
+        if command is None:
+            self.selected.pop(folder, None)
+        elif isinstance(command, (list, tuple)) and command and all(isinstance(word, str) for word in command):
+            self.selected[folder] = tuple(command)
+        else:
+            log.warning("the interpreter %r is not a command as a list of strings", command)
+
+    def opened(self, path: str, text: str, version: int) -> None:
+        """The client has opened a Python file."""
+        self.documents.open(path, text, version)
+        if self.configured:
+            self.analysis.opened(path)
+
+    def edited(self, path: str, changes: Sequence[types.TextDocumentContentChangeEvent], version: int) -> None:
+        """The client has edited an open file."""
+        self.documents.change(path, [self.places.change(change) for change in changes], version)
+        if self.configured:
+            self.analysis.edited(path)
+
+    def closed(self, path: str) -> None:
+        """The client has closed a file: what it did not save is gone."""
+        self.documents.close(path)
+        self.analysis.forget(path)
+        self.analysis.changed_on_disk(path)
+
+    def changed_on_disk(self, events: Sequence[types.FileEvent]) -> None:
+        """Files were written, made or deleted by someone."""
+        for event in events:
+            path = self.places.path(event.uri)
+            if path is None or self.documents.is_open(path):
+                continue
+            if event.type == types.FileChangeType.Changed:
+                self.analysis.changed_on_disk(path)
+            else:
+                # Which import it makes or breaks can't be told from what was imported so far.
+                self.analysis.trace_all()
+
+    def set_folders(self, uris: list[str]) -> None:
+        """Other folders are open in the editor."""
+        self.workspace.set_folders(self._paths(uris))
+        self.analysis.trace_all()
+
+    def restart_agents(self) -> None:
+        """End every tracing process and trace everything with new ones."""
+        self.agents.restart()
+        self.analysis.trace_all()
+
+    async def close(self) -> None:
+        """Stop all work and every tracing process."""
+        await self.analysis.close()
+        await self.agents.close()
+
+    def _interpreter(self, folder: Path) -> Interpreter:
+        selected = self.selected.get(str(folder)) or self.selected.get(None, ())
+        return choose(folder, setting=self.settings.interpreter, selected=selected)
+
+    def _start_agent(self, interpreter: Interpreter, folder: Path) -> Agent:
+        log.info("tracing the files of %s with %s, from %s", folder, interpreter.command, interpreter.origin)
+
+        def on_state(state: AgentState) -> None:
+            self._notify(STATUS, status(state, interpreter))
+            self._agent_log.note(state, interpreter)
+
+        return Agent(
+            interpreter.command,
+            cwd=folder,
+            env={**os.environ, **self.settings.env},
+            log=lambda line: log.info("agent: %s", line),
+            on_state=on_state,
+        )
+
+    def _paths(self, uris: list[str]) -> list[str]:
+        return [path for path in map(self.places.path, uris) if path]
