@@ -86,7 +86,7 @@ class Names(ast.NodeVisitor):
 
     def binding(self, name: str, place: Place) -> Binding | None:
         """What ``name`` was last bound by at ``place``; None for a parameter, a builtin, or where it isn't clear."""
-        scope = self._scope_of(name, place)
+        scope = self.scope_of(name, place)
         if scope is None or name in place.hidden or name in scope.parameters:
             return None
         bindings = [binding for binding in scope.bindings[name] if not binding.is_change]
@@ -112,7 +112,7 @@ class Names(ast.NodeVisitor):
                     todo += [(free, binding.place) for free in free_names(binding.statement)]
         return sorted(needed, key=lambda statement: (statement.lineno, statement.col_offset))
 
-    def _scope_of(self, name: str, place: Place) -> Scope | None:
+    def scope_of(self, name: str, place: Place) -> Scope | None:
         """The scope that ``name`` belongs to at ``place``; None for a builtin, or what ``import *`` brought."""
         scope: Scope | None = place.scope
         while scope is not None:
@@ -126,7 +126,7 @@ class Names(ast.NodeVisitor):
         """The statements that importing the file does not run and that give ``name`` its value at ``place``."""
         if name in place.hidden:
             return None
-        scope = self._scope_of(name, place)
+        scope = self.scope_of(name, place)
         if scope is None:
             return []
         if scope.is_class or name in scope.parameters:

@@ -1,0 +1,102 @@
+"""Record a call in the graph instead of tracing into it: ``torch.fx.wrap("name")`` in the file that makes the call.
+
+``wrap`` replaces a *global name* of the module that it is called in, so it helps where a call goes through one: a
+function that the file defines or imports, or a builtin. It can't help with a method, a name that is local, or a class.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.fixes import Fix, ReadText
+from fx_lsp.fixes.changes import changes_between
+from fx_lsp.fixes.insertion import wrapping
+from fx_lsp.scopes import Function, Names, Place
+
+_BUILTINS = frozenset({"all", "any", "divmod", "len", "max", "min", "round", "sorted", "sum"})
+"""Builtin functions that take and return values; those that are classes (``int``) are no functions to wrap."""
+
+_NO_HELP = frozenset({"call-binding", "exception", "two-tracers"})
+"""Kinds of failure that a recorded call does not mend."""
+
+
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix for each call on the way to the failure that can be recorded, the innermost first."""
+    if failure.kind in _NO_HELP:
+        return
+    for step in reversed(failure.chain):
+        source = read(step.span.file)
+        fix = _fix(source, step.span) if source is not None else None
+        if fix is not None:
+            yield fix
+
+
+def _fix(source: str, span: Span) -> Fix | None:
+    try:
+        names = Names(ast.parse(source))
+    except (SyntaxError, ValueError):
+        return None
+    name = _function_called(names, span)
+    insertion = wrapping(source, name) if name is not None else None
+    if insertion is None:
+        return None
+    title = f"Insert {insertion.call} in {PurePath(span.file).name}"
+    return Fix(title, changes_between(span.file, source, insertion.text))
+
+
+def _function_called(names: Names, span: Span) -> str | None:
+    """The global name of the function that the call at ``span`` calls, where recording the call can work."""
+    for call, place in names.calls:
+        ends = (call.lineno, call.col_offset, call.end_lineno, call.end_col_offset)
+        if ends == (span.line, span.col, span.end_line, span.end_col) and isinstance(call.func, ast.Name):
+            name = call.func.id
+            return name if _is_global_function(name, names, place) and _can_be_stored(call) else None
+    return None
+
+
+def _is_global_function(name: str, names: Names, place: Place) -> bool:
+    """Whether ``name``, read at ``place``, is a builtin or a function at module level, imported or defined there."""
+    if name in place.hidden:
+        return False
+    scope = names.scope_of(name, place)
+    if scope is None:
+        return name in _BUILTINS
+    bindings = [binding for binding in scope.bindings[name] if not binding.is_change]
+    return scope is names.module and all(
+        _may_be_function(binding.statement, name) and not binding.place.in_main for binding in bindings
+    )
+
+
+def _may_be_function(statement: ast.stmt, name: str) -> bool:
+    match statement:
+        case ast.FunctionDef():
+            return not _is_generator(statement)
+        case ast.ImportFrom():
+            imported = next(alias.name for alias in statement.names if name in (alias.name, alias.asname))
+            return not imported[:1].isupper()
+    return False
+
+
+def _is_generator(function: ast.FunctionDef) -> bool:
+    """Whether its own body, not that of a function inside, yields."""
+    todo: list[ast.AST] = [*function.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(node, (*Function, ast.Lambda)):
+            todo += ast.iter_child_nodes(node)
+    return False
+
+
+def _can_be_stored(call: ast.Call) -> bool:
+    """Whether the arguments, as far as the text tells, are what a graph can hold: no ``self``, no generator."""
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return bool(arguments) and not any(
+        isinstance(argument, (ast.GeneratorExp, ast.Lambda))
+        or (isinstance(argument, ast.Name) and argument.id in ("self", "cls"))
+        for argument in arguments
+    )
