@@ -1,0 +1,59 @@
+"""What the interpreter is about to do with a value, read from the compiled code."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from types import CodeType
+
+
+_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
+
+
+def unpack_count(code: CodeType, lasti: int) -> int | None:
+    """How many names the instruction at offset ``lasti`` unpacks into (``a, b = x``); None where it isn't one."""
+    instructions = code.co_code  # without the interpreter's specialisations, whatever is running
+    at = _after_prefixes(instructions, lasti)
+    if dis.opname[instructions[at]] != "UNPACK_SEQUENCE":
+        return None
+    count, shift = instructions[at + 1], 8
+    while at >= 2 and instructions[at - 2] == _EXTENDED_ARG:
+        at -= 2
+        count |= instructions[at + 1] << shift
+        shift += 8
+    return count
+
+
+def is_call(code: CodeType, lasti: int) -> bool:
+    """Whether the instruction at offset ``lasti`` calls something."""
+    instructions = code.co_code
+    return dis.opname[instructions[_after_prefixes(instructions, lasti)]].startswith(("CALL", "PRECALL"))
+
+
+def is_assertion(code: CodeType, lasti: int) -> bool:
+    """Whether the instruction at offset ``lasti`` decides an ``assert`` (or ``if not x: raise AssertionError``).
+
+    The pattern: jump over what follows if true; what follows loads AssertionError, and the last instruction before
+    the jump's target raises.
+    """
+    at = _after_prefixes(code.co_code, lasti)
+    decide, *rest = [instruction for instruction in _instructions(code) if instruction.offset >= at]
+    if decide.opname == "TO_BOOL":  # Python 3.13 makes the bool in an instruction of its own
+        decide, *rest = rest
+    if not (decide.opname.startswith("POP_JUMP") and decide.opname.endswith("IF_TRUE")):
+        return False
+    loads_error = rest[0].opname == "LOAD_ASSERTION_ERROR" or rest[0].argval == "AssertionError"
+    skipped = [instruction for instruction in rest if instruction.offset < decide.argval]
+    return loads_error and bool(skipped) and skipped[-1].opname == "RAISE_VARARGS"
+
+
+def _after_prefixes(instructions: bytes, lasti: int) -> int:
+    """The offset of the operation itself: Python 3.10 counts a long argument's prefixes as its beginning."""
+    while instructions[lasti] == _EXTENDED_ARG:
+        lasti += 2
+    return lasti
+
+
+@functools.lru_cache(maxsize=64)
+def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
+    return tuple(instruction for instruction in dis.get_instructions(code) if instruction.opcode != _EXTENDED_ARG)

@@ -1,0 +1,107 @@
+"""Functions that are recorded as one call rather than traced through."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar, overload
+
+from fxcore.patching import PatchScope
+from fxcore.proxy import Proxy
+from fxcore.torch_compat import functions_wrapped_by_torch_fx, methods_wrapped_by_torch_fx
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
+"""For the id of a module's globals and a name in them: those globals."""
+
+_wrapped_methods_to_patch: list[tuple[type, str]] = []
+
+
+@overload
+def wrap(fn_or_name: _F) -> _F: ...
+@overload
+def wrap(fn_or_name: str) -> str: ...
+def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
+    """Have a function of this module recorded as a call, instead of being traced through.
+
+    Stands at the top level of the module that calls the function, as a decorator or with the function or its name, which
+    may be a builtin's (``fxcore.wrap("len")``). Within the module every call by that name is recorded if it has a traced
+    value among its arguments. Returns what it was given.
+
+    Raises NotImplementedError below a module's top level, RuntimeError for anything but a function or a name.
+    """
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError(f"wrap() takes a function or the name of one, not {fn_or_name!r}")
+    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
+    caller = sys._getframe(1)
+    if caller.f_code.co_name != "<module>":
+        raise NotImplementedError(f"wrap({name!r}) must stand at the top level of a module")
+    _wrapped_fns_to_patch[id(caller.f_globals), name] = caller.f_globals
+    return fn_or_name
+
+
+def replace_wrapped(patches: PatchScope) -> None:
+    """Put a recording function in place of every wrapped one, torch.fx's included.
+
+    Raises KeyError where a module has no global of a wrapped name any more.
+    """
+    for (_, name), namespace in [*functions_wrapped_by_torch_fx().items(), *_wrapped_fns_to_patch.items()]:
+        patches.replace(namespace, name, recorded)
+    for cls, name in [*methods_wrapped_by_torch_fx(), *_wrapped_methods_to_patch]:
+        patches.replace(cls, name, functools.partial(_recorded_method, name))
+
+
+def replace_functions(patches: PatchScope, namespace: dict[str, Any], functions: Mapping[int, object]) -> None:
+    """Put recording ones in place of a module's public globals that are among ``functions``, a dict by their ids."""
+    found = [name for name, value in namespace.items() if id(value) in functions and not name.startswith("_")]
+    for name in found:
+        patches.replace(namespace, name, recorded)
+
+
+def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that records a call of ``function`` if it gets a traced value, and else makes it."""
+
+    @functools.wraps(function)
+    def record(*args: Any, **kwargs: Any) -> Any:
+        proxy = find_proxy(args, kwargs)
+        if proxy is None:
+            return function(*args, **kwargs)
+        result = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        result.node.meta["is_wrapped"] = True
+        return result
+
+    return record
+
+
+def _recorded_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def record(*args: Any, **kwargs: Any) -> Any:
+        proxy = find_proxy(args, kwargs)
+        if proxy is None:
+            return method(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_method", name, args, kwargs)
+
+    return record
+
+
+def find_proxy(*values: Any) -> Proxy | None:
+    """A traced value among ``values`` or in tuples, lists, dicts and slices among them; None where there is none."""
+    for value in values:
+        if isinstance(value, Proxy):
+            return value
+        contained = _contained(value)
+        if contained and (proxy := find_proxy(*contained)) is not None:
+            return proxy
+    return None
+
+
+def _contained(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return value
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, slice):
+        return value.start, value.stop, value.step
+    return ()
