@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
@@ -60,7 +61,10 @@ async def initialized(ls: FxLanguageServer, params: types.InitializedParams) -> 
         if ls.session.can(capability)
     ]
     if registrations:
-        await ls.client_register_capability_async(types.RegistrationParams(registrations))
+        try:
+            await ls.client_register_capability_async(types.RegistrationParams(registrations))
+        except JsonRpcException as error:
+            log.warning("the client will not say when files or settings change: %s", error)
 
 
 _REGISTRATIONS = (

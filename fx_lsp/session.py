@@ -88,10 +88,10 @@ class Session:
             self.analysis.opened(path)
 
     def select_interpreter(self, folder: str | None, command: Any) -> None:
-        """Take the Python that is selected in the editor, for one folder or for all; None: there is none."""
-        if command is None:
+        """Take the Python that is selected in the editor, for one folder or for all; nothing: there is none."""
+        if not command:
             self.selected.pop(folder, None)
-        elif isinstance(command, (list, tuple)) and command and all(isinstance(word, str) for word in command):
+        elif isinstance(command, (list, tuple)) and all(isinstance(word, str) for word in command):
             self.selected[folder] = tuple(command)
         else:
             log.warning("the interpreter %r is not a command as a list of strings", command)

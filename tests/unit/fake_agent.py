@@ -1,0 +1,146 @@
+"""An agent that answers what a test tells it to, and the documents and analysis around it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fx_lsp.agent.messages import Done, Failure, Limits, Report, Span, Step, Target
+from fx_lsp.analysis import Analysis, Choices
+from fx_lsp.documents import Change, Documents
+from fx_lsp.positions import LineIndex
+from fx_lsp.workspace import Workspace
+
+PATIENCE = 20.0
+"""Seconds that a test waits for something before it counts as never to come."""
+
+
+@dataclass
+class Request:
+    """One call of ``trace``, still to be answered."""
+
+    file: str
+    targets: tuple[Target, ...]
+    overlays: Mapping[str, str]
+    roots: Sequence[str]
+    limits: Limits
+    answers: "asyncio.Queue[Report | Done | Exception]" = field(default_factory=asyncio.Queue)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def report(self, key: str, *failures: Failure, code: str = "", nodes: int = 0) -> None:
+        self.answers.put_nowait(Report(1, key, "failed" if failures else "traced", failures, nodes, code))
+
+    def done(self, *dependencies: str) -> None:
+        self.answers.put_nowait(Done(1, dependencies))
+
+    def fail(self, error: Exception) -> None:
+        self.answers.put_nowait(error)
+
+
+class FakeAgent:
+    def __init__(self) -> None:
+        self.requests: asyncio.Queue[Request] = asyncio.Queue()
+
+    async def trace(
+        self,
+        file: str,
+        targets: Sequence[Target],
+        *,
+        overlays: Mapping[str, str],
+        roots: Sequence[str],
+        limits: Limits,
+    ) -> AsyncGenerator[Report | Done, None]:
+        request = Request(file, tuple(targets), overlays, roots, limits)
+        self.requests.put_nowait(request)
+        try:
+            while True:
+                answer = await request.answers.get()
+                if isinstance(answer, Exception):
+                    raise answer
+                yield answer
+                if isinstance(answer, Done):
+                    return
+        finally:
+            request.ended.set()
+
+    async def close(self) -> None:
+        pass
+
+    async def asked(self) -> Request:
+        """The next request."""
+        return await asyncio.wait_for(self.requests.get(), PATIENCE)
+
+
+class Bench:
+    """An analysis of the files in ``folder``, with a fake agent."""
+
+    def __init__(self, folder: Path, *, delay: float = 0.0) -> None:
+        self.folder = folder
+        self.agent = FakeAgent()
+        self.documents = Documents()
+        self.analysis = Analysis(
+            self.documents, Workspace([str(folder)]), lambda folder: self.agent, choices=Choices(delay=delay)
+        )
+        self.results: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
+        self.analysis.on_result = lambda path, complete: self.results.put_nowait((path, complete))
+
+    def file(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+        return str(path)
+
+    def open(self, name: str, text: str) -> str:
+        """Write a file, and open it."""
+        path = self.file(name, text)
+        self.documents.open(path, text, 1)
+        self.analysis.opened(path)
+        return path
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """Replace the first ``old`` in an open file by ``new``, as an editor would."""
+        lines = self.documents.lines(path)
+        assert lines is not None
+        start = lines.text.index(old)
+        version = (self.documents.version(path) or 0) + 1
+        self.documents.change(path, [change_of(lines, start, start + len(old), new)], version)
+        self.analysis.edited(path)
+
+    async def complete(self, path: str) -> None:
+        """Wait until the text of ``path`` is dealt with."""
+        while await asyncio.wait_for(self.results.get(), PATIENCE) != (path, True):
+            pass
+
+    async def traced(self, path: str, *failures: Failure, dependencies: Sequence[str] = ()) -> Request:
+        """Answer the next request with ``failures`` for its first target; return when that is kept."""
+        request = await self.agent.asked()
+        request.report(request.targets[0].key, *failures)
+        request.done(*dependencies)
+        await self.complete(path)
+        return request
+
+    def found(self) -> list[tuple[str, str]]:
+        """The file name and the text of each finding, as they are now."""
+        return [
+            (
+                Path(finding.place.path).name,
+                (self.documents.text(finding.place.path) or "")[finding.place.start : finding.place.end],
+            )
+            for finding in self.analysis.findings()
+        ]
+
+
+def change_of(lines: LineIndex, start: int, end: int, text: str) -> Change:
+    return Change(text, lines.position(start, "utf-16"), lines.position(end, "utf-16"))
+
+
+def span_of(path: str, text: str, part: str) -> Span:
+    """Where ``part`` first stands in ``text``, as the compiler counts."""
+    lines = LineIndex(text)
+    start = lines.position(text.index(part), "utf-8")
+    end = lines.position(text.index(part) + len(part), "utf-8")
+    return Span(path, start.line + 1, start.character, end.line + 1, end.character)
+
+
+def failure_at(*spans: Span, kind: str = "len") -> Failure:
+    return Failure(kind, "RuntimeError: no", tuple(Step(f"f{index}", span) for index, span in enumerate(spans)))

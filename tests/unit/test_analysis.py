@@ -1,0 +1,185 @@
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.unit.fake_agent import PATIENCE, Bench, failure_at, span_of
+
+MODEL = """\
+import torch.fx
+from helper import scale
+
+def f(x):
+    y = "é😋"; return x / len(x)
+
+torch.fx.symbolic_trace(f)
+"""
+HELPER = "def scale(x):\n    return x * len(x)\n"
+
+
+@pytest_asyncio.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    folder = tmp_path / "work é"
+    folder.mkdir()
+    bench = Bench(folder)
+    yield bench
+    await bench.analysis.close()
+
+
+async def test_what_the_agent_reports_of_an_open_file_is_kept_at_its_place(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    request = await bench.agent.asked()
+    assert (request.file, list(request.overlays), request.roots) == (path, [], (str(bench.folder),))
+    (target,) = request.targets
+    request.report(target.key, failure_at(span_of(path, MODEL, "len(x)")))
+    assert await asyncio.wait_for(bench.results.get(), PATIENCE) == (path, False)
+    assert bench.found() == [("model.py", "len(x)")]
+    assert bench.analysis.is_tracing(path)
+    request.done()
+    await bench.complete(path)
+    await asyncio.wait_for(request.ended.wait(), PATIENCE)
+
+
+async def test_the_next_report_replaces_the_last(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
+    bench.edit(path, "len(x)", "x.size(0)")
+    request = await bench.traced(path)
+    assert request.overlays == {path: MODEL.replace("len(x)", "x.size(0)")}
+    assert bench.found() == []
+
+
+async def test_an_edit_cancels_what_is_under_way_and_nothing_stale_is_kept(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    first = await bench.agent.asked()
+    bench.edit(path, "x / len(x)", "x / 2")
+    first.report(first.targets[0].key, failure_at(span_of(path, MODEL, "len(x)")))
+    first.done()
+    await bench.traced(path)
+    assert first.ended.is_set()
+    assert bench.found() == []
+
+
+async def test_edits_that_follow_each_other_are_traced_once(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path)
+    for digit in "123":
+        bench.edit(path, "len(x)", f"{digit} + len(x)")
+    request = await bench.traced(path)
+    assert "x / 1 + 2 + 3 + len(x)" in request.overlays[path]
+    assert bench.agent.requests.empty()
+
+
+async def test_while_a_file_does_not_parse_its_findings_follow_their_text(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")), failure_at(span_of(path, MODEL, "x / len(x)")))
+    bench.edit(path, "import torch.fx", "import torch.fx\nclass 😋(")
+    await bench.complete(path)
+    assert bench.found() == [("model.py", "len(x)"), ("model.py", "x / len(x)")]
+    bench.edit(path, "x / len", "x /0 len")
+    await bench.complete(path)
+    assert bench.found() == [("model.py", "len(x)")]
+    assert bench.agent.requests.empty()
+
+
+async def test_an_edited_file_has_those_that_import_it_traced_again(bench: Bench) -> None:
+    helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
+    await bench.traced(model, failure_at(span_of(helper, HELPER, "len(x)")), dependencies=[helper, model])
+    assert bench.found() == [("helper.py", "len(x)")]
+    bench.edit(helper, "len(x)", "2")
+    request = await bench.traced(model, dependencies=[helper])
+    assert (request.file, list(request.overlays)) == (model, [helper])
+    assert bench.found() == []
+
+
+async def test_an_edited_file_that_does_not_parse_leaves_those_that_import_it_alone(bench: Bench) -> None:
+    helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
+    await bench.traced(model, dependencies=[helper])
+    bench.edit(helper, "return", "return (")
+    await bench.complete(helper)
+    assert bench.agent.requests.empty()
+
+
+async def test_an_edit_of_an_import_that_was_not_known_of_yet_is_not_missed(bench: Bench) -> None:
+    helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
+    request = await bench.agent.asked()
+    bench.edit(helper, "def scale", "# first\ndef scale")
+    await bench.complete(helper)
+    request.report(request.targets[0].key, failure_at(span_of(helper, HELPER, "len(x)")))
+    request.done(helper)
+    again = await bench.agent.asked()
+    assert (again.file, list(again.overlays)) == (model, [helper])
+    assert bench.found() == [("helper.py", "len(x)")], "its place is that of the text that was traced, moved since"
+
+
+async def test_a_file_that_changes_on_the_disk_has_those_that_import_it_traced(bench: Bench) -> None:
+    helper, model = bench.file("helper.py", HELPER), bench.open("model.py", MODEL)
+    await bench.traced(model, failure_at(span_of(helper, HELPER, "len(x)")), dependencies=[helper])
+    bench.file("helper.py", "def scale(x):\n    return x\n")
+    bench.analysis.changed_on_disk(helper)
+    await bench.traced(model, dependencies=[helper])
+    assert bench.found() == []
+
+
+async def test_results_of_targets_that_are_gone_are_dropped(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
+    bench.edit(path, "torch.fx.symbolic_trace(f)", "")
+    await bench.complete(path)
+    assert bench.found() == []
+    assert bench.agent.requests.empty()
+
+
+async def test_results_stay_until_newer_ones_come(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
+    bench.edit(path, "def f", "# later\ndef f")
+    await bench.agent.asked()
+    assert bench.found() == [("model.py", "len(x)")]
+
+
+async def test_a_closed_file_is_forgotten(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
+    bench.documents.close(path)
+    bench.analysis.forget(path)
+    await bench.complete(path)
+    assert bench.found() == []
+    assert path not in bench.analysis.results
+
+
+async def test_installed_files_and_excluded_ones_are_not_traced(bench: Bench) -> None:
+    bench.analysis.workspace.exclude = ("scripts/**",)
+    for name in ("scripts/deep/model.py", "lib/site-packages/model.py"):
+        await bench.complete(bench.open(name, MODEL))
+    assert bench.agent.requests.empty()
+
+
+async def test_an_error_of_ours_is_logged_and_the_next_edit_is_traced(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = bench.open("model.py", MODEL)
+    request = await bench.agent.asked()
+    request.fail(ZeroDivisionError("ours"))
+    await asyncio.wait_for(request.ended.wait(), PATIENCE)
+    bench.edit(path, "len(x)", "2")
+    await bench.traced(path)
+    assert "ZeroDivisionError" in caplog.text
+
+
+async def test_closing_ends_every_request(bench: Bench) -> None:
+    bench.open("a.py", MODEL)
+    bench.open("b.py", MODEL)
+    requests = [await bench.agent.asked(), await bench.agent.asked()]
+    await bench.analysis.close()
+    assert all(request.ended.is_set() for request in requests)
+
+
+async def test_without_an_event_the_command_line_traces_a_file_at_once(bench: Bench) -> None:
+    path = bench.file("model.py", MODEL)
+    work = asyncio.ensure_future(bench.analysis.trace(path))
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
+    await work
+    assert bench.found() == [("model.py", "len(x)")]
