@@ -30,6 +30,11 @@ def is_call(code: CodeType, lasti: int) -> bool:
     return dis.opname[instructions[_after_prefixes(instructions, lasti)]].startswith(("CALL", "PRECALL"))
 
 
+def begins_iteration(code: CodeType, lasti: int) -> bool:
+    """Whether the instruction at offset ``lasti`` begins a ``for``, in a statement or a comprehension."""
+    return lasti >= 2 and dis.opname[code.co_code[lasti]] == "GET_ITER"
+
+
 def is_assertion(code: CodeType, lasti: int) -> bool:
     """Whether the instruction at offset ``lasti`` decides an ``assert`` (or ``if not x: raise AssertionError``).
 

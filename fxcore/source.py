@@ -21,6 +21,8 @@ from types import CodeType, FrameType, TracebackType
 
 import torch
 
+from fxcore.bytecode import begins_iteration
+
 _NOT_THE_USERS = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parent) + os.sep)
 """The packages whose frames are machinery."""
 
@@ -96,6 +98,8 @@ def user_frames(places: Iterable[Place]) -> tuple[Frame, ...]:
 
 def span_at(code: CodeType, lasti: int) -> SourceSpan | None:
     """The range of source that the instruction at offset ``lasti`` was compiled from; None where nothing is known."""
+    if begins_iteration(code, lasti):
+        lasti -= 2  # what comes before made the iterable; this, until Python 3.12, is marked with the whole `for`
     line, end_line, col, end_col = _position(code, lasti)
     if line is None:
         return None

@@ -1,0 +1,37 @@
+"""Symbolic tracing of PyTorch programs: what ``torch.fx`` does, with the same names, and what an editor needs on top.
+
+    >>> import torch, fxcore
+    >>> traced = fxcore.symbolic_trace(lambda x: torch.relu(x) + 1)
+    >>> print(traced.code)  # doctest: +SKIP
+
+Every node knows the range of source it stands for, every failure the kind it is of and the place where it happened, and
+the traced module is left as it was. See `fxcore.failures` and `fxcore.source`.
+"""
+
+from fxcore import immutable_collections
+from fxcore._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
+from fxcore.graph import CodeGen, Graph
+from fxcore.graph_module import GraphModule
+from fxcore.interpreter import Interpreter, Transformer
+from fxcore.node import Node, has_side_effect, map_arg
+from fxcore.proxy import Proxy
+from fxcore.subgraph_rewriter import replace_pattern
+
+__all__ = [
+    "PH",
+    "CodeGen",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "Proxy",
+    "ProxyableClassMeta",
+    "Tracer",
+    "Transformer",
+    "has_side_effect",
+    "immutable_collections",
+    "map_arg",
+    "replace_pattern",
+    "symbolic_trace",
+    "wrap",
+]

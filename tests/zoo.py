@@ -1,0 +1,98 @@
+"""Real models to trace: torchvision's, with random weights.
+
+Wheels of torchvision bring operators that are compiled for one build of torch. Where they don't load, the operators are
+declared here without being implemented: that is all that building and tracing the models needs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+_BOXES = "Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
+_DEFORMATION = (
+    "Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, "
+    "SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask"
+)
+_FORWARD = (
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    f"roi_align({_BOXES}, int sampling_ratio, bool aligned) -> Tensor",
+    f"roi_pool({_BOXES}) -> (Tensor, Tensor)",
+    f"ps_roi_align({_BOXES}, int sampling_ratio) -> (Tensor, Tensor)",
+    f"ps_roi_pool({_BOXES}) -> (Tensor, Tensor)",
+    f"deform_conv2d({_DEFORMATION}) -> Tensor",
+)
+_SIZES = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
+_GRADIENT = _BOXES.replace("Tensor input", "Tensor grad")
+_BACKWARD = (  # torchvision registers shape functions for these when it is imported
+    f"_roi_align_backward({_GRADIENT}, {_SIZES}, int sampling_ratio, bool aligned) -> Tensor",
+    f"_roi_pool_backward({_GRADIENT.replace('rois,', 'rois, Tensor argmax,')}, {_SIZES}) -> Tensor",
+    f"_ps_roi_align_backward({_GRADIENT.replace('rois,', 'rois, Tensor channel_mapping,')}, int sampling_ratio, {_SIZES})"
+    " -> Tensor",
+    f"_ps_roi_pool_backward({_GRADIENT.replace('rois,', 'rois, Tensor channel_mapping,')}, {_SIZES}) -> Tensor",
+    f"_deform_conv2d_backward(Tensor grad, {_DEFORMATION}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+)
+
+
+def _operators_load() -> bool:
+    spec = importlib.util.find_spec("torchvision")
+    assert spec is not None
+    assert spec.origin is not None
+    libraries = Path(spec.origin).parent.glob("_C*.*")
+    try:
+        for library in libraries:
+            torch.ops.load_library(str(library))
+    except OSError:
+        return False
+    return True
+
+
+if not _operators_load():
+    _library = torch.library.Library("torchvision", "DEF")
+    for _schema in (*_FORWARD, *_BACKWARD):
+        _library.define(_schema)
+
+import torchvision  # noqa: E402
+
+CLASSIFIERS = (
+    "resnet50",
+    "mobilenet_v3_large",
+    "efficientnet_b0",
+    "densenet121",
+    "vit_b_16",
+    "swin_t",
+    "convnext_tiny",
+    "inception_v3",
+)
+"""One for each way of building networks."""
+
+UNTRACEABLE = ("fasterrcnn_resnet50_fpn", "raft_small")
+"""A loop over a list of images; a branch on a shape."""
+
+
+def build(name: str, *, training: bool = False) -> torch.nn.Module:
+    """A torchvision model, by its registered name, with random weights that are the same each time."""
+    torch.manual_seed(0)
+    options: dict[str, Any] = {"weights": None}
+    if name in ("inception_v3", "googlenet"):
+        options["init_weights"] = False  # the slow truncated normal
+    if "rcnn" in name or "retinanet" in name or "fcos" in name or "ssd" in name:
+        options["weights_backbone"] = None
+    model: torch.nn.Module = torchvision.models.get_model(name, **options)
+    return model.train(training)
+
+
+def example_input(name: str) -> torch.Tensor:
+    """One batch that a classifier takes: float32, (2, 3, height, width)."""
+    side = 299 if name == "inception_v3" else 224
+    return torch.rand(2, 3, side, side, generator=torch.Generator().manual_seed(1))
+
+
+def model_builders() -> dict[str, Callable[..., torch.nn.Module]]:
+    """Every model that torchvision registers, by name."""
+    return {name: torchvision.models.get_model_builder(name) for name in torchvision.models.list_models()}
