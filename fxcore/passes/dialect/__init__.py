@@ -1,0 +1,1 @@
+"""Passes for graphs in a particular dialect: with operators of one set only."""

@@ -1,0 +1,97 @@
+"""Change what nodes call, and tell how much memory they need."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import torch
+
+from fxcore.graph import Graph
+from fxcore.graph_module import GraphModule
+from fxcore.node import Node, Target
+from fxcore.passes.shape_prop import ShapeProp, TensorMetadata
+
+__all__ = [
+    "get_size_of_all_nodes",
+    "get_size_of_node",
+    "get_tensor_meta",
+    "replace_target_nodes_with",
+    "size_bytes",
+]
+
+
+def replace_target_nodes_with(
+    fx_module: GraphModule, old_op: str, old_target: Target, new_op: str, new_target: Target
+) -> None:
+    """Let every node with one opcode and target have another, with the same arguments.
+
+    ``fx_module`` gets a new graph; the changed nodes in it keep their names, but not their ``meta``.
+    """
+    graph = Graph()
+    graph.constants.update(fx_module.graph.constants)
+    copies: dict[Node, Any] = {}
+    for node in fx_module.graph.nodes:
+        copied = graph.node_copy(node, copies.__getitem__)
+        if node.op == old_op and node.target == old_target:
+            copied.op, copied.target = new_op, new_target
+            copied.meta = {}
+        copies[node] = copied
+    fx_module.graph = graph
+
+
+class size_bytes(NamedTuple):
+    """The memory a node needs, in bytes.
+
+    Attributes:
+        output_size: That of its value.
+        total_size: That of its value and of the parameters of the module it calls.
+    """
+
+    output_size: int
+    total_size: int
+
+
+def get_size_of_all_nodes(fx_module: GraphModule, args: list[torch.Tensor] | None = None) -> None:
+    """Set ``size_bytes`` on every node but the output.
+
+    Args:
+        fx_module: The module.
+        args: Sample inputs to find the sizes with; None if shapes have been propagated before.
+
+    Raises:
+        RuntimeError: A node's value is no tensor, or shapes have not been propagated.
+    """
+    if args is not None:
+        ShapeProp(fx_module).propagate(*args)
+    for node in fx_module.graph.nodes:
+        if node.op == "output":
+            break
+        node.size_bytes = get_size_of_node(fx_module, node)  # type: ignore[attr-defined]
+
+
+def get_tensor_meta(node: Node) -> TensorMetadata:
+    """What ``ShapeProp`` recorded about a node's value.
+
+    Raises:
+        RuntimeError: Nothing.
+    """
+    metadata = node.meta.get("tensor_meta")
+    if not metadata:
+        raise RuntimeError(f"Nothing is known about the tensor that {node} yields: has ShapeProp run?")
+    return cast(TensorMetadata, metadata)
+
+
+def get_size_of_node(fx_module: GraphModule, node: Node) -> size_bytes:
+    """The memory that one node of ``fx_module`` needs; parameters count with the size of the value's elements.
+
+    Raises:
+        RuntimeError: The node's value is no tensor, or shapes have not been propagated.
+    """
+    metadata = get_tensor_meta(node)
+    elements = metadata.shape.numel()
+    parameters = 0
+    if node.op == "call_module":
+        submodule = fx_module.get_submodule(cast(str, node.target))
+        parameters = sum(parameter.numel() for parameter in submodule.parameters())
+    bytes_per_element = metadata.dtype.itemsize
+    return size_bytes(bytes_per_element * elements, bytes_per_element * (elements + parameters))

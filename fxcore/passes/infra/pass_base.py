@@ -1,0 +1,45 @@
+"""What a pass is, and what it returns."""
+
+from __future__ import annotations
+
+import abc
+from typing import NamedTuple
+
+import torch
+
+from fxcore.graph_module import GraphModule
+
+__all__ = ["PassBase", "PassResult"]
+
+
+class PassResult(NamedTuple):
+    """What a pass did.
+
+    Attributes:
+        graph_module: The resulting module: the one that was passed in, or another.
+        modified: Whether anything is different now.
+    """
+
+    graph_module: torch.nn.Module
+    modified: bool
+
+
+class PassBase(abc.ABC):
+    """A pass with checks before and after it; its instances can be called and given to a ``PassManager``."""
+
+    def __call__(self, graph_module: GraphModule) -> PassResult | None:
+        """Check ``requires``, run ``call``, check ``ensures``, and return what ``call`` did."""
+        self.requires(graph_module)
+        result = self.call(graph_module)
+        self.ensures(graph_module)
+        return result
+
+    @abc.abstractmethod
+    def call(self, graph_module: GraphModule) -> PassResult | None:
+        """Do the work of the pass on a module."""
+
+    def requires(self, graph_module: GraphModule) -> None:  # noqa: B027
+        """Raise if the pass can't be run on this module."""
+
+    def ensures(self, graph_module: GraphModule) -> None:  # noqa: B027
+        """Raise if the module, after the pass, is not as the pass promises. Not seen: a new module it returns."""

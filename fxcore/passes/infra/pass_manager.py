@@ -1,0 +1,165 @@
+"""Run passes that say whether they have changed anything, until none does."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+from torch.nn import Module
+
+from fxcore.graph_module import GraphModule
+from fxcore.passes.infra.pass_base import PassResult
+from fxcore.passes.schedule import (
+    Constraint,
+    Pass,
+    sort_passes,
+    this_before_that_pass_constraint,
+    validate_schedule,
+)
+
+__all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constraint"]
+
+logger = logging.getLogger(__name__)
+
+
+def pass_result_wrapper(fn: Callable[..., Any]) -> Callable[..., PassResult | None]:
+    """Make a pass of a function that returns a module, or None for the module it was given.
+
+    The pass counts as having changed the module, unless the function returns a ``PassResult`` itself.
+    """
+
+    @functools.wraps(fn)
+    def wrapped_fn(gm: Module) -> PassResult | None:
+        result = fn(gm)
+        if isinstance(result, PassResult):
+            return result
+        if result is None or isinstance(result, Module):
+            return PassResult(gm if result is None else result, True)
+        return None
+
+    wrapped_fn.__name__ = _name_of(fn)
+    return wrapped_fn
+
+
+class PassManager:
+    """Runs passes, in an order that satisfies some constraints, until nothing changes or often enough.
+
+    Attributes:
+        passes: The passes; sorted when they are run, if the constraints have not been checked before.
+        constraints: Functions ``(a, b) -> bool``: whether pass ``a`` may run before pass ``b``.
+        steps: How often the passes are run at most.
+        run_checks_after_each_pass: Whether the check is made after each pass, not only before the first.
+        suppress_check_failures: Kept for programs that pass it; torch.fx doesn't use it either.
+    """
+
+    def __init__(
+        self,
+        passes: list[Pass] | None = None,
+        constraints: list[Constraint] | None = None,
+        steps: int | None = None,
+        run_checks_after_each_pass: bool = False,
+        suppress_check_failures: bool = False,
+    ) -> None:
+        self.passes = passes or []
+        self.constraints = constraints or []
+        self.steps = steps or 1
+        self.run_checks_after_each_pass = run_checks_after_each_pass
+        self.suppress_check_failures = suppress_check_failures
+        self._validated = False
+
+    def add_pass(self, _pass: Pass) -> None:
+        """Append a pass."""
+        self.passes.append(_pass)
+        self._validated = False
+
+    def add_constraint(self, constraint: Constraint) -> None:
+        """Append a constraint."""
+        self.constraints.append(constraint)
+        self._validated = False
+
+    def validate_constraints(self) -> None:
+        """Check the order of the passes.
+
+        Raises:
+            RuntimeError: It violates a constraint.
+        """
+        if not self._validated:
+            validate_schedule(self.passes, self.constraints)
+            self._validated = True
+
+    def solve_constraints(self) -> None:
+        """Sort the passes so that the constraints are satisfied.
+
+        Raises:
+            RuntimeError: There is no such order.
+        """
+        self.passes = sort_passes(self.passes, self.constraints)
+        self._validated = True
+
+    def add_checks(self, check: Callable[[Module], None]) -> None:
+        """Set the check that raises when a module is not as it should be.
+
+        Raises:
+            TypeError: ``check`` does not take exactly one parameter.
+        """
+        if len(inspect.signature(check).parameters) != 1:
+            raise TypeError("A check takes one parameter, the module")
+        self.check = check  # type: ignore[assignment, method-assign]
+
+    def check(self, module: Module) -> None:
+        """The check that is made before the first pass; nothing, unless ``add_checks`` or a subclass has set one."""
+
+    def __call__(self, module: Module) -> PassResult:
+        """Run the passes.
+
+        Args:
+            module: What to run them on.
+
+        Returns:
+            The resulting module, and whether any pass has changed anything.
+
+        Raises:
+            Exception: A pass or the check after it raised; the message names it and the passes before it.
+            RuntimeError: The constraints can't be satisfied.
+        """
+        if not self._validated:
+            self.solve_constraints()
+        self.check(module)
+        changed_at_all = False
+        for _ in range(self.steps):
+            module, changed = self._run_once(module)
+            changed_at_all |= changed
+            if not changed:
+                break
+        return PassResult(module, changed_at_all)
+
+    def _run_once(self, module: Module) -> tuple[Module, bool]:
+        """Run each pass once."""
+        changed = False
+        for index, each in enumerate(self.passes):
+            try:
+                result = self._run_pass(each, module)
+            except Exception as error:
+                earlier = [_name_of(other) for other in self.passes[:index]]
+                raise Exception(f"The pass {_name_of(each)!r} failed after the passes {earlier}") from error
+            module, changed = result.graph_module, changed or result.modified
+        return module, changed
+
+    def _run_pass(self, each: Pass, module: Module) -> PassResult:
+        logger.debug("Running pass %s", _name_of(each))
+        result = each(module)
+        if not hasattr(result, "graph_module"):
+            raise TypeError(f"The pass {_name_of(each)!r} returned no PassResult; pass_result_wrapper() makes one")
+        if isinstance(result.graph_module, GraphModule):
+            result.graph_module.recompile()
+        if self.run_checks_after_each_pass:
+            self.check(result.graph_module)
+        return cast(PassResult, result)
+
+
+def _name_of(each: Pass) -> str:
+    """The name of a function; the class of any other callable."""
+    return each.__name__ if inspect.isfunction(each) else type(each).__name__

@@ -1,0 +1,273 @@
+"""What passes for accelerators share: names of operations, groups of nodes, the order of nodes."""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+
+from fxcore.graph import Graph
+from fxcore.graph_module import GraphModule
+from fxcore.node import Node
+from fxcore.passes.topology import topo_sort
+from fxcore.qualified_name import _get_qualified_name
+
+__all__ = [
+    "FxNetAccFusionsFinder",
+    "get_acc_ops_name",
+    "get_node_target",
+    "is_node_output_tensor",
+    "legalize_graph",
+    "stable_topological_sort",
+]
+
+Tensors = tuple[torch.Tensor] | list[torch.Tensor]
+TensorOrTensors = torch.Tensor | Tensors
+NodeList = list[Node]
+NodeSet = set[Node]
+Names = list[str]
+CALLABLE_NODE_OPS = {"call_module", "call_function", "call_method"}
+
+# Operations that assertions on sizes are made of; ``legalize_graph`` puts them before what relies on the assertions.
+_ASSERTION_OPS = frozenset(
+    {
+        operator.add,
+        operator.mul,
+        operator.sub,
+        operator.floordiv,
+        operator.truediv,
+        operator.mod,
+        operator.le,
+        operator.lt,
+        operator.ge,
+        operator.gt,
+        operator.eq,
+        operator.ne,
+        torch.ops.aten.sym_constrain_range.default,
+        torch.ops.aten.sym_constrain_range_for_size.default,
+        torch.ops.aten._assert_async.msg,
+        torch.ops.aten.scalar_tensor.default,
+        torch.ops.aten._assert_scalar.default,
+    }
+)
+
+
+def get_acc_ops_name(k: str | type) -> str:
+    """The name of a type or function with its module, which is ``acc_ops`` if that is part of it; a str unchanged."""
+    if isinstance(k, str):
+        return k
+    module = k.__module__ or ""
+    if "acc_ops" in module:
+        return f"acc_ops.{k.__name__}"
+    # Operators say they are in torch._ops, where nothing of their name is found.
+    return f"{module.replace('torch._ops', 'torch.ops')}.{k.__name__}"
+
+
+def get_node_target(submodules: Mapping[str, torch.nn.Module], node: Node) -> str:
+    """The name of what a node calls.
+
+    Args:
+        submodules: Submodules by qualified name.
+        node: A node that calls something.
+
+    Returns:
+        The qualified name of the function or of the module's class, or the name of the method.
+
+    Raises:
+        AssertionError: The node calls nothing.
+    """
+    if node.op not in CALLABLE_NODE_OPS:
+        raise AssertionError(f"{node} is a {node.op} node and calls nothing")
+    if node.op == "call_method":
+        return cast(str, node.target)
+    if node.op == "call_module":
+        module = submodules[cast(str, node.target)]
+        return get_acc_ops_name(getattr(module, "_base_class_origin", type(module)))
+    function = cast("Callable[..., Any]", node.target)
+    if "acc_ops" in (function.__module__ or ""):
+        return f"acc_ops.{function.__name__}"
+    return _get_qualified_name(function)
+
+
+def is_node_output_tensor(node: Node) -> bool:
+    """Whether a node's value is a tensor, as ``ShapeProp`` has recorded; False if it has not."""
+    recorded = node.meta.get("type")
+    return recorded is not None and issubclass(recorded, torch.Tensor)
+
+
+class FxNetAccFusionsFinder:
+    """Finds the nodes that an accelerator must run together, because they pass other things than tensors on.
+
+    A group holds, with each node of it that yields no tensor, all users of that node; with each node, the inputs of it
+    that yield no tensor; and all that lies on a path from one of its nodes to another.
+    """
+
+    def __init__(self, module: GraphModule, acc_nodes: NodeSet) -> None:
+        """Prepare for a graph.
+
+        Args:
+            module: The module with the graph, after ``ShapeProp``: ``meta["tensor_meta"]`` tells who yields tensors.
+            acc_nodes: The nodes that the accelerator can run. Groups with others in them are taken out of this set.
+        """
+        self.module = module
+        self.nodes = list(module.graph.nodes)
+        self.acc_nodes = acc_nodes
+        self.node_index = {node: index for index, node in enumerate(self.nodes)}
+
+    @dataclass
+    class FusionGroup:
+        """A group as it grows.
+
+        Attributes:
+            top_node_idx: The position in the graph from which on nodes are searched for paths.
+            nodes: The nodes of the group.
+            inputs: Nodes outside that are used inside.
+            nodes_need_process: Those of ``nodes`` whose neighbours have not been looked at.
+        """
+
+        top_node_idx: int
+        nodes: NodeSet
+        inputs: NodeSet
+        nodes_need_process: NodeSet
+
+        def add_node(self, node: Node) -> None:
+            """Add a node, if it is not there yet."""
+            if node in self.nodes:
+                return
+            self.nodes_need_process.add(node)
+            self.nodes.add(node)
+            self.inputs.discard(node)
+            self.inputs.update(_calls(used for used in node.all_input_nodes if used not in self.nodes))
+
+    def recursive_add_node(
+        self, fusion_group: FusionGroup, inputs: Iterable[Node], visited: NodeSet | None = None
+    ) -> bool:
+        """Add all nodes that lie on a path from the group to some of its inputs.
+
+        Args:
+            fusion_group: The group to extend.
+            inputs: Nodes that the group uses.
+            visited: Nodes that are not looked at; those that have been are added.
+
+        Returns:
+            Whether there was such a path.
+        """
+        upstream = set() if visited is None else visited
+        stack = [node for node in inputs if node not in upstream]
+        between: list[Node] = []
+        while stack:
+            node = stack.pop()
+            if node in upstream or node.op not in CALLABLE_NODE_OPS:
+                continue
+            if node in fusion_group.nodes or self.node_index[node] < fusion_group.top_node_idx:
+                continue
+            upstream.add(node)
+            between.append(node)
+            stack.extend(node.all_input_nodes)
+        size = len(fusion_group.nodes)
+        for node in sorted(between, key=self.node_index.__getitem__):
+            if any(used in fusion_group.nodes for used in node.all_input_nodes):
+                fusion_group.add_node(node)
+        return len(fusion_group.nodes) > size
+
+    def __call__(self) -> dict[Node, NodeSet]:
+        """Find the groups: each node that is in one, and the nodes of its group."""
+        result: dict[Node, NodeSet] = {}
+        for node in sorted(self.acc_nodes, key=self.node_index.__getitem__):
+            if node in result or node not in self.acc_nodes:
+                continue
+            if node.op not in CALLABLE_NODE_OPS or "tensor_meta" in node.meta:
+                continue
+            group = self._group_around(node)
+            if group <= self.acc_nodes:
+                result.update(dict.fromkeys(group, group))
+            else:
+                self.acc_nodes -= group
+        return result
+
+    def _group_around(self, node: Node) -> NodeSet:
+        """The group that ``node`` belongs to."""
+        group = self.FusionGroup(self.node_index[node], {node}, set(node.all_input_nodes), {node})
+        while group.nodes_need_process:
+            node = group.nodes_need_process.pop()
+            self.recursive_add_node(group, group.inputs)
+            if "tensor_meta" not in node.meta:
+                for user in _calls(node.users):
+                    group.add_node(user)
+                    self.recursive_add_node(group, group.inputs)
+            for used in _calls(node.all_input_nodes):
+                if "tensor_meta" not in used.meta and used not in group.nodes:
+                    group.add_node(used)
+                    group.top_node_idx = min(group.top_node_idx, self.node_index[used])
+                    self.recursive_add_node(group, group.inputs)
+        return group.nodes
+
+
+def legalize_graph(gm: GraphModule) -> GraphModule:
+    """Sort a graph so that every node stands behind those it uses; the order is otherwise a new one.
+
+    What assertions on sizes are made of comes as early as it can. ``stable_topological_sort`` keeps the order.
+
+    Args:
+        gm: The module; it gets a new graph with copies of the nodes.
+
+    Returns:
+        ``gm``.
+
+    Raises:
+        RuntimeError: Nodes use each other in a circle.
+    """
+    waiting_for = _number_of_inputs(gm.graph)
+    queue = deque(node for node, count in waiting_for.items() if not count)
+    order: list[Node] = []
+    while queue:
+        node = queue.popleft()
+        order.append(node)
+        for user in node.users:
+            waiting_for[user] -= 1
+            if not waiting_for[user]:
+                first = user.op == "call_function" and user.target in _ASSERTION_OPS
+                (queue.appendleft if first else queue.append)(user)
+    if len(order) < len(waiting_for):
+        raise RuntimeError(f"Nodes use each other in a circle: {[node for node in waiting_for if waiting_for[node]]}")
+    return _with_order(gm, order)
+
+
+def stable_topological_sort(gm: GraphModule) -> GraphModule:
+    """Sort a graph so that every node stands behind those it uses, and otherwise in the order it has.
+
+    Args:
+        gm: The module; it gets a new graph with copies of the nodes.
+
+    Returns:
+        ``gm``.
+
+    Raises:
+        AssertionError: Nodes use each other in a circle.
+    """
+    return _with_order(gm, topo_sort(list(gm.graph.nodes)))
+
+
+def _calls(nodes: Iterable[Node]) -> list[Node]:
+    """Those nodes that call something."""
+    return [node for node in nodes if node.op in CALLABLE_NODE_OPS]
+
+
+def _number_of_inputs(graph: Graph) -> dict[Node, int]:
+    return {node: len(node.all_input_nodes) for node in graph.nodes}
+
+
+def _with_order(gm: GraphModule, order: Iterable[Node]) -> GraphModule:
+    """Give a module a copy of its graph with the nodes in another order."""
+    graph = Graph()
+    graph.set_codegen(gm.graph._codegen)
+    graph.constants.update(gm.graph.constants)
+    copies: dict[Node, Node] = {}
+    for node in order:
+        copies[node] = graph.node_copy(node, copies.__getitem__)
+    gm.graph = graph
+    return gm

@@ -1,0 +1,89 @@
+"""Order and cycles: what the flow of data allows when nodes are sorted, or several are made into one."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from fxcore.node import Node
+
+__all__ = ["partitions_are_acyclic", "topo_sort", "validate_partition"]
+
+
+def topo_sort(nodes: Sequence[Node]) -> list[Node]:
+    """Sort nodes so that each stands behind those of them that it uses; otherwise their order is kept.
+
+    Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962), with a heap for the order.
+
+    Raises:
+        AssertionError: The nodes use each other in a circle.
+    """
+    position = {node: index for index, node in enumerate(nodes)}
+    waiting_for = {node: sum(used in position for used in node.all_input_nodes) for node in nodes}
+    ready = [position[node] for node in nodes if not waiting_for[node]]
+    result: list[Node] = []
+    while ready:
+        node = nodes[heapq.heappop(ready)]
+        result.append(node)
+        for user in node.users:
+            if user in position:
+                waiting_for[user] -= 1
+                if not waiting_for[user]:
+                    heapq.heappush(ready, position[user])
+    if len(result) != len(nodes):
+        raise AssertionError("The nodes use each other in a circle")
+    return result
+
+
+def validate_partition(partition: Collection[Node], order: Mapping[Node, int] | None = None) -> bool:
+    """Whether nodes can be made into one without a circle: no path leaves them and comes back.
+
+    Args:
+        partition: The nodes.
+        order: The position of each node in a graph that is in topological order. With it, only the stretch of the
+            graph that the partition spans is searched; without it, all that is computed from the partition.
+    """
+    inside = set(partition)
+    last = max((order[node] for node in inside), default=-1) if order else None
+    stack = [user for node in inside for user in node.users if user not in inside]
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        if node in inside:
+            return False
+        if order and last is not None and order[node] > last:
+            continue
+        for user in node.users:
+            if user not in seen:
+                seen.add(user)
+                stack.append(user)
+    return True
+
+
+def partitions_are_acyclic(partitions: Iterable[Iterable[Node]], nodes: Iterable[Node]) -> bool:
+    """Whether every one of some disjoint partitions can be made into one node, all at the same time.
+
+    Args:
+        partitions: Disjoint groups of nodes.
+        nodes: All nodes of the graph. The time is linear in them and their uses of each other.
+    """
+    nodes = list(nodes)
+    unit: dict[Node, object] = {node: node for node in nodes}
+    for index, partition in enumerate(partitions):
+        unit.update((node, index) for node in partition)
+    users: dict[object, list[object]] = {part: [] for part in unit.values()}
+    waiting_for: dict[object, int] = dict.fromkeys(users, 0)
+    for node in nodes:
+        for user in node.users:
+            if unit[user] != unit[node]:
+                users[unit[node]].append(unit[user])
+                waiting_for[unit[user]] += 1
+    ready = [part for part, count in waiting_for.items() if not count]
+    done = 0
+    while ready:
+        done += 1
+        for user_part in users[ready.pop()]:
+            waiting_for[user_part] -= 1
+            if not waiting_for[user_part]:
+                ready.append(user_part)
+    return done == len(users)

@@ -1,0 +1,68 @@
+"""A part of a graph as a module of its own, and the comparison of two graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from torch.nn import Module
+
+from fxcore.graph import Graph
+from fxcore.graph_module import GraphModule
+from fxcore.passes.utils.matcher_utils import SubgraphMatcher
+
+__all__ = ["HolderModule", "compare_graphs", "lift_subgraph_as_module"]
+
+
+class HolderModule(Module):
+    """A module that only holds others, so that a lifted subgraph finds its attributes under their old paths."""
+
+    def __init__(self, d: Mapping[str, Module | None]) -> None:
+        super().__init__()
+        for name, module in d.items():
+            self.add_module(name, module)
+
+
+def lift_subgraph_as_module(
+    gm: GraphModule, subgraph: Graph, comp_name: str = "", class_name: str = "GraphModule"
+) -> tuple[GraphModule, dict[str, str]]:
+    """Make a module of a graph whose nodes were copied from another module's graph.
+
+    Args:
+        gm: The module that the nodes come from; its parameters, buffers and submodules are shared, not copied.
+        subgraph: A valid graph that refers to attributes of ``gm``.
+        comp_name: The name that the new module will go by in its parent.
+        class_name: The name of the new module's class.
+
+    Returns:
+        The new module, and its attributes: the old qualified name, mapped to ``comp_name``, a dot and that name.
+
+    Raises:
+        AttributeError: ``subgraph`` refers to what ``gm`` does not have.
+    """
+    root = HolderModule({})
+    new_names: dict[str, str] = {}
+    for node in subgraph.nodes:
+        if node.op in ("call_module", "get_attr"):
+            target = cast(str, node.target)
+            _share_attribute(gm, root, target)
+            new_names[target] = f"{comp_name}.{target}"
+    return GraphModule(root, subgraph, class_name), new_names
+
+
+def compare_graphs(left: Graph, right: Graph) -> bool:
+    """Whether two graphs have the same inputs, outputs and operations, connected in the same way."""
+    matcher = SubgraphMatcher(left, match_output=True, match_placeholder=True)
+    return bool(matcher.match(right))
+
+
+def _share_attribute(source: Module, destination: Module, target: str) -> None:
+    """Make the attribute ``target`` of ``source`` an attribute of ``destination``, with holders along the path."""
+    *path, name = target.split(".")
+    value: Any = source
+    for atom in path:
+        if not hasattr(destination, atom):
+            destination.add_module(atom, HolderModule({}))
+        destination = getattr(destination, atom)
+        value = getattr(value, atom)
+    setattr(destination, name, getattr(value, name))

@@ -1,0 +1,71 @@
+"""A matcher whose matches tell which node is which by names that the pattern gives."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from fxcore.codegen import _PyTreeCodeGen
+from fxcore.graph import Graph
+from fxcore.graph_module import GraphModule
+from fxcore.node import Node
+from fxcore.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
+from fxcore.torch_compat import torch_pytree
+
+__all__ = ["InternalMatch", "SubgraphMatcherWithNameNodeMap"]
+
+
+class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
+    """Finds the occurrences of a pattern that returns, as its last result, a dict of its nodes by name::
+
+    def pattern(x, weight):
+        conv = F.conv2d(x, weight)
+        relu = F.relu(conv)
+        return relu, {"conv": conv, "relu": relu}
+
+    for match in SubgraphMatcherWithNameNodeMap(symbolic_trace(pattern)).match(graph):
+        match.name_node_map["conv"].meta["quantize"] = True
+    """
+
+    def __init__(
+        self,
+        pattern_gm: GraphModule,
+        match_output: bool = False,
+        match_placeholder: bool = False,
+        remove_overlapping_matches: bool = True,
+        ignore_literals: bool = False,
+    ) -> None:
+        """Prepare a pattern; the options are those of ``SubgraphMatcher``.
+
+        Args:
+            pattern_gm: The pattern. Its graph is changed: it no longer returns the dict.
+
+        Raises:
+            AssertionError: The pattern does not return a tuple of at least two, the last of which is a dict.
+        """
+        self.name_node_map = _take_names_from_output(pattern_gm)
+        super().__init__(pattern_gm.graph, match_output, match_placeholder, remove_overlapping_matches, ignore_literals)
+
+    def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
+        """Find the pattern in a graph, as ``SubgraphMatcher.match``; each match's ``name_node_map`` is filled."""
+        matches = super().match(graph, node_name_match)
+        for match in matches:
+            match.name_node_map = {name: match.nodes_map[node] for name, node in self.name_node_map.items()}
+        return matches
+
+
+def _take_names_from_output(gm: GraphModule) -> dict[str, Node]:
+    """Remove the dict at the end of what a pattern returns, and return it."""
+    output = gm.graph.output_node()
+    results = gm.graph.process_outputs(output.args[0])
+    if not isinstance(results, tuple) or len(results) < 2 or not isinstance(results[-1], dict):
+        raise AssertionError(f"The pattern must return a tuple that ends with a dict of its nodes, not {results}")
+    *kept, names = results
+    codegen = gm.graph._codegen
+    if isinstance(codegen, _PyTreeCodeGen):
+        leaves, spec = torch_pytree.tree_flatten(kept)
+        output.args = (leaves,)
+        codegen.pytree_info = codegen.pytree_info._replace(out_spec=spec)
+    else:
+        output.args = (kept[0] if len(kept) == 1 else tuple(kept),)
+    gm.recompile()
+    return cast("dict[str, Node]", names)

@@ -1,0 +1,113 @@
+"""Find the nodes that come from one call in the original program, by what exporting has recorded in their ``meta``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fxcore.graph import Graph
+from fxcore.node import Node
+
+__all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partitions"]
+
+
+@dataclass
+class SourcePartition:
+    """The nodes that one call of a function or module was taken apart into.
+
+    Attributes:
+        nodes: The nodes, in the order of the graph.
+        source: The function, or the class of the module.
+        input_nodes: Nodes outside that are positional arguments inside, but parameters.
+        output_nodes: Nodes inside that are used outside.
+        params: Nodes inside that read parameters.
+    """
+
+    nodes: list[Node]
+    source: Any
+    input_nodes: list[Node] = field(default_factory=list)
+    output_nodes: list[Node] = field(default_factory=list)
+    params: list[Node] = field(default_factory=list)
+
+
+def get_source_partitions(
+    graph: Graph, wanted_sources: Sequence[Any], filter_fn: Callable[[Node], bool] | None = None
+) -> dict[Any, list[SourcePartition]]:
+    """Find the calls of some functions and modules.
+
+    A node's origin is the last entry of ``meta["source_fn_stack"]``; without that, ``meta["torch_fn"]``; and
+    if that is not wanted, for a call of a function, the innermost entry of ``meta["nn_module_stack"]``.
+
+    Args:
+        graph: The graph of an exported program.
+        wanted_sources: Functions, module classes, or names.
+        filter_fn: Called with nodes; only the calls are returned for all of whose nodes it returns True.
+
+    Returns:
+        For each source that occurs, its calls, in the order of the graph.
+    """
+    calls: dict[Any, dict[str, list[Node]]] = {}
+    for node in graph.nodes:
+        if (origin := _origin(node, wanted_sources)) is not None:
+            source, name = origin
+            calls.setdefault(source, {}).setdefault(name, []).append(node)
+    return {
+        source: [
+            _make_partition(nodes, source)
+            for nodes in by_name.values()
+            if filter_fn is None or all(map(filter_fn, nodes))
+        ]
+        for source, by_name in calls.items()
+    }
+
+
+def check_subgraphs_connected(subgraph1: SourcePartition, subgraph2: SourcePartition) -> bool:
+    """Whether a node of the second partition uses one of the first."""
+    users = set(subgraph2.nodes)
+    return any(user in users for node in subgraph1.nodes for user in node.users)
+
+
+def _origin(node: Node, wanted_sources: Sequence[Any]) -> tuple[Any, str] | None:
+    """The wanted source that a node comes from, and a name for the call; or None."""
+    if (stack := node.meta.get("source_fn_stack")) is not None:
+        name, source = stack[-1]
+        return (source, name) if source in wanted_sources else None
+    if (function := node.meta.get("torch_fn")) is not None:
+        name, qualified_name = function
+        source = qualified_name.split(".")[1]
+        if source in wanted_sources:
+            return source, name
+    modules = node.meta.get("nn_module_stack")
+    if node.op != "call_function" or not modules:
+        return None
+    name, innermost = list(modules.values())[-1]
+    source = next((wanted for wanted in wanted_sources if _is_of_class(innermost, wanted)), None)
+    return None if source is None else (source, name)
+
+
+def _is_of_class(recorded: Any, wanted: Any) -> bool:
+    """Whether what is recorded about a module's class, itself or its full name, says that it is the wanted one."""
+    if not isinstance(wanted, type):
+        return bool(recorded == wanted)
+    if isinstance(recorded, type):
+        return issubclass(recorded, wanted)
+    return bool(recorded == f"{wanted.__module__}.{wanted.__qualname__}")
+
+
+def _make_partition(nodes: list[Node], source: Any) -> SourcePartition:
+    inside = set(nodes)
+    inputs = dict.fromkeys(arg for node in nodes for arg in _node_args(node) if arg not in inside)
+    return SourcePartition(
+        nodes,
+        source,
+        input_nodes=[node for node in inputs if node.op != "get_attr"],
+        output_nodes=[
+            node for node in nodes if node.op != "get_attr" and any(user not in inside for user in node.users)
+        ],
+        params=[node for node in nodes if node.op == "get_attr"],
+    )
+
+
+def _node_args(node: Node) -> Iterator[Node]:
+    return (arg for arg in node.args if isinstance(arg, Node))
