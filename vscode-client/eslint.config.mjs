@@ -2,10 +2,12 @@ import js from "@eslint/js";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
+const readonly = (...names) => Object.fromEntries(names.map((name) => [name, "readonly"]));
+
 export default defineConfig(
-  { ignores: ["dist/", "bundled/"] },
+  { ignores: ["**/dist/", "**/bundled/", "**/node_modules/"] },
   {
-    files: ["src/**/*.ts", "test/**/*.ts"],
+    files: ["**/*.ts"],
     extends: [js.configs.recommended, tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
@@ -18,6 +20,16 @@ export default defineConfig(
   {
     files: ["**/*.mjs"],
     extends: [js.configs.recommended],
-    languageOptions: { globals: { console: "readonly", process: "readonly" } },
+    languageOptions: { globals: readonly("URL", "console", "document", "performance", "process", "window") },
+  },
+  {
+    files: ["**/*.cjs"],
+    extends: [js.configs.recommended],
+    languageOptions: { sourceType: "commonjs", globals: readonly("console", "exports", "require", "setTimeout") },
+  },
+  {
+    files: ["**/in_page.js"],
+    extends: [js.configs.recommended],
+    languageOptions: { sourceType: "script", globals: readonly("NodeFilter", "document", "window") },
   },
 );

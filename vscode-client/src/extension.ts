@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { registerCommands } from "./commands";
 import { findInterpreters } from "./interpreter";
 import { SECTION, Server } from "./server";
-import { show } from "./status";
+import { appearance } from "./status";
 
 let server: Server | undefined;
 
@@ -15,14 +15,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
 
   const interpreters = await findInterpreters((id) => vscode.extensions.getExtension(id));
   const running = new Server(context.asAbsolutePath("launch.py"), log, interpreters, (status) => {
-    show(item, status);
+    Object.assign(item, appearance(status));
   });
   server = running;
   context.subscriptions.push(
     log,
     item,
     registerCommands(running, log),
-    interpreters.onDidChange(() => void running.interpreterChanged()),
+    interpreters.onDidChange(() => void running.interpretersChanged()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void running.interpretersChanged()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration(`${SECTION}.server`)) {
         void running.restart();

@@ -1,13 +1,26 @@
 /** The language server's life: start, stop, restart, one at a time. */
-import * as readline from "node:readline";
 import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions } from "vscode-languageclient/node";
 import type { Interpreters } from "./interpreter";
+import { copyLines } from "./log";
 import { candidates, firstUsable, OLDEST, type Python } from "./python";
 import type { Status } from "./status";
 
 /** The configuration section; as the client's id it is also what `fxLsp.trace.server` belongs to. */
 export const SECTION = "fxLsp";
+
+/** After this the server is killed. */
+const STOP_WITHIN_MS = 5_000;
+
+const NOT_RUNNING = "The language server does not run; its log says why";
+
+/** What is known before the server says anything, or when it can't. */
+const STATUS: Record<State, Status> = {
+  [State.Starting]: { phase: "starting", message: "Starting the language server" },
+  [State.Running]: { phase: "stopped", message: "Nothing to trace yet" },
+  [State.StartFailed]: { phase: "failed", message: NOT_RUNNING },
+  [State.Stopped]: { phase: "failed", message: NOT_RUNNING },
+};
 
 export class Server {
   private client: LanguageClient | undefined;
@@ -37,11 +50,11 @@ export class Server {
     return this.next(() => this.end());
   }
 
-  /** Tells the server that the user selected another interpreter; one that found no Python to run on tries again. */
-  async interpreterChanged(): Promise<void> {
+  /** Tells the server which interpreters are selected now; one that found no Python to run on tries again. */
+  async interpretersChanged(): Promise<void> {
     await this.turn;
     if (this.client?.state === State.Running) {
-      await this.client.sendNotification("fx/interpreterChanged", { interpreter: await this.selectedInterpreter() });
+      await this.sendInterpreters(this.client);
     } else {
       await this.restart();
     }
@@ -50,32 +63,38 @@ export class Server {
   private next(step: () => Promise<void>): Promise<void> {
     this.turn = this.turn.then(step).catch((error: unknown) => {
       this.log.error(error instanceof Error ? error : String(error));
-      this.onStatus({ phase: "failed", message: error instanceof Error ? error.message : String(error) });
+      this.onStatus({ phase: "failed", message: NOT_RUNNING });
     });
     return this.turn;
   }
 
   private async begin(): Promise<void> {
-    this.onStatus({ phase: "starting" });
-    const interpreter = await this.selectedInterpreter();
+    this.onStatus({ phase: "starting", message: "Looking for a Python to run the language server" });
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const interpreter = await this.interpreters.selected(folders[0]?.uri);
     const chosen = vscode.workspace.getConfiguration(SECTION).get<Python>("server.python", []);
     const python = await firstUsable(candidates(chosen, interpreter, process.platform), (sentence) => {
       this.log.warn(sentence);
     });
     if (!python) {
-      this.onStatus({ phase: "failed", message: "No Python to run the language server." });
+      this.onStatus({ phase: "failed", message: NOT_RUNNING });
       void offerSettings();
       return;
     }
     this.client = this.newClient(python, interpreter);
     await this.client.start();
+    if (folders.length > 1) {
+      await this.sendInterpreters(this.client);
+    }
   }
 
   private async end(): Promise<void> {
     const client = this.client;
     this.client = undefined;
     if (client?.state === State.Running) {
-      await client.stop();
+      await client.stop(STOP_WITHIN_MS).catch((error: unknown) => {
+        this.log.warn(String(error));
+      });
     }
   }
 
@@ -87,9 +106,7 @@ export class Server {
     client.onNotification("fxLsp/status", this.onStatus);
     client.onDidChangeState(({ newState }) => {
       void vscode.commands.executeCommand("setContext", "fxLsp.running", newState === State.Running);
-      if (newState === State.Stopped) {
-        this.onStatus({ phase: "stopped" });
-      }
+      this.onStatus(STATUS[newState]);
     });
     return client;
   }
@@ -104,16 +121,13 @@ export class Server {
     };
   }
 
-  private selectedInterpreter(): Promise<Python> {
-    return this.interpreters.selected(vscode.workspace.workspaceFolders?.[0]?.uri);
+  /** Sends the selected interpreter of each folder. */
+  private async sendInterpreters(client: LanguageClient): Promise<void> {
+    for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
+      const interpreter = await this.interpreters.selected(uri);
+      await client.sendNotification("fx/interpreterChanged", { interpreter, folder: uri.toString() });
+    }
   }
-}
-
-/** The server's stderr is its log, and where the user's own prints go: no line of it is an error as such. */
-function copyLines(stream: NodeJS.ReadableStream, log: vscode.LogOutputChannel): void {
-  readline.createInterface({ input: stream }).on("line", (line) => {
-    log.info(line);
-  });
 }
 
 async function offerSettings(): Promise<void> {

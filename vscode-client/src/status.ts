@@ -1,58 +1,33 @@
 /** What the editor's language status says of the tracing process. */
-import type { LanguageStatusItem } from "vscode";
-
-/** The server's `fxLsp/status` notification. */
+/** The server's `fxLsp/status` notification, as far as it is shown. */
 export interface Status {
   phase: "starting" | "ready" | "busy" | "no-torch" | "failed" | "stopped";
-  /** One sentence for a person; null where the phase says it all. */
-  message?: string | null;
-  /** Versions in the interpreter that imports the user's models, once known. */
-  python?: string | null;
-  torch?: string | null;
+  /** One line for a person: versions, or what is wrong and what to do. */
+  message: string;
 }
 
-/** A status as it is shown. `severity` has the values of `vscode.LanguageStatusSeverity`. */
-export interface Presentation {
-  text: string;
-  detail: string;
-  busy: boolean;
-  severity: 0 | 1 | 2;
-}
-
+// The values of vscode.LanguageStatusSeverity, which exists only inside VS Code.
 const INFORMATION = 0;
 const WARNING = 1;
 const ERROR = 2;
 
-/** How `status` reads in the language status. */
-export function present(status: Status): Presentation {
-  const detail = status.message ?? "";
-  const shown = (text: string, severity: Presentation["severity"] = INFORMATION): Presentation => ({
-    text,
-    detail,
-    busy: status.phase === "starting" || status.phase === "busy",
-    severity,
-  });
-  switch (status.phase) {
-    case "starting":
-      return shown("fx-lsp: starting");
-    case "ready":
-    case "busy":
-      return shown(versions(status));
-    case "no-torch":
-      return shown("fx-lsp: no usable torch", WARNING);
-    case "failed":
-      return shown("fx-lsp: failed", ERROR);
-    case "stopped":
-      return shown("fx-lsp: stopped", WARNING);
-  }
+const APPEARANCE = {
+  starting: { text: "fx-lsp: starting", severity: INFORMATION, busy: true },
+  ready: { text: "fx-lsp: ready", severity: INFORMATION, busy: false },
+  busy: { text: "fx-lsp: tracing", severity: INFORMATION, busy: true },
+  "no-torch": { text: "fx-lsp: no usable PyTorch", severity: WARNING, busy: false },
+  failed: { text: "fx-lsp: failed", severity: ERROR, busy: false },
+  stopped: { text: "fx-lsp: idle", severity: INFORMATION, busy: false },
+} satisfies Record<Status["phase"], unknown>;
+
+/** The properties of a `vscode.LanguageStatusItem` that change with the status. */
+export interface Appearance {
+  text: string;
+  detail: string;
+  busy: boolean;
+  severity: number;
 }
 
-function versions({ torch, python }: Status): string {
-  const known = [torch && `torch ${torch}`, python && `Python ${python}`].filter(Boolean);
-  return known.length > 0 ? known.join(", ") : "fx-lsp";
-}
-
-/** Shows `status` in `item`. */
-export function show(item: LanguageStatusItem, status: Status): void {
-  Object.assign(item, present(status));
+export function appearance(status: Status): Appearance {
+  return { ...APPEARANCE[status.phase], detail: status.message };
 }
