@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Line: TypeAlias = tuple[str, int | None]
 """A piece of source that ends a line, and the index of the node it was made for."""
 
-_WRAP = "torch.fx._symbolic_trace.wrap"
+WRAP = "torch.fx._symbolic_trace.wrap"
 """What generated code calls to mark a function as wrapped: torch.fx's name for it, as in torch.fx's code."""
 
 # What `typing` calls the builtin containers; an annotation is written with the name that it was made with.
@@ -130,7 +130,7 @@ class Emitter:
 
     def wrap_statements(self) -> str:
         """A call of ``wrap`` for each function that the tracer was told not to trace through."""
-        return "\n".join(f'{_WRAP}("{name}")' for name in self._wrapped)
+        return "\n".join(f'{WRAP}("{name}")' for name in self._wrapped)
 
     def add_global(self, name_hint: str, obj: Any) -> str:
         """What the source is to call an object from outside the graph; called like ``name_hint`` if possible."""

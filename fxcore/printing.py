@@ -121,3 +121,24 @@ def print_table(graph: Graph) -> None:
         return
     rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in graph.nodes]
     print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))  # noqa: T201
+
+
+def print_readable(module: Any, print_output: bool, name: str | None = None, **options: Any) -> str:
+    """`GraphModule.print_readable`; ``options`` are those of `Graph.python_code`."""
+    from fxcore.graph_module import GraphModule
+
+    source = module.graph.python_code(root_module="self", verbose=True, **options).src.lstrip("\n")
+    classes = [_indented(f"class {name or module._get_name()}(torch.nn.Module):\n{source}")]
+    options["expanded_def"] = False
+    children = [(name, child) for name, child in module.named_children() if isinstance(child, GraphModule)]
+    classes += [print_readable(child, False, child_name, **options) for child_name, child in children]
+    output = classes[0] + _indented("\n".join(["", *classes[1:]]))
+    if print_output:
+        print(output)  # noqa: T201
+    return output
+
+
+def _indented(text: str) -> str:
+    """All lines but the first, four spaces further in; blank ones empty."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"    {line}" if line.strip() else "" for line in rest)])

@@ -1,0 +1,77 @@
+"""Attributes at dotted paths below a module (``layers.0.weight``): read, set, deleted, taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+
+def _install(module: torch.nn.Module, name: str, value: object) -> None:
+    """Set an attribute; a tensor that is no parameter becomes a buffer, so that it is in the state dict."""
+    if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
+        module.register_buffer(name, value)
+    else:
+        setattr(module, name, value)
+
+
+def _child(module: torch.nn.Module, name: str) -> Any:
+    """The child ``name``; an empty module is put there if there is nothing."""
+    child = getattr(module, name, None)
+    if child is None:
+        child = torch.nn.Module()
+        setattr(module, name, child)
+    return child
+
+
+def _copy_attr(from_module: torch.nn.Module, to_module: torch.nn.Module, target: str) -> None:
+    """Have ``to_module`` share the attribute at ``target`` with ``from_module``; modules on the way are made."""
+    *path, name = target.split(".")
+    for atom in path:
+        source = getattr(from_module, atom)
+        if getattr(to_module, atom, None) is source:
+            return  # shared already, with all that is below it
+        to_module = _child(to_module, atom)
+        from_module = source
+    _install(to_module, name, getattr(from_module, name))
+
+
+def _assign_attr(from_obj: object, to_module: torch.nn.Module, target: str) -> None:
+    """Put ``from_obj`` at the path ``target`` below ``to_module``; modules on the way are made."""
+    *path, name = target.split(".")
+    for atom in path:
+        to_module = _child(to_module, atom)
+    _install(to_module, name, from_obj)
+
+
+def _get_attr_via_attr_list(model: torch.nn.Module, attr_list: Sequence[str]) -> Any:
+    value: Any = model
+    for depth, atom in enumerate(attr_list):
+        if depth < len(attr_list) - 1 and getattr(value, atom, None) is None:
+            raise AssertionError(
+                f"there is no '{'.'.join(attr_list[: depth + 1])}' on the way to {'.'.join(attr_list)}"
+            )
+        value = getattr(value, atom)
+    return value
+
+
+def _get_attr(model: torch.nn.Module, attr_name: str) -> Any:
+    """The attribute at the path ``attr_name``. Raises ``AttributeError`` (``AssertionError`` for what leads there)."""
+    return _get_attr_via_attr_list(model, attr_name.split("."))
+
+
+def _del_attr(model: torch.nn.Module, attr_name: str) -> None:
+    """Delete the attribute at the path ``attr_name``; raises what `_get_attr` does."""
+    *path, name = attr_name.split(".")
+    delattr(_get_attr_via_attr_list(model, path), name)
+
+
+def _has_attr(model: torch.nn.Module, attr_name: str) -> bool:
+    """Whether there is anything at the path ``attr_name``."""
+    value: Any = model
+    for atom in attr_name.split("."):
+        if not hasattr(value, atom):
+            return False
+        value = getattr(value, atom)
+    return True
