@@ -1,0 +1,7 @@
+"""``python -m fx_lsp`` is ``fx-lsp``."""
+
+import sys
+
+from fx_lsp.cli import main
+
+sys.exit(main())

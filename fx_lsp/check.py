@@ -1,0 +1,178 @@
+"""``fx-lsp check``: what the language server does with the files of an editor, done once with files on the disk."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fx_lsp.agent.messages import Limits
+from fx_lsp.agent_pool import AgentPool
+from fx_lsp.agents import Agent, AgentState
+from fx_lsp.analysis import Analysis, Choices, FileResult
+from fx_lsp.documents import Documents
+from fx_lsp.findings import Finding, merged
+from fx_lsp.fixes import Fix, fixes_for
+from fx_lsp.interpreter import Interpreter, choose
+from fx_lsp.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+_MARKS = (b"torch", b"fxcore")
+"""A file of a folder is traced if it has one of these in its text."""
+
+
+class CannotCheck(Exception):
+    """Why nothing can be traced, in a sentence for the person who asked for it."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A finding, and the edits that may mend it."""
+
+    finding: Finding
+    fixes: tuple[Fix, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """All that was found in some files."""
+
+    problems: tuple[Problem, ...]
+    """By path and place."""
+    documents: Documents
+    """The texts that the problems' places refer to."""
+    files: int
+    """Files in which there was something to trace."""
+    targets: int
+    unparsed: tuple[Path, ...]
+    """Files that are not Python that parses."""
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """The files that ``paths`` name, absolute: each file itself, each folder's Python files that mention torch.
+
+    Hidden folders, virtual environments and ``node_modules`` are left out. Raises CannotCheck for a path that does not
+    exist.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        absolute = Path(os.path.normpath(path.absolute()))  # symbolic links stay as the user wrote them
+        if not absolute.exists():
+            raise CannotCheck(f"{path} does not exist.")
+        found.update(dict.fromkeys(_python_files(absolute) if absolute.is_dir() else [absolute]))
+    return list(found)
+
+
+def _python_files(folder: Path) -> Iterator[Path]:
+    for directory, names, files in os.walk(folder):
+        names[:] = sorted(name for name in names if not _is_foreign(Path(directory, name)))
+        for file in sorted(files):
+            path = Path(directory, file)
+            if path.suffix == ".py" and any(mark in path.read_bytes() for mark in _MARKS):
+                yield path
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether it holds what is not the user's own to read: installed packages, caches."""
+    if folder.name.startswith(".") or folder.name in ("node_modules", "__pycache__", "site-packages"):
+        return True
+    return (folder / "pyvenv.cfg").exists() or (folder / "conda-meta").exists()
+
+
+async def check(
+    files: Sequence[Path],
+    *,
+    python: str | None = None,
+    limits: Limits | None = None,
+    progress: Callable[[int, int, Path], None] = lambda done, of, file: None,
+) -> Checked:
+    """Trace the targets of ``files`` (absolute), one file after another.
+
+    ``python`` is the interpreter to trace with, by default the one that the folder's project runs with;
+    ``progress(done, len(files), file)`` is called before each file. Raises CannotCheck where there is no PyTorch to
+    trace with.
+    """
+    run = _Run(files, python, limits or Limits())
+    try:
+        return await run.check(files, progress)
+    finally:
+        await run.close()
+
+
+class _Run:
+    """The rooms of the server, put together without a client."""
+
+    def __init__(self, files: Sequence[Path], python: str | None, limits: Limits) -> None:
+        here = Path.cwd()
+        outside = [file.parent for file in files if not file.is_relative_to(here)]
+        self._python = python
+        self._problem: str | None = None
+        self._documents = Documents()
+        self._workspace = Workspace([str(folder) for folder in (here, *outside)])
+        self._agents = AgentPool(self._interpreter, self._start_agent)
+        choices = Choices(limits=limits)
+        self._analysis = Analysis(self._documents, self._workspace, self._agents.agent_for, choices=choices)
+
+    async def check(self, files: Sequence[Path], progress: Callable[[int, int, Path], None]) -> Checked:
+        """See `check` above."""
+        for done, file in enumerate(files):
+            progress(done, len(files), file)
+            await self._analysis.trace(str(file))
+            if self._problem is not None:
+                raise CannotCheck(self._problem)
+        findings = sorted(merged(self._analysis.findings()), key=lambda found: (found.place.path, found.place.start))
+        results = self._analysis.results
+        traced = [result for result in results.values() if result.traced]
+        return Checked(
+            problems=tuple(Problem(finding, fixes_for(finding.failure, self._own_text)) for finding in findings),
+            documents=self._documents,
+            files=len(traced),
+            targets=sum(_count(result) for result in traced),
+            unparsed=tuple(file for file in files if str(file) not in results),
+        )
+
+    async def close(self) -> None:
+        """Stop all work and every tracing process."""
+        await self._analysis.close()
+        await self._agents.close()
+
+    def _own_text(self, path: str) -> str | None:
+        """The text of a file that is the user's to edit."""
+        roots = self._workspace.roots_of(path)
+        return self._documents.text(path) if self._workspace.owns(path, roots) else None
+
+    def _interpreter(self, folder: Path) -> Interpreter:
+        return Interpreter((self._python,), "--python") if self._python else choose(folder)
+
+    def _start_agent(self, interpreter: Interpreter, folder: Path) -> Agent:
+        def on_state(state: AgentState) -> None:
+            if state.phase in ("no-torch", "failed"):
+                self._problem = _why_not(state, interpreter)
+
+        return Agent(
+            interpreter.command,
+            cwd=folder,
+            env=None,
+            log=lambda line: log.info("agent: %s", line),
+            on_state=on_state,
+        )
+
+
+def _count(result: FileResult) -> int:
+    """How many of a file's targets turned out to be something that can be traced."""
+    return sum(1 for traced in result.traced.values() if traced.report and traced.report.outcome != "skipped")
+
+
+def _why_not(state: AgentState, interpreter: Interpreter) -> str:
+    """One line on an agent that can't work: which Python it is, and what to do."""
+    python = f"{' '.join(interpreter.command)} (from {interpreter.origin})"
+    reason = " ".join((state.problem or "").split())
+    if state.phase == "no-torch":
+        return (
+            f"{python} has no PyTorch that can be used. {reason} "
+            "Install torch there, or name your project's Python with --python."
+        )
+    return f"the tracing process of {python} does not run. {reason}"

@@ -1,0 +1,128 @@
+"""What ``fx-lsp check`` prints for people: each problem with its source line, the way there and what may mend it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+from fx_lsp.check import Checked, Problem
+from fx_lsp.documents import Documents, Place
+from fx_lsp.fixes import Fix
+from fx_lsp.positions import LineIndex
+from fx_lsp.rendering import line_and_column, shown_path
+from fx_lsp.rules import rule_for
+
+_TAB = 4
+"""Columns that a tab is shown as."""
+
+_MOST_LINES = 6
+"""Source lines that are shown of one place."""
+
+_STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32", "bold": "1", "frame": "34"}
+"""ANSI codes (SGR parameters, ECMA-48)."""
+
+
+def full(checked: Checked, *, colour: bool) -> str:
+    """Every problem, and a last line that sums up."""
+    page = _Page(checked.documents, colour)
+    return "\n\n".join([*(page.problem(problem) for problem in checked.problems), summary(checked)])
+
+
+def summary(checked: Checked) -> str:
+    """How much was traced, and what was found."""
+    targets = _counted(checked.targets, "model or function", "models and functions")
+    traced = f"Traced {targets} in {_counted(checked.files, 'file', 'files')}"
+    if not checked.targets and not checked.problems:
+        return "Nothing to trace was found."
+    if not checked.problems:
+        return f"{traced}: no problem found."
+    return f"{traced}: {_counted(len(checked.problems), 'problem', 'problems')} found."
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+class _Page:
+    """Lays out problems, with ANSI colours or without."""
+
+    def __init__(self, documents: Documents, colour: bool) -> None:
+        self._documents = documents
+        self._colour = colour
+
+    def problem(self, problem: Problem) -> str:
+        """The message, the place, the way there, the fixes."""
+        finding = problem.finding
+        rule = rule_for(finding.failure.kind)
+        message = " ".join(finding.message.split())
+        targets = " and ".join(f"`{title}`" for title in finding.targets)
+        rows = [f"{self._paint(rule.severity, f'{rule.severity}[{rule.code}]')}{self._paint('bold', f': {message}')}"]
+        rows += self._excerpt(finding.place, rule.severity, "^")
+        rows += [f"{self._paint('note', 'note')}: while tracing {targets}"]
+        for link in finding.links:
+            rows += [f"{self._paint('note', 'note')}: in `{link.name}`", *self._excerpt(link.place, "note", "-")]
+        for fix in problem.fixes:
+            rows += [f"{self._paint('help', 'help')}: {fix.title}", *self._edits(fix)]
+        return "\n".join(rows)
+
+    def _excerpt(self, place: Place, style: str, mark: str) -> Iterator[str]:
+        """The place's file and position, and its source lines with the place underlined by ``mark``."""
+        lines = self._documents.lines(place.path) or LineIndex("")
+        line, column = line_and_column(lines, place.start)
+        end_line, end_column = line_and_column(lines, place.end)
+        last = min(end_line, line + _MOST_LINES - 1)
+        width = len(str(last))
+        yield f"{' ' * width}{self._paint('frame', '-->')} {shown_path(place.path)}:{line}:{column}"
+        yield self._framed(width, "", "")
+        for number in range(line, last + 1):
+            text = lines.line(number - 1)
+            start = column - 1 if number == line else len(text) - len(text.lstrip())
+            end = end_column - 1 if number == end_line else len(text.rstrip())
+            yield self._framed(width, str(number), _visible(text))
+            underline = mark * max(_columns(text[start:end], _columns(text[:start])), 1)
+            yield self._framed(width, "", " " * _columns(text[:start]) + self._paint(style, underline))
+        if last < end_line:
+            yield self._framed(width, "", "...")
+
+    def _edits(self, fix: Fix) -> Iterator[str]:
+        """The lines that the fix takes out and puts in, numbered as in the file before and after."""
+        shift = 0
+        for change in fix.changes:
+            lines = self._documents.lines(change.span.file) or LineIndex("")
+            new = change.text.splitlines()
+            old = range(change.span.line, change.span.end_line)
+            width = len(str(change.span.line + shift + len(new)))
+            for number in old:
+                yield self._edited(width, number, "-", lines.line(number - 1))
+            for number, text in enumerate(new, change.span.line + shift):
+                if text:
+                    yield self._edited(width, number, "+", text)
+            shift += len(new) - len(old)
+
+    def _edited(self, width: int, number: int, sign: str, text: str) -> str:
+        row = f"{number:>{width}} {sign} {_visible(text)}".rstrip()
+        return self._paint("help" if sign == "+" else "error", row)
+
+    def _framed(self, width: int, number: str, text: str) -> str:
+        return f"{self._paint('frame', f'{number:>{width}} |')} {text}".rstrip()
+
+    def _paint(self, style: str, text: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour and text else text
+
+
+def _visible(text: str) -> str:
+    """``text`` with each tab as the spaces that it is shown as."""
+    return text.expandtabs(_TAB)
+
+
+def _columns(text: str, start: int = 0) -> int:
+    """How many columns of a terminal ``text`` takes that begins in column ``start``."""
+    at = start
+    for character in text:
+        if character == "\t":
+            at += _TAB - at % _TAB
+        elif unicodedata.east_asian_width(character) in "WF":
+            at += 2
+        elif not (unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me")):
+            at += 1
+    return at - start
