@@ -1,0 +1,1 @@
+"""Models to try fx-lsp on: one that traces, and the usual ways in which one does not."""

@@ -1,0 +1,14 @@
+"""A function that divides by the square root of its input's length."""
+
+from math import sqrt
+
+import torch
+import torch.fx
+
+
+def normalize(x: torch.Tensor) -> torch.Tensor:
+    # math.sqrt is recorded by itself; len is not, since Python wants a plain number from it.
+    return x / sqrt(len(x))
+
+
+traced = torch.fx.symbolic_trace(normalize)
