@@ -36,8 +36,8 @@ def symbolic_trace(
 ) -> GraphModule:
     """A module that does what ``root``, a module or a function, does: as a graph that can be read and changed.
 
-    ``concrete_args`` fixes parameters to values, so that the trace can branch on them and iterate over them; `PH` within
-    a container there stands for an input. The result checks where it can that it is called with the fixed values.
+    ``concrete_args`` fixes parameters to values, so that the trace can branch on them and iterate over them; `PH`
+    within a container there stands for an input. The result checks where it can that it gets the fixed values.
 
     Raises what `Tracer.trace` raises: a `fxcore.failures.TraceFailure` where ``root`` can't be traced.
     """

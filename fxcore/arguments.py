@@ -50,7 +50,7 @@ def lower(tracer: TracerBase, value: Any) -> Argument:
     handler = HANDLERS.get(type(value))
     if handler is None:
         handler = _rule_for(value)
-    return handler(tracer, value)  # type: ignore[no-any-return]
+    return handler(tracer, value)
 
 
 def _rule_for(value: Any) -> Handler:

@@ -6,7 +6,6 @@ import dis
 import functools
 from types import CodeType
 
-
 _EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 
 

@@ -20,7 +20,9 @@ def diagnose(error: Exception, trace: CodeType, root: CodeType | None, returned:
     traceback = error.__traceback__
     inner = error.frames if isinstance(error, TraceFailure) else ()  # a trace within this one has told its part
     failure = as_failure(error, _kind(traceback, bound=root is not None))
-    places = itertools.takewhile(lambda place: place[0] is not trace, itertools.islice(traceback_places(traceback), 1, None))
+    places = itertools.takewhile(
+        lambda place: place[0] is not trace, itertools.islice(traceback_places(traceback), 1, None)
+    )
     failure.frames = user_frames(places) + inner
     if not failure.frames and root is not None:
         failure.frames = _frame_of_root(root, returned)

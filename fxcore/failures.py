@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from enum import Enum
+from typing import Any
 
 from fxcore.source import Frame, SourceSpan
 
@@ -150,9 +151,11 @@ def as_failure(error: Exception, kind: FailureKind) -> TraceFailure:
     """A failure that is also an instance of ``error``'s type, with its arguments, attributes and text."""
     if isinstance(error, TraceFailure):
         return error
+    error_type: Any = type(error)
     try:
-        failure = _failure_type(type(error)).__new__(_failure_type(type(error)), *error.args)
-        _builtin_base(type(error)).__init__(failure, *error.args)
+        failure_type = _failure_type(error_type)
+        failure = failure_type.__new__(failure_type, *error.args)
+        _builtin_base(error_type).__init__(failure, *error.args)
     except TypeError:  # a class that can't be inherited from, or not together with another
         failure = TraceFailure(*error.args)
     failure.__dict__.update(error.__dict__)
@@ -161,7 +164,7 @@ def as_failure(error: Exception, kind: FailureKind) -> TraceFailure:
 
 
 @functools.lru_cache(maxsize=64)
-def _failure_type(error: type[Exception]) -> type[TraceFailure]:
+def _failure_type(error: Any) -> type[TraceFailure]:
     return type(error.__name__, (TraceFailure, error), {"__module__": error.__module__, "__doc__": error.__doc__})
 
 

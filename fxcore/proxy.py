@@ -94,11 +94,11 @@ class TracerBase:
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a node to the graph, with what is known of where it comes from. Every node that is recorded comes by here.
+        """Add a node to the graph, with what is known of where it comes from. Every recorded node comes by here.
 
         Raises RuntimeError for an operator that changes its arguments, where ``check_mutable_operations`` is set.
         """
-        if self.check_mutable_operations and kind == "call_function":
+        if self.check_mutable_operations and callable(target):
             check_for_mutable_operation(target, args, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         node.where = self.place()
@@ -238,6 +238,7 @@ class Proxy:
         return Attribute(self, k)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
+        """Record a call of the value itself."""
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __abs__(self) -> Proxy:
@@ -261,7 +262,7 @@ class Proxy:
         caller = sys._getframe(1)
         count = unpack_count(caller.f_code, caller.f_lasti)
         if count is not None:
-            return (self[index] for index in range(count))  # type: ignore[index]
+            return (self.tracer.create_proxy("call_function", operator.getitem, (self, at), {}) for at in range(count))
         return self.tracer.iter(self)
 
     def __len__(self) -> int:
@@ -292,7 +293,7 @@ class Proxy:
         return self.tracer.convert(self, "round")
 
     def __format__(self, format_spec: str) -> str:
-        return self.tracer.convert(self, "format") if format_spec else str(self)  # type: ignore[no-any-return]
+        return self.tracer.convert(self, "format") if format_spec else str(self)
 
     # Copies. Without these two, `copy` and `pickle` would be handed an Attribute for the method they look for.
 
@@ -353,6 +354,7 @@ class Attribute(Proxy):
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
+        """Record a call of the method."""
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
@@ -451,9 +453,7 @@ def _collect_tracers(cls: type[Proxy], value: Any, tracers: dict[TracerBase, Non
                 tracers[item.tracer] = None
 
 
-def _refuse_callables(
-    tracer: TracerBase, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
+def _refuse_callables(tracer: TracerBase, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     for value in torch_pytree.tree_leaves((args, kwargs)):
         if isinstance(value, _CALLABLES):
             message = f"the operator {function} was handed {value}: what that computes can't be traced"
@@ -466,6 +466,7 @@ _CALLABLES: tuple[type, ...] = (
     types.BuiltinFunctionType,
     functools.partial,
 )
+
 
 def _recorder(function: Callable[..., Any]) -> Callable[..., Any]:
     def record(*operands: Any) -> Proxy:

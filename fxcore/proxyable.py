@@ -26,6 +26,7 @@ class ProxyableClassMeta(type):
         super().__init__(name, bases, attrs)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make an instance, or record that one is made."""
         proxy = find_proxy(args, kwargs) if is_fx_tracing() else None
         if proxy is None:
             return super().__call__(*args, **kwargs)

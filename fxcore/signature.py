@@ -89,17 +89,13 @@ def _by_name(tracer: Tracer, names: list[str], values: tuple[Any, ...]) -> dict[
 
 def _variadic_names(code: Any) -> list[str]:
     """``*args`` and ``**kwargs``, as far as there are such parameters, by their own names and with the stars."""
-    stars = [
-        star
-        for star, flag in (("*", inspect.CO_VARARGS), ("**", inspect.CO_VARKEYWORDS))
-        if code.co_flags & flag
-    ]
+    stars = [star for star, flag in (("*", inspect.CO_VARARGS), ("**", inspect.CO_VARKEYWORDS)) if code.co_flags & flag]
     first = code.co_argcount + code.co_kwonlyargcount
     return [star + name for star, name in zip(stars, code.co_varnames[first:], strict=False)]
 
 
-def _taking_all_by_position(function: FunctionType, count: int) -> FunctionType:
-    """``function`` with every parameter, ``*args`` and ``**kwargs`` too, made positional: each can then be one value."""
+def _taking_all_by_position(function: Any, count: int) -> FunctionType:
+    """``function`` with all parameters made positional, ``*args`` and ``**kwargs`` too: each can then be one value."""
     code = function.__code__.replace(
         co_argcount=count,
         co_posonlyargcount=0,
@@ -197,7 +193,7 @@ def _assert_constant(tracer: Tracer, name: str, proxy: Proxy, value: Any) -> Non
     if value is None:
         tracer.create_proxy("call_function", _assert_is_none, (proxy, message), {})
     elif type(value) in base_types and type(value) is not torch.Tensor:
-        torch._assert(proxy == value, message)
+        torch._assert(proxy == value, message)  # type: ignore[no-untyped-call]
     else:
         warnings.warn(
             f"the graph is specialised for {name}={value!r}, and can't check that it is called with that",

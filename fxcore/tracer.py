@@ -18,7 +18,7 @@ from fxcore import arguments
 from fxcore.diagnosis import diagnose
 from fxcore.failures import NotAParameterFailure, NotASubmoduleFailure
 from fxcore.graph import Graph
-from fxcore.node import Argument, Node
+from fxcore.node import Argument
 from fxcore.proxy import ParameterProxy, Proxy, Scope, TracerBase
 from fxcore.proxyable import is_proxyable
 from fxcore.qualified_state import QualifiedNames, constant_attributes
@@ -169,7 +169,9 @@ class Tracer(TracerBase):
             return names.of_buffer(value)
         name = names.of_parameter(value)
         if name is None:
-            message = f"a Parameter of shape {tuple(value.shape)} was used that {type(self.root).__qualname__} doesn't own"
+            message = (
+                f"a Parameter of shape {tuple(value.shape)} was used that {type(self.root).__qualname__} doesn't own"
+            )
             self.fail(NotAParameterFailure, message)
         return name
 
@@ -257,7 +259,7 @@ class Tracer(TracerBase):
             if not hasattr(type(root), self.traced_func_name):
                 raise AssertionError(f"{type(root).__qualname__} has no method {self.traced_func_name}")
             function = getattr(type(root), self.traced_func_name)
-            self.root_module_name = root._get_name()
+            self.root_module_name = root._get_name()  # type: ignore[no-untyped-call]
             self.submodule_paths = {module: path for path, module in root.named_modules()}
         else:
             self.root = torch.nn.Module()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from fxcore.patching import PatchScope
@@ -26,9 +26,9 @@ def wrap(fn_or_name: str) -> str: ...
 def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
     """Have a function of this module recorded as a call, instead of being traced through.
 
-    Stands at the top level of the module that calls the function, as a decorator or with the function or its name, which
-    may be a builtin's (``fxcore.wrap("len")``). Within the module every call by that name is recorded if it has a traced
-    value among its arguments. Returns what it was given.
+    Stands at the top level of the module that calls the function: as a decorator, or with the function or its name,
+    which may be a builtin's (``fxcore.wrap("len")``). Within the module every call by that name is recorded if it has a
+    traced value among its arguments. Returns what it was given.
 
     Raises NotImplementedError below a module's top level, RuntimeError for anything but a function or a name.
     """

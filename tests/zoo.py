@@ -16,7 +16,8 @@ import torch
 _BOXES = "Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
 _DEFORMATION = (
     "Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, "
-    "SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask"
+    "SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, "
+    "bool use_mask"
 )
 _FORWARD = (
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
@@ -27,14 +28,14 @@ _FORWARD = (
     f"ps_roi_pool({_BOXES}) -> (Tensor, Tensor)",
     f"deform_conv2d({_DEFORMATION}) -> Tensor",
 )
+_CHANNELS = _BOXES.replace("Tensor input, Tensor rois", "Tensor grad, Tensor rois, Tensor channel_mapping")
 _SIZES = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
 _GRADIENT = _BOXES.replace("Tensor input", "Tensor grad")
 _BACKWARD = (  # torchvision registers shape functions for these when it is imported
     f"_roi_align_backward({_GRADIENT}, {_SIZES}, int sampling_ratio, bool aligned) -> Tensor",
     f"_roi_pool_backward({_GRADIENT.replace('rois,', 'rois, Tensor argmax,')}, {_SIZES}) -> Tensor",
-    f"_ps_roi_align_backward({_GRADIENT.replace('rois,', 'rois, Tensor channel_mapping,')}, int sampling_ratio, {_SIZES})"
-    " -> Tensor",
-    f"_ps_roi_pool_backward({_GRADIENT.replace('rois,', 'rois, Tensor channel_mapping,')}, {_SIZES}) -> Tensor",
+    f"_ps_roi_align_backward({_CHANNELS}, int sampling_ratio, {_SIZES}) -> Tensor",
+    f"_ps_roi_pool_backward({_CHANNELS}, {_SIZES}) -> Tensor",
     f"_deform_conv2d_backward(Tensor grad, {_DEFORMATION}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
 )
 
@@ -46,18 +47,18 @@ def _operators_load() -> bool:
     libraries = Path(spec.origin).parent.glob("_C*.*")
     try:
         for library in libraries:
-            torch.ops.load_library(str(library))
+            torch.ops.load_library(str(library))  # type: ignore[no-untyped-call]
     except OSError:
         return False
     return True
 
 
 if not _operators_load():
-    _library = torch.library.Library("torchvision", "DEF")
+    _library = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]
     for _schema in (*_FORWARD, *_BACKWARD):
-        _library.define(_schema)
+        _library.define(_schema)  # type: ignore[no-untyped-call]
 
-import torchvision  # noqa: E402
+import torchvision  # type: ignore[import-untyped]  # noqa: E402
 
 CLASSIFIERS = (
     "resnet50",
@@ -88,9 +89,9 @@ def build(name: str, *, training: bool = False) -> torch.nn.Module:
 
 
 def example_input(name: str) -> torch.Tensor:
-    """One batch that a classifier takes: float32, (2, 3, height, width)."""
-    side = 299 if name == "inception_v3" else 224
-    return torch.rand(2, 3, side, side, generator=torch.Generator().manual_seed(1))
+    """A small image that a classifier takes: float32, (1, 3, side, side)."""
+    side = 224 if name.startswith("vit") else 128
+    return torch.rand(1, 3, side, side, generator=torch.Generator().manual_seed(1))
 
 
 def model_builders() -> dict[str, Callable[..., torch.nn.Module]]:
