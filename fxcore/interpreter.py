@@ -29,17 +29,17 @@ __all__ = ["Interpreter", "Transformer"]
 # What a node made from another one inherits: where the computation comes from, not what its value looks like
 # (a shape or a dtype holds for the old node alone).
 _PROVENANCE = (
-    "nn_module_stack",
-    "torch_fn",
-    "source_fn_stack",
-    "original_aten",
-    "recompute",
-    "ac_graph_id",
-    "has_backward_hook",
-    "quantization_tag",
     "_numeric_debug_handle",
+    "ac_graph_id",
     "custom",
+    "has_backward_hook",
+    "nn_module_stack",
+    "original_aten",
     "partitioner_tag",
+    "quantization_tag",
+    "recompute",
+    "source_fn_stack",
+    "torch_fn",
 )
 
 
@@ -324,17 +324,9 @@ class _TransformerTracer(Tracer):
         """Keep each call of a module as the one node it is."""
         return True
 
-    def create_node(
-        self,
-        kind: str,
-        target: Target,
-        args: tuple[Argument, ...],
-        kwargs: dict[str, Argument],
-        name: str | None = None,
-        type_expr: Any | None = None,
-    ) -> Node:
+    def create_node(self, *args: Any, **kwargs: Any) -> Node:
         """Record a node with the provenance of the node it comes from."""
-        node = super().create_node(kind, target, args, kwargs, name, type_expr)
+        node = super().create_node(*args, **kwargs)
         if self.origin is not None:
             _inherit_provenance(node, self.origin)
         return node

@@ -64,9 +64,8 @@ def get_size_of_all_nodes(fx_module: GraphModule, args: list[torch.Tensor] | Non
     if args is not None:
         ShapeProp(fx_module).propagate(*args)
     for node in fx_module.graph.nodes:
-        if node.op == "output":
-            break
-        node.size_bytes = get_size_of_node(fx_module, node)  # type: ignore[attr-defined]
+        if node.op != "output":
+            node.size_bytes = get_size_of_node(fx_module, node)  # type: ignore[attr-defined]
 
 
 def get_tensor_meta(node: Node) -> TensorMetadata:

@@ -34,7 +34,7 @@ class TensorMetadata(NamedTuple):
     shape: torch.Size
     dtype: torch.dtype
     requires_grad: bool
-    stride: tuple[int, ...]
+    stride: tuple[int | torch.SymInt, ...]
     memory_format: torch.memory_format | None
     is_quantized: bool
     qparams: dict[str, Any]

@@ -36,22 +36,22 @@ CALLABLE_NODE_OPS = {"call_module", "call_function", "call_method"}
 _ASSERTION_OPS = frozenset(
     {
         operator.add,
-        operator.mul,
-        operator.sub,
+        operator.eq,
         operator.floordiv,
-        operator.truediv,
-        operator.mod,
-        operator.le,
-        operator.lt,
         operator.ge,
         operator.gt,
-        operator.eq,
+        operator.le,
+        operator.lt,
+        operator.mod,
+        operator.mul,
         operator.ne,
+        operator.sub,
+        operator.truediv,
+        torch.ops.aten._assert_async.msg,
+        torch.ops.aten._assert_scalar.default,
+        torch.ops.aten.scalar_tensor.default,
         torch.ops.aten.sym_constrain_range.default,
         torch.ops.aten.sym_constrain_range_for_size.default,
-        torch.ops.aten._assert_async.msg,
-        torch.ops.aten.scalar_tensor.default,
-        torch.ops.aten._assert_scalar.default,
     }
 )
 
@@ -130,9 +130,9 @@ class FxNetAccFusionsFinder:
         """
 
         top_node_idx: int
-        nodes: NodeSet
-        inputs: NodeSet
-        nodes_need_process: NodeSet
+        nodes: set[Node]
+        inputs: set[Node]
+        nodes_need_process: set[Node]
 
         def add_node(self, node: Node) -> None:
             """Add a node, if it is not there yet."""

@@ -60,37 +60,30 @@ class Partition:
         return len(self.nodes)
 
 
+@dataclass(eq=False)
 class CapabilityBasedPartitioner:
-    """Finds partitions of supported nodes, and replaces them by submodules."""
+    """Finds partitions of supported nodes, and replaces them by submodules.
 
-    def __init__(
-        self,
-        graph_module: GraphModule,
-        operator_support: OperatorSupportBase,
-        allows_single_node_partition: bool = False,
-        non_compute_ops: Sequence[str] | None = None,
-        allowed_single_node_partition_ops: Sequence[str] | None = None,
-        skip_horizontal_fusion: bool = False,
-    ) -> None:
-        """Prepare for a graph.
+    Attributes:
+        graph_module: The module with the graph.
+        operator_support: Which nodes are supported.
+        allows_single_node_partition: Whether partitions that compute only one thing are kept.
+        non_compute_ops: Functions, by qualified name, that don't count as computing anything; neither do
+            ``torch.ops.aten.view`` and ``_operator.getitem``.
+        allowed_single_node_partition_ops: Functions, by qualified name, that may be the only one in a partition.
+        skip_horizontal_fusion: Whether nodes are put together only with such as use their values. Otherwise all nodes
+            are that can be.
+    """
 
-        Args:
-            graph_module: The module with the graph.
-            operator_support: Which nodes are supported.
-            allows_single_node_partition: Whether partitions that compute only one thing are kept.
-            non_compute_ops: Functions, by qualified name, that don't count as computing anything; neither do
-                ``torch.ops.aten.view`` and ``_operator.getitem``.
-            allowed_single_node_partition_ops: Functions, by qualified name, that may be the only one in a partition.
-            skip_horizontal_fusion: Whether nodes are put together only with such as use their values. Otherwise all
-                nodes are that can be.
-        """
-        self.graph_module = graph_module
-        self.operator_support = operator_support
-        self.allows_single_node_partition = allows_single_node_partition
-        self.non_compute_ops = non_compute_ops or []
-        self.allowed_single_node_partition_ops = allowed_single_node_partition_ops or []
-        self.skip_horizontal_fusion = skip_horizontal_fusion
-        self._submodules = dict(graph_module.named_modules())
+    graph_module: GraphModule
+    operator_support: OperatorSupportBase
+    allows_single_node_partition: bool = False
+    non_compute_ops: Sequence[str] | None = None
+    allowed_single_node_partition_ops: Sequence[str] | None = None
+    skip_horizontal_fusion: bool = False
+
+    def __post_init__(self) -> None:
+        self._submodules = dict(self.graph_module.named_modules())
 
     def propose_partitions(self) -> list[Partition]:
         """Find the partitions; replacing all of them leaves the graph acyclic.
@@ -124,7 +117,7 @@ class CapabilityBasedPartitioner:
 
         Those are calls of ``non_compute_ops`` all of whose inputs, or all of whose users, are outside, or such calls.
         """
-        non_compute_ops = set(self.non_compute_ops)
+        non_compute_ops = set(self.non_compute_ops or ())
         for partition in partitions:
             inside = partition.nodes
             candidates = [node for node in topo_sort(list(inside)) if _function_name(node) in non_compute_ops]
@@ -138,10 +131,10 @@ class CapabilityBasedPartitioner:
 
     def _may_stand_alone(self, partition: Partition) -> bool:
         """Whether a partition computes at least two things, or one that may be alone."""
-        non_compute_ops = {"torch.ops.aten.view", "_operator.getitem", *self.non_compute_ops}
+        non_compute_ops = {"torch.ops.aten.view", "_operator.getitem", *(self.non_compute_ops or ())}
         names = [name for node in partition.nodes if (name := _function_name(node)) is not None]
         computing = sum(name not in non_compute_ops for name in names)
-        allowed = sum(name in self.allowed_single_node_partition_ops for name in names)
+        allowed = sum(name in (self.allowed_single_node_partition_ops or ()) for name in names)
         return computing + allowed > 1
 
 

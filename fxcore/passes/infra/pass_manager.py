@@ -63,9 +63,9 @@ class PassManager:
         run_checks_after_each_pass: bool = False,
         suppress_check_failures: bool = False,
     ) -> None:
+        self.steps = steps or 1
         self.passes = passes or []
         self.constraints = constraints or []
-        self.steps = steps or 1
         self.run_checks_after_each_pass = run_checks_after_each_pass
         self.suppress_check_failures = suppress_check_failures
         self._validated = False

@@ -60,8 +60,8 @@ def fuse_as_graphmodule(
 def insert_subgm(
     gm: GraphModule,
     sub_gm: GraphModule,
-    orig_inputs: tuple[Node, ...],
-    orig_outputs: tuple[Node, ...],
+    orig_inputs: Sequence[Node],
+    orig_outputs: Sequence[Node],
     insertion_point: Node | None = None,
 ) -> GraphModule:
     """Add a module made by ``fuse_as_graphmodule`` to ``gm``, call it, and use its results in the place of the nodes'.
@@ -83,7 +83,7 @@ def insert_subgm(
     gm.add_submodule(name, sub_gm)
     graph = gm.graph
     with graph.inserting_after(insertion_point or _last_of(graph, orig_outputs)):
-        call = graph.call_module(name, args=orig_inputs)
+        call = graph.call_module(name, args=tuple(orig_inputs))
     if len(orig_outputs) == 1 and not isinstance(sub_gm.graph.output_node().args[0], tuple):
         orig_outputs[0].replace_all_uses_with(call, propagate_meta=True)
         return gm

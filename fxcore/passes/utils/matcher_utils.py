@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import torch
 
+from fxcore.attribute_paths import _get_attr
 from fxcore.graph import Graph
 from fxcore.node import Node
 from fxcore.passes.topology import validate_partition
@@ -35,8 +36,8 @@ class InternalMatch:
     """
 
     anchors: list[Node]
-    nodes_map: dict[Node, Node] = field(default_factory=dict)
-    placeholder_nodes: list[Node] = field(default_factory=list)
+    nodes_map: dict[Node, Any] = field(default_factory=dict)
+    placeholder_nodes: list[Any] = field(default_factory=list)
     returning_nodes: list[Node] = field(default_factory=list)
     name_node_map: dict[str, Node] = field(default_factory=dict)
 
@@ -46,45 +47,39 @@ class InternalMatch:
         )
 
 
+@dataclass(eq=False)
 class SubgraphMatcher:
-    """Finds the occurrences of one pattern in graphs."""
+    """Finds the occurrences of one pattern in graphs.
 
-    def __init__(
-        self,
-        pattern: Graph,
-        match_output: bool = False,
-        match_placeholder: bool = False,
-        remove_overlapping_matches: bool = True,
-        ignore_literals: bool = False,
-    ) -> None:
-        """Prepare a pattern.
+    Making one raises ``ValueError`` for an empty pattern, and ``AssertionError`` for one that computes what it does
+    not use.
 
-        Args:
-            pattern: What to look for. Its parts should be connected.
-            match_output: Whether the pattern's output node must match the output node of the graph.
-            match_placeholder: Whether a placeholder matches placeholders only; by default it matches anything.
-            remove_overlapping_matches: Whether, of matches that share a node, only the first is returned.
-            ignore_literals: Whether a literal in the pattern matches anything.
+    Attributes:
+        pattern: What to look for. Its parts should be connected.
+        match_output: Whether the pattern's output node must match the output node of the graph.
+        match_placeholder: Whether a placeholder matches placeholders only; by default it matches anything.
+        remove_overlapping_matches: Whether, of matches that share a node, only the first is returned.
+        ignore_literals: Whether a literal in the pattern matches anything.
+    """
 
-        Raises:
-            ValueError: The pattern has no nodes.
-            AssertionError: The pattern computes something that it does not use.
-        """
-        self.pattern = pattern
-        self.match_output = match_output
-        self.match_placeholder = match_placeholder
-        self.remove_overlapping_matches = remove_overlapping_matches
-        self.ignore_literals = ignore_literals
-        if len(pattern.nodes) == 0:
+    pattern: Graph
+    match_output: bool = False
+    match_placeholder: bool = False
+    remove_overlapping_matches: bool = True
+    ignore_literals: bool = False
+
+    def __post_init__(self) -> None:
+        nodes = list(self.pattern.nodes)
+        if not nodes:
             raise ValueError("The pattern is empty")
-        for node in pattern.nodes:
+        for node in nodes:
             if node.op != "output" and not node.users and not node.is_impure():
                 raise AssertionError(f"The pattern computes {node} but does not use it")
-        self.pattern_placeholder_nodes = [node for node in pattern.nodes if node.op == "placeholder"]
-        output = next(iter(reversed(pattern.nodes)))
-        self.pattern_returning_nodes: list[Node] = list(output.all_input_nodes)
-        self.pattern_anchors: list[Node] = (
-            [output] if match_output else [node for node in output.all_input_nodes if len(node.users) == 1]
+        self.pattern_placeholder_nodes = [node for node in nodes if node.op == "placeholder"]
+        output = nodes[-1]
+        self.pattern_returning_nodes = output.all_input_nodes
+        self.pattern_anchors = (
+            [output] if self.match_output else [node for node in output.all_input_nodes if len(node.users) == 1]
         )
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
@@ -300,18 +295,16 @@ def _by_schema(node: Node, schema: FunctionSchema) -> list[Any]:
 
 
 def _attribute(node: Node) -> Any:
-    """The value that a ``get_attr`` node reads from the module that owns its graph.
+    """The value that a ``get_attr`` node reads from the module that owns its graph, or finds among its constants.
 
     Raises:
-        AssertionError: No module owns the graph.
+        AssertionError: No module owns the graph, and it is no constant.
         AttributeError: The module has no such attribute.
     """
     target = cast(str, node.target)
-    if target in node.graph.constants:
-        return node.graph.constants[target]
-    if node.graph.owning_module is None:
+    owner = node.graph.owning_module
+    if owner is not None:
+        return _get_attr(owner, target)
+    if target not in node.graph.constants:
         raise AssertionError(f"No module owns the graph that reads {target}")
-    value: Any = node.graph.owning_module
-    for atom in target.split("."):
-        value = getattr(value, atom)
-    return value
+    return node.graph.constants[target]

@@ -8,6 +8,7 @@ from typing import Any
 
 from fxcore.graph import Graph
 from fxcore.node import Node
+from fxcore.passes.tools_common import NodeList
 
 __all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partitions"]
 
@@ -24,11 +25,11 @@ class SourcePartition:
         params: Nodes inside that read parameters.
     """
 
-    nodes: list[Node]
+    nodes: NodeList
     source: Any
-    input_nodes: list[Node] = field(default_factory=list)
-    output_nodes: list[Node] = field(default_factory=list)
-    params: list[Node] = field(default_factory=list)
+    input_nodes: NodeList = field(default_factory=list)
+    output_nodes: NodeList = field(default_factory=list)
+    params: NodeList = field(default_factory=list)
 
 
 def get_source_partitions(

@@ -22,33 +22,33 @@ aten = torch.ops.aten
 
 # Every call yields another value.
 rand_ops = {
-    aten.dropout,
     aten._fused_dropout,
     aten._standard_gamma,
     aten.bernoulli,
+    aten.binomial,
+    aten.dropout,
     aten.multinomial,
     aten.native_dropout,
     aten.normal,
     aten.poisson,
-    aten.binomial,
-    aten.rrelu,
-    aten.rand_like,
     aten.rand,
+    aten.rand_like,
     aten.randint,
     aten.randn,
     aten.randperm,
+    aten.rrelu,
 }
 
 # Every call changes its argument.
 inplace_ops = {
     aten.add_,
-    aten.sub_,
-    aten.mul_,
     aten.div_,
-    aten.pow_,
     aten.lerp_,
+    aten.mul_,
+    aten.pow_,
     aten.relu_,
     aten.sigmoid_,
+    aten.sub_,
     aten.tanh_,
 }
 
