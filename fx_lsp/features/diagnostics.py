@@ -44,7 +44,11 @@ def _related(finding: Finding, places: ClientPlaces) -> list[types.DiagnosticRel
 
 
 class DiagnosticsPublisher:
-    """Keeps what the client shows equal to what analysis knows."""
+    """Keeps what the client shows equal to what analysis knows.
+
+    Diagnostics that name a version are all that there is to say of that version of the file; while reports are still
+    coming, they name none.
+    """
 
     def __init__(
         self,
@@ -70,7 +74,9 @@ class DiagnosticsPublisher:
         if complete and self._analysis.documents.version(path) != self._versions.get(path):
             stale.add(path)
         for file in sorted(stale):
-            self._show(file, current.get(file, []))
+            being_traced = self._analysis.is_tracing(file) and not (complete and file == path)
+            version = None if being_traced else self._analysis.documents.version(file)
+            self._show(file, version, current.get(file, []))
 
     def _diagnostics(self) -> dict[str, list[types.Diagnostic]]:
         by_path = defaultdict(list)
@@ -80,8 +86,7 @@ class DiagnosticsPublisher:
                 by_path[finding.place.path].append(shown)
         return by_path
 
-    def _show(self, path: str, diagnostics: list[types.Diagnostic]) -> None:
-        version = self._analysis.documents.version(path)
+    def _show(self, path: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
         self._versions[path] = version
         if diagnostics:
             self._shown[path] = diagnostics

@@ -1,0 +1,226 @@
+"""An editor, as a language server sees one: a real server process, documents, and what the server says to them."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.protocol import default_converter
+from pytest_lsp import LanguageClient
+from pytest_lsp.client import DEFAULT_CLIENT_FEATURES
+
+from fx_lsp.positions import Encoding, LineIndex, Position
+
+PATIENCE = 120.0
+"""Seconds that a test waits for something before it counts as never to come."""
+
+SERVER = ("-c", "from fx_lsp.server import serve; serve(None)")
+
+
+class Editor:
+    """Counts positions in ``encoding``; starts the server for one workspace ``folder``."""
+
+    def __init__(self, folder: Path, *, encoding: Encoding = "utf-16") -> None:
+        self.folder = folder
+        self.encoding: Encoding = encoding
+        self.client = LanguageClient(converter_factory=default_converter)
+        self.published: dict[str, types.PublishDiagnosticsParams] = {}
+        """By file name, what was published last."""
+        self.statuses: list[Any] = []
+        self.registered: list[str] = []
+        self._texts: dict[str, str] = {}
+        self._versions: dict[str, int] = {}
+        self._news = asyncio.Condition()
+        self._register()
+
+    @property
+    def server(self) -> asyncio.subprocess.Process:
+        process = self.client._server
+        assert process is not None
+        return process
+
+    @contextlib.asynccontextmanager
+    async def session(
+        self,
+        *,
+        python: Sequence[str] = (sys.executable,),
+        settings: Mapping[str, Any] | None = None,
+        command: Sequence[str] = (sys.executable, *SERVER),
+    ) -> AsyncIterator["Editor"]:
+        """The server, from ``initialize`` to its orderly end."""
+        await self.start(python=python, settings=settings, command=command)
+        try:
+            yield self
+        finally:
+            if self.server.returncode is None:
+                await asyncio.wait_for(self.client.shutdown_session(), PATIENCE)
+
+    async def start(
+        self,
+        *,
+        python: Sequence[str] = (sys.executable,),
+        settings: Mapping[str, Any] | None = None,
+        command: Sequence[str] = (sys.executable, *SERVER),
+    ) -> types.InitializeResult:
+        """Start the server; ``python`` is the interpreter that is selected in the editor."""
+        self.client.set_configuration({"fxLsp": dict(settings or {})})
+        await self.client.start_io(*command)
+        return await self.client.initialize_session(
+            types.InitializeParams(
+                capabilities=capabilities(self.encoding),
+                initialization_options={"status": True, "interpreter": list(python)},
+                workspace_folders=[types.WorkspaceFolder(self.folder.as_uri(), "work")],
+            )
+        )
+
+    def uri(self, name: str) -> str:
+        return (self.folder / name).as_uri()
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+
+    def open(self, name: str, text: str) -> None:
+        """Write a file and open it."""
+        self.write(name, text)
+        self._texts[name], self._versions[name] = text, 1
+        document = types.TextDocumentItem(self.uri(name), "python", 1, text)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+
+    def close(self, name: str) -> None:
+        self.client.text_document_did_close(types.DidCloseTextDocumentParams(self._identifier(name)))
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace the first ``old`` by ``new``, without saving."""
+        start = self._texts[name].index(old)
+        self._apply(name, [types.TextEdit(self._range(name, start, start + len(old)), new)])
+
+    def apply(self, action: types.CodeAction) -> None:
+        """Take a code action."""
+        assert action.edit is not None
+        for change in action.edit.document_changes or []:
+            assert isinstance(change, types.TextDocumentEdit)
+            name = self._name(change.text_document.uri)
+            assert change.text_document.version == self._versions[name]
+            self._apply(name, [edit for edit in change.edits if isinstance(edit, types.TextEdit)])
+
+    def text(self, name: str, found: types.Range | None = None) -> str:
+        """The text of a document, or of a range in it."""
+        text = self._texts[name]
+        return text[self._offset(name, found.start) : self._offset(name, found.end)] if found else text
+
+    async def diagnostics(self, name: str) -> list[types.Diagnostic]:
+        """What the server says of the document's text of now."""
+        await self.until(lambda: self._is_current(name))
+        return list(self.published[name].diagnostics)
+
+    async def until(self, happened: Callable[[], bool]) -> None:
+        """Wait for messages of the server until something has happened."""
+        async with self._news:
+            await asyncio.wait_for(self._news.wait_for(happened), PATIENCE)
+
+    async def hover(self, name: str, at: str) -> str:
+        """The hover at the first ``at`` in a document; empty when there is none."""
+        position = self._range(name, self._texts[name].index(at), 0).start
+        params = types.HoverParams(self._identifier(name), position)
+        hover = await asyncio.wait_for(self.client.text_document_hover_async(params), PATIENCE)
+        if hover is None:
+            return ""
+        assert isinstance(hover.contents, types.MarkupContent)
+        return hover.contents.value
+
+    async def quick_fixes(self, name: str, *diagnostics: types.Diagnostic) -> list[types.CodeAction]:
+        """The quick fixes for diagnostics of a document."""
+        context = types.CodeActionContext(diagnostics)
+        params = types.CodeActionParams(self._identifier(name), diagnostics[0].range, context)
+        actions = await asyncio.wait_for(self.client.text_document_code_action_async(params), PATIENCE)
+        return [action for action in actions or [] if isinstance(action, types.CodeAction)]
+
+    def agents(self) -> list[int]:
+        """The process ids of the server's children."""
+        children = Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text()
+        return [int(word) for word in children.split()]
+
+    def kill_agents(self) -> None:
+        for agent in self.agents():
+            os.kill(agent, signal.SIGKILL)
+
+    def _register(self) -> None:
+        """Hear what the server sends."""
+        handlers: dict[str, Callable[[Any], Any]] = {
+            **{method: self._bound(handler) for method, handler in DEFAULT_CLIENT_FEATURES.items()},
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._on_publish,
+            types.CLIENT_REGISTER_CAPABILITY: self._on_register,
+            "fxLsp/status": self.statuses.append,
+        }
+        for method, handler in handlers.items():
+            self.client.feature(method)(self._announcing(handler))
+
+    def _bound(self, handler: Callable[..., Any]) -> Callable[[Any], Any]:
+        return lambda params: handler(self.client, params)
+
+    def _announcing(self, handler: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        async def handle(params: Any) -> Any:
+            async with self._news:
+                result = handler(params)
+                self._news.notify_all()
+                return result
+
+        return handle
+
+    def _on_publish(self, params: types.PublishDiagnosticsParams) -> None:
+        self.published[self._name(params.uri)] = params
+
+    def _on_register(self, params: types.RegistrationParams) -> None:
+        self.registered += [registration.method for registration in params.registrations]
+
+    def _is_current(self, name: str) -> bool:
+        return name in self.published and self.published[name].version == self._versions[name]
+
+    def _identifier(self, name: str) -> types.TextDocumentIdentifier:
+        return types.TextDocumentIdentifier(self.uri(name))
+
+    def _name(self, uri: str) -> str:
+        return uri.removeprefix(self.folder.as_uri() + "/")
+
+    def _apply(self, name: str, edits: Sequence[types.TextEdit]) -> None:
+        """Make edits that refer to one text, the last first, and tell the server."""
+        self._versions[name] += 1
+        changes: list[types.TextDocumentContentChangeEvent] = []
+        for edit in sorted(edits, key=lambda edit: (edit.range.start.line, edit.range.start.character), reverse=True):
+            text = self._texts[name]
+            start, end = self._offset(name, edit.range.start), self._offset(name, edit.range.end)
+            self._texts[name] = text[:start] + edit.new_text + text[end:]
+            changes.append(types.TextDocumentContentChangePartial(edit.range, edit.new_text))
+        identifier = types.VersionedTextDocumentIdentifier(self._versions[name], self.uri(name))
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, changes))
+
+    def _offset(self, name: str, position: types.Position) -> int:
+        return LineIndex(self._texts[name]).offset_of_client(Position(position.line, position.character), self.encoding)
+
+    def _range(self, name: str, start: int, end: int) -> types.Range:
+        lines = LineIndex(self._texts[name])
+        first, last = (types.Position(*lines.position(offset, self.encoding)) for offset in (start, end))
+        return types.Range(first, last)
+
+
+def capabilities(encoding: Encoding) -> types.ClientCapabilities:
+    """What VS Code can, as far as it matters here, with another way of counting characters."""
+    dynamic = types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True)
+    return types.ClientCapabilities(
+        general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(encoding)]),
+        text_document=types.TextDocumentClientCapabilities(
+            publish_diagnostics=types.PublishDiagnosticsClientCapabilities(related_information=True)
+        ),
+        workspace=types.WorkspaceClientCapabilities(
+            configuration=True,
+            workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
+            did_change_watched_files=dynamic,
+        ),
+    )
