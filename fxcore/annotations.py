@@ -55,7 +55,7 @@ def tensor_annotation(node: Node, options: CodeOptions, paint: Painter) -> str:
         return f': "{text}"' if plain else f': "{type(value).__name__}({text})"'
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return f': "Sym({value!r})"'
-    if isinstance(value, tuple) and hasattr(value, "dtype"):  # a TensorMetadata
+    if hasattr(value, "dtype") and hasattr(value, "shape"):  # a TensorMetadata
         return f': "{torch_compat.dtype_abbreviation(value.dtype)}{stringify_shape(value.shape)}"'
     return ""
 

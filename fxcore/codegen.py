@@ -33,7 +33,7 @@ class PythonCode:
 
 
 class _PyTreeInfo(NamedTuple):
-    """The arguments that the traced function had before they were flattened, and the structures it took and returned."""
+    """The arguments of the traced function before they were flattened, and the structures it took and returned."""
 
     orig_args: list[str]
     in_spec: Any
@@ -160,9 +160,9 @@ class _BoxedCodeGen(CodeGen):
 class _PyTreeCodeGen(CodeGen):
     """Has the function take and return the nested structures that the traced one did; the graph sees their leaves."""
 
-    def __init__(self, pytree_info: _PyTreeInfo) -> None:
+    def __init__(self, pytree_info: _PyTreeInfo | None) -> None:
         super().__init__()
-        self.pytree_info = pytree_info
+        self.pytree_info: Any = pytree_info
 
     def process_inputs(self, *inputs: Any) -> Any:
         return torch_pytree.arg_tree_leaves(*inputs)

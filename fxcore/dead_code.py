@@ -35,10 +35,10 @@ def _clean_children(graph: Graph) -> bool:
 
     if graph.owning_module is None:
         return False
-    children = [child for child in graph.owning_module.named_children() if isinstance(child[1], GraphModule)]
+    children = {name: m for name, m in graph.owning_module.named_children() if isinstance(m, GraphModule)}
     read = {node.target for node in graph.find_nodes(op="get_attr")} if children else set()
     changed = False
-    for name, child in children:
+    for name, child in children.items():
         if name in read:
             changed |= child.graph.eliminate_dead_code()
             child.recompile()

@@ -16,10 +16,10 @@ import torch
 
 from fxcore import torch_compat
 from fxcore.annotations import Painter, tensor_annotation
-from fxcore.provenance import Provenance, meta_block
 from fxcore.namespace import _custom_builtins, _Namespace
 from fxcore.node import Argument, Node, map_arg
 from fxcore.operators import EXPRESSIONS, STATEMENTS
+from fxcore.provenance import Provenance, meta_block
 from fxcore.qualified_name import _get_qualified_name, _is_from_torch, _type_repr
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ class Emitter:
             if self._options.include_meta and node.meta:
                 text = meta_block(node) + text
             if self._options.record_func and node.op.startswith("call_"):
-                text = _recorded(f"_rf_{node.name}", str(index), text)
+                text = "".join([_enter(f"_rf_{node.name}", str(index)), text, _exit(f"_rf_{node.name}")])
             if text:
                 body.append((text, index))
         if self._options.record_func:
-            body = [(_recorded("_rf", "ENTER_GRAPH_PLACEHOLDER_KEY", "".join(text for text, _ in body)), None)]
+            body = [(_enter("_rf", "ENTER_GRAPH_PLACEHOLDER_KEY"), None), *body, (_exit("_rf"), None)]
         return body or [("pass\n", None)]
 
     def wrap_statements(self) -> str:
@@ -312,10 +312,13 @@ def _is_plain_getattr(args: Sequence[Argument]) -> bool:
     return len(args) == 2 and isinstance(args[1], str) and args[1].isidentifier()
 
 
-def _recorded(variable: str, label: str, text: str) -> str:
-    """``text`` between statements that have the profiler record the time it takes, under ``label``."""
-    enter = f"{variable} = {torch_compat.RECORD_FUNCTION}('## {label} ##'); {variable}.__enter__()\n"
-    return f"{enter}{text}{variable}.__exit__(None, None, None)\n"
+def _enter(variable: str, label: str) -> str:
+    """The line that has the profiler record, from there on, under ``label``."""
+    return f"{variable} = {torch_compat.RECORD_FUNCTION}('## {label} ##'); {variable}.__enter__()\n"
+
+
+def _exit(variable: str) -> str:
+    return f"{variable}.__exit__(None, None, None)\n"
 
 
 def call_with_known(method: Callable[..., str], *args: Any, **options: Any) -> str:

@@ -92,7 +92,7 @@ class Generated:
         return function
 
     def explain(self, error: BaseException) -> None:
-        """Note on ``error`` which line of this function failed, and which line of the user's program that stands for."""
+        """Note on ``error`` which line of this function failed, and which of the user's program that stands for."""
         line = next(
             (line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is self._code), None
         )
@@ -125,4 +125,5 @@ class PendingForward:
         for cls in owner.__mro__:
             if vars(cls).get("forward") is self:
                 cls.forward = function  # type: ignore[attr-defined]
-        return function if instance is None else function.__get__(instance, owner)  # type: ignore[no-any-return]
+        bound: Callable[..., Any] = function if instance is None else function.__get__(instance, owner)
+        return bound

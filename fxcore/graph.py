@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import inspect
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import torch
-
+from fxcore.building import NodeBuilder
 from fxcore.codegen import (
     CodeGen,
-    CodeOptions,
     PythonCode,
     TransformCodeFunc,
     _BoxedCodeGen,
     _PyTreeCodeGen,
     _PyTreeInfo,
 )
+from fxcore.emitter import CodeOptions
 from fxcore.namespace import (
     _custom_builtins,
     _CustomBuiltin,
@@ -30,6 +28,7 @@ from fxcore.namespace import (
 )
 from fxcore.node import Argument, Node, Target, map_arg
 from fxcore.node_index import NodeIndex
+from fxcore.node_list import _InsertPoint, _node_list
 from fxcore.operators import inplace_methods, magic_methods, reflectable_magic_methods
 from fxcore.provenance import _parse_stack_trace, _ParsedStackTrace
 from fxcore.qualified_name import _is_from_torch
@@ -58,59 +57,7 @@ __all__ = [
 ]
 
 
-class _InsertPoint:
-    """Where a graph puts new nodes; left as a context manager, it gives the place before it back."""
-
-    def __init__(self, graph: Graph, new_insert: Callable[[Node], None]) -> None:
-        self.graph = graph
-        self.orig_insert, graph._insert = graph._insert, new_insert
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        self.graph._insert = self.orig_insert
-
-
-class _node_list:
-    """The nodes of a graph in order, forwards or backwards. The graph may be edited while they are iterated over."""
-
-    __slots__ = ("direction", "graph")
-
-    def __init__(self, graph: Graph, direction: Literal["_prev", "_next"] = "_next") -> None:
-        self.graph = graph
-        self.direction = direction
-
-    def __len__(self) -> int:
-        return self.graph._len
-
-    def __iter__(self) -> Iterator[Node]:
-        return self._forwards() if self.direction == "_next" else self._backwards()
-
-    def __reversed__(self) -> Iterator[Node]:
-        return self._backwards() if self.direction == "_next" else self._forwards()
-
-    # An erased node keeps its links, so whoever stands on one gets back to the living. The next node is looked up
-    # after the body of the loop has run: what it inserted ahead is visited, what it erased there isn't.
-
-    def _forwards(self) -> Iterator[Node]:
-        root = self.graph._root
-        node = root._next
-        while node is not root:
-            if not node._erased:
-                yield node
-            node = node._next
-
-    def _backwards(self) -> Iterator[Node]:
-        root = self.graph._root
-        node = root._prev
-        while node is not root:
-            if not node._erased:
-                yield node
-            node = node._prev
-
-
-class Graph:
+class Graph(NodeBuilder):
     """A function as a list of `Node` objects, in the order in which they run.
 
     Nodes are added at the insertion point (at first: the end; `inserting_before`, `inserting_after`) by `placeholder`,
@@ -217,79 +164,6 @@ class Graph:
             raise AssertionError(f"a target is a function or a str, not {target!r}")
         return _snake_case(target[2:-2] if _is_magic(target) else target)
 
-    def placeholder(
-        self, name: str, type_expr: Any | None = None, default_value: Any = inspect.Signature.empty
-    ) -> Node:
-        """Add an input called ``name`` (``*args`` and ``**kwargs`` with their stars).
-
-        Without ``default_value`` the input must be passed; ``None`` is a default like any other.
-        """
-        args = () if default_value is inspect.Signature.empty else (default_value,)
-        return self.create_node("placeholder", name, args=args, type_expr=type_expr)
-
-    def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
-        """Add a node that reads the attribute at the dotted path ``qualified_name`` of the owning module.
-
-        Warns when there is an owning module and no parameter, buffer or submodule in that place.
-        """
-        if self.owning_module is not None and not self._holds(self.owning_module, qualified_name):
-            warnings.warn(
-                f"the owning module has no parameter, buffer or submodule '{qualified_name}'; add one "
-                "(add_submodule, register_parameter, register_buffer) before the graph runs",
-                stacklevel=2,
-            )
-        return self.create_node("get_attr", qualified_name, type_expr=type_expr)
-
-    @staticmethod
-    def _holds(module: torch.nn.Module, qualified_name: str) -> bool:
-        path, _, name = qualified_name.rpartition(".")
-        try:
-            parent = module.get_submodule(path)
-        except AttributeError:
-            return False
-        value = getattr(parent, name, None)
-        return isinstance(value, torch.nn.Module | torch.nn.Parameter) or name in parent._buffers
-
-    def call_module(
-        self,
-        module_name: str,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
-        type_expr: Any | None = None,
-    ) -> Node:
-        """Add a call of the submodule at the dotted path ``module_name``; ``args`` without the module itself.
-
-        Raises ``AttributeError`` when there is an owning module that has no such submodule.
-        """
-        if self.owning_module is not None:
-            self.owning_module.get_submodule(module_name)
-        return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
-
-    def call_method(
-        self,
-        method_name: str,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
-        type_expr: Any | None = None,
-    ) -> Node:
-        """Add a call of the method ``method_name`` of ``args[0]``."""
-        return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
-
-    def call_function(
-        self,
-        the_function: Callable[..., Any],
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
-        type_expr: Any | None = None,
-        name: str | None = None,
-    ) -> Node:
-        """Add a call of ``the_function``."""
-        return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
-
-    def output(self, result: Argument, type_expr: Any | None = None) -> Node:
-        """Add the output: the function returns ``result``."""
-        return self.create_node("output", "output", args=(result,), type_expr=type_expr)
-
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:
         """Add nodes before ``n`` from now on, or within a ``with`` statement; ``None``: at the start of the graph.
 
@@ -329,7 +203,7 @@ class Graph:
     def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Argument | None:
         """Add copies of all nodes of ``g`` but its output, and return what its output stands for here.
 
-        ``val_map``, from nodes of ``g`` to what stands for them here, is filled; nodes in it at the start aren't copied.
+        ``val_map``, from nodes of ``g`` to what stands for them here, is filled; what is in it before isn't copied.
         With ``return_output_node`` the result is a pair of that and the output node of ``g``. ``None`` without output.
         """
         for name, value in g.constants.items():
@@ -365,8 +239,8 @@ class Graph:
         """
         if to_erase.users:
             raise RuntimeError(
-                f"can't erase '{to_erase}': {len(to_erase.users)} nodes use it ({', '.join(map(str, to_erase.users))}); "
-                "give them something else first, e.g. by `replace_all_uses_with`"
+                f"'{to_erase}' is in use by {len(to_erase.users)} nodes: {', '.join(map(str, to_erase.users))}. "
+                "Give them something else first, e.g. by `replace_all_uses_with`"
             )
         if to_erase.graph is not self:
             raise RuntimeError(f"can't erase '{to_erase}': it belongs to another Graph")
@@ -402,7 +276,7 @@ class Graph:
         return eliminate_dead_code(self, is_impure_node)
 
     def lint(self) -> None:
-        """Check that the graph is sound: the nodes its own, defined before they are used, named once, with good targets.
+        """Check that the graph is sound: its nodes its own, defined before use, named once, with good targets.
 
         Raises ``RuntimeError`` (``ValueError`` for a target of the wrong type) that names the first node at fault.
         """
@@ -429,7 +303,7 @@ class Graph:
         ``root_module`` is the variable that modules and attributes are looked up from: ``"self"``. ``verbose`` adds
         comments (where each node comes from) and the dtypes and shapes in ``meta``, with ``include_stride`` and
         ``include_device`` more of these; ``colored`` is for terminals, ``expanded_def`` puts each argument on a line of
-        its own, ``additional_meta`` names keys of ``meta`` to show, ``record_func`` has the profiler told of every node.
+        its own, ``additional_meta`` are keys of ``meta`` to show, ``record_func`` tells the profiler of every node.
         """
         options = CodeOptions.with_environment(
             verbose=verbose,
@@ -453,8 +327,8 @@ class Graph:
         """Have the lines of the function's body go through a function before they become the source.
 
         ``make_transformer`` is called with the one in force (or ``None``) and returns that function, which takes the
-        body's lines (list of str, newlines included) and returns those to use. In a ``with`` statement, the one in force
-        before comes back at the end.
+        body's lines (list of str, newlines included) and returns those to use. In a ``with`` statement, the one before
+        comes back at the end.
         """
         codegen, previous = self._codegen, self._codegen._body_transformer
         codegen._body_transformer = make_transformer(previous)

@@ -71,12 +71,12 @@ class GraphModule(NodeHooks, torch.nn.Module):
     first asked for. Assigning ``graph`` generates them anew; after editing the graph in place, call `recompile`.
 
     ``root`` holds what the graph names: a module, whose submodules and attributes are shared at the same paths, or a
-    dict from those paths to values. What it lacks is taken from ``graph.constants``. ``class_name`` is what the class of
-    the module is called. Raises ``AttributeError`` (``RuntimeError`` for a dict) when something is missing.
+    dict from those paths to values. What it lacks is taken from ``graph.constants``. ``class_name`` is the name of the
+    module's class. Raises ``AttributeError`` (``RuntimeError`` for a dict) when something is missing.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
-        # `forward` is looked up on the class, so each instance has one of its own, right below the class asked for.
+        """Make a class for this one instance, right below the one asked for: `forward` is looked up on the class."""
         base = next(c for c in cls.__mro__ if c.__qualname__.rpartition(".")[2] != "GraphModuleImpl")
         impl = type("GraphModuleImpl", (base,), {"__module__": __name__})
         return cast(GraphModule, super().__new__(impl))
@@ -161,6 +161,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
         return self._code
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it. An exception out of the generated code gets a note that says which lines it comes from."""
         try:
             return super().__call__(*args, **kwargs)
         except Exception as error:
@@ -271,8 +272,15 @@ class GraphModule(NodeHooks, torch.nn.Module):
 
         Prints it unless told not to, and returns it. For the options see `Graph.python_code`.
         """
-        options = {"include_stride": include_stride, "include_device": include_device, "colored": colored}
-        return print_readable(self, print_output, expanded_def=expanded_def, additional_meta=additional_meta, **options)
+        return print_readable(
+            self,
+            print_output,
+            include_stride=include_stride,
+            include_device=include_device,
+            colored=colored,
+            expanded_def=expanded_def,
+            additional_meta=additional_meta,
+        )
 
     def __str__(self) -> str:
         reminder = "# To see more debug info, please use `graph_module.print_readable()`"

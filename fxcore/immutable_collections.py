@@ -58,7 +58,7 @@ class immutable_dict(dict[_K, _V]):
     pop = _refuse
     popitem = _refuse
     setdefault = _refuse
-    update = _refuse  # type: ignore[assignment]
+    update = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))

@@ -69,7 +69,7 @@ class Node:
     - ``output``: the function returns ``args[0]``.
 
     Nodes are made by the methods of `Graph`, which gives each its ``name``, unique there. ``type`` is the annotation
-    of its value, ``users`` the nodes that have it among their arguments (a dict, for its order), and ``meta`` a dict for
+    of its value, ``users`` the nodes that have it among their arguments (a dict, for its order), and ``meta`` is for
     whatever passes want to note; a copy of the node keeps it. ``where`` is the code object and instruction in the
     user's program that the node stands for, when a tracer made it.
 
@@ -124,7 +124,7 @@ class Node:
         self.graph = graph
         self.name = name
         self._op = op
-        self._target = target
+        self._target: Any = target
         self.type = return_type
         self._inputs: tuple[Node, ...] = ()
         self.users = {}
@@ -187,8 +187,8 @@ class Node:
             node.users[self] = None
             return node
 
-        self._args: Any = map_arg(args, use)
-        self._kwargs: Any = map_arg(kwargs, use) if kwargs else _NO_KWARGS
+        self._args: tuple[Argument, ...] = _map_nodes(args, use)
+        self._kwargs: dict[str, Argument] = _map_nodes(kwargs, use) if kwargs else _NO_KWARGS
         self._inputs = tuple(inputs)
 
     def update_arg(self, idx: int, arg: Argument) -> None:
@@ -316,7 +316,7 @@ class Node:
         if self._op == "call_module":
             if self.graph.owning_module is None:
                 raise AssertionError(
-                    f"whether '{self.name}' is pure is for the module it calls to say: set owning_module"
+                    f"set owning_module: whether '{self.name}' is pure is for the module it calls to say"
                 )
             return bool(getattr(self.graph.owning_module.get_submodule(self._target), "_is_impure", False))
         if self._op == "call_function":
@@ -332,7 +332,7 @@ class Node:
     ) -> Any:
         """The arguments as the called function's signature names them, defaults included.
 
-        An ``ArgsKwargsPair`` of `fxcore.operator_schemas`, or ``None`` where the signature isn't to be had. ``arg_types``
+        An ``ArgsKwargsPair`` of `fxcore.operator_schemas`, or ``None`` where there is no signature. ``arg_types``
         and ``kwarg_types`` choose among overloads; ``root`` is the module that holds the submodule of ``call_module``.
         """
         from fxcore.operator_schemas import normalize_function, normalize_module

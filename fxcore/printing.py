@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 
@@ -13,6 +13,7 @@ from fxcore.torch_compat import dtype_abbreviation
 
 if TYPE_CHECKING:
     from fxcore.graph import Graph
+    from fxcore.graph_module import GraphModule
 
 
 def stringify_shape(shape: Iterable[object]) -> str:
@@ -54,7 +55,7 @@ def tensor_value(node: Node) -> Any:
     return None
 
 
-def is_strided_tensor(value: object) -> bool:
+def is_strided_tensor(value: object) -> TypeGuard[torch.Tensor]:
     """Whether ``value`` is a tensor that can be asked for its strides."""
     return isinstance(value, torch.Tensor) and value.layout not in (torch.sparse_csc, torch.sparse_csr)
 
@@ -115,7 +116,7 @@ def format_table(graph: Graph) -> str:
 def print_table(graph: Graph) -> None:
     """Print the nodes as a table: by ``tabulate`` where that is installed."""
     try:
-        from tabulate import tabulate
+        from tabulate import tabulate  # type: ignore[import-untyped]
     except ImportError:
         print(format_table(graph))  # noqa: T201
         return
@@ -123,12 +124,12 @@ def print_table(graph: Graph) -> None:
     print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))  # noqa: T201
 
 
-def print_readable(module: Any, print_output: bool, name: str | None = None, **options: Any) -> str:
+def print_readable(module: GraphModule, print_output: bool, name: str | None = None, **options: Any) -> str:
     """`GraphModule.print_readable`; ``options`` are those of `Graph.python_code`."""
     from fxcore.graph_module import GraphModule
 
     source = module.graph.python_code(root_module="self", verbose=True, **options).src.lstrip("\n")
-    classes = [_indented(f"class {name or module._get_name()}(torch.nn.Module):\n{source}")]
+    classes = [_indented(f"class {name or type(module).__name__}(torch.nn.Module):\n{source}")]
     options["expanded_def"] = False
     children = [(name, child) for name, child in module.named_children() if isinstance(child, GraphModule)]
     classes += [print_readable(child, False, child_name, **options) for child_name, child in children]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pprint
 import re
 from collections.abc import Callable, Sequence
@@ -29,13 +30,13 @@ class _ParsedStackTrace:
 
 
 def _parse_stack_trace(
-    stack_trace: str, filter_fn: Callable[[str, str, str], bool] | None = None
+    stack_trace: str | None, filter_fn: Callable[[str, str, str], bool] | None = None
 ) -> _ParsedStackTrace | None:
-    """The innermost frame of a printed stack for which ``filter_fn(file, function, line of code)`` holds."""
+    """The innermost frame of a stack, printed, for which ``filter_fn(file, function, line of code)`` holds."""
     if stack_trace is None:
         return None
     lines = [line.strip() for line in stack_trace.strip().split("\n")]
-    for line, code in reversed(list(zip(lines, lines[1:], strict=False))):
+    for line, code in reversed(list(itertools.pairwise(lines))):
         if frame := _FRAME.match(line):
             file, lineno, name = frame.groups()
             if filter_fn is None or filter_fn(file, name, code):

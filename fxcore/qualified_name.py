@@ -39,9 +39,9 @@ def _find_module_of_method(orig_method: Callable[..., Any]) -> str:
 
 def _is_tensor_method(func: Callable[..., Any]) -> bool:
     name = func.__name__
-    if isinstance(func, types.MethodDescriptorType | types.WrapperDescriptorType):
-        if func is getattr(torch.Tensor, name, None):
-            return True
+    is_slot = isinstance(func, types.MethodDescriptorType | types.WrapperDescriptorType)
+    if is_slot and func is getattr(torch.Tensor, name, None):
+        return True
     return func.__module__ == "torch._tensor" and func.__qualname__ == f"Tensor.{name}"
 
 
@@ -73,7 +73,8 @@ def _get_qualified_name(func: Callable[..., Any]) -> str:
 
 def _type_repr(obj: object) -> str:
     """A type as an annotation would spell it: ``int``, ``torch.Tensor``; for other objects their ``repr``."""
-    if isinstance(obj, type) and not isinstance(obj, types.GenericAlias):
+    is_alias = isinstance(obj, types.GenericAlias)  # which Python 3.10 takes for a type, too
+    if isinstance(obj, type) and not is_alias:
         return obj.__qualname__ if obj.__module__ == "builtins" else f"{obj.__module__}.{obj.__qualname__}"
     if obj is ...:
         return "..."

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.package import PackageExporter, sys_importer
+from torch.package.importer import sys_importer
 
 from fxcore.generated import _forward_from_src
 from fxcore.namespace import _custom_builtins
 from fxcore.qualified_name import _is_from_torch
 
 if TYPE_CHECKING:
+    from torch.package.package_exporter import PackageExporter
+
     from fxcore.graph_module import GraphModule
 
 _STACK_TRACES = "_graphmodule_graph_node_meta_stack_trace"

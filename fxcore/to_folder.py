@@ -6,7 +6,6 @@ import os
 import textwrap
 import warnings
 from pathlib import Path
-
 from typing import TYPE_CHECKING, Any, cast
 
 import torch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,37 +13,48 @@ import torch
 from torch._C import Argument, FunctionSchema
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import detect_fake_mode
+from torch._C import ScriptMethod as _ScriptMethod
 from torch._jit_internal import boolean_dispatched as _boolean_dispatched
+from torch._library.fake_class_registry import FakeScriptObject
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
 from torch.amp.autocast_mode import _enter_autocast as enter_autocast
 from torch.amp.autocast_mode import _exit_autocast as exit_autocast
 from torch.utils import _pytree as torch_pytree
 
-try:
-    from torch._library import opaque_object
-    from torch._library.utils import is_impure as torch_is_impure
-except ImportError:  # older than 2.9
-    opaque_object = torch_is_impure = None  # type: ignore[assignment]
+# What versions of torch before 2.9 don't have.
+opaque_object: Any = sys.modules.get("torch._library.opaque_object")
+_is_impure: Any = getattr(torch._library.utils, "is_impure", None)
 
 __all__ = [
+    "CONSTANT_TYPES",
     "RECORD_FUNCTION",
     "Argument",
     "FakeTensorMode",
+    "FakeScriptObject",
     "FunctionSchema",
+    "HigherOrderOperator",
     "OpaqueValue",
     "OpOverload",
     "OpOverloadPacket",
+    "ScriptMethod",
     "boolean_dispatched",
+    "compile_lazy_graph_module",
     "deepcopy_to_fake",
     "detect_fake_mode",
     "dtype_abbreviation",
     "enable_python_dispatcher",
     "enter_autocast",
     "exit_autocast",
+    "functions_wrapped_by_torch_fx",
     "is_fake_tensor",
     "is_impure_operator",
+    "is_opaque_reference",
+    "is_opaque_value",
     "is_operator",
+    "is_placeholder_of_torch_fx",
+    "is_proxyable_for_torch_fx",
+    "methods_wrapped_by_torch_fx",
     "opaque_value",
     "random_is_impure",
     "register_dict_like",
@@ -51,6 +63,7 @@ __all__ = [
     "script_type_of",
     "set_grad_enabled",
     "side_effectful_functions",
+    "torch_fx_symbolic_trace",
     "torch_pytree",
 ]
 
@@ -136,11 +149,11 @@ def side_effectful_functions() -> list[Callable[..., Any]]:
 
 
 def is_impure_operator(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], impure_random: bool
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], impure_random: bool
 ) -> bool:
     """Whether torch knows of an effect of ``function``: it writes to an argument or draws random numbers."""
-    if torch_is_impure is not None:
-        return torch_is_impure(function, args=args, kwargs=kwargs, impure_random=impure_random)
+    if _is_impure is not None:
+        return bool(_is_impure(function, args=args, kwargs=kwargs, impure_random=impure_random))
     schema = getattr(function, "_schema", None)
     return (schema is not None and schema.is_mutable) or (
         impure_random and bool(getattr(function, "_nondeterministic_seeded", False))
@@ -218,3 +231,20 @@ def compile_lazy_graph_module(module: torch.nn.Module) -> None:
     lazy = sys.modules.get("torch.fx._lazy_graph_module")
     if lazy is not None:
         lazy._LazyGraphModule.force_recompile(module)
+
+
+ScriptMethod: Any = _ScriptMethod
+"""A method of a compiled class: ``owner`` is its object, ``name`` its name."""
+
+CONSTANT_TYPES: tuple[type, ...] = (torch.Tensor, torch.ScriptObject, FakeScriptObject, torch_pytree.TreeSpec)
+"""What a traced program may use without its being an input: it is kept with the graph."""
+
+
+def is_opaque_reference(value: object) -> bool:
+    """Whether a value is of a class that was registered with torch as opaque, and is passed by reference."""
+    return opaque_object is not None and opaque_object.is_opaque_reference_type(type(value))
+
+
+def is_opaque_value(value: object) -> bool:
+    """Whether a value is of a class that was registered with torch as opaque, and is written into graphs."""
+    return opaque_object is not None and opaque_object.is_opaque_value_type(type(value))
