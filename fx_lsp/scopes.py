@@ -70,6 +70,8 @@ class Names(ast.NodeVisitor):
         self.module = Scope()
         self.imported: dict[str, str] = {}
         """Local name -> the dotted name that an import gives it, wherever in the file the import stands."""
+        self.star_imports: list[str] = []
+        """The modules that ``from module import *`` names."""
         self.calls: list[tuple[ast.Call, Place]] = []
         self._place = Place(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
         self._block = 0
@@ -222,10 +224,14 @@ class Names(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """``from a import b`` binds ``b`` to ``a.b``; a relative import keeps its dots."""
+        module = f"{'.' * node.level}{node.module or ''}"
         for alias in node.names:
+            if alias.name == "*":
+                self.star_imports.append(module)
+                continue
             local = alias.asname or alias.name
-            self.imported[local] = f"{'.' * node.level}{node.module or ''}.{alias.name}"
-            self._bind(local, is_simple=alias.name != "*")
+            self.imported[local] = f"{module}.{alias.name}"
+            self._bind(local, is_simple=True)
 
     def visit_If(self, node: ast.If) -> None:
         """Two branches; that of ``if __name__ == "__main__":`` is none, but importing does not run it."""

@@ -14,7 +14,6 @@ from fx_lsp.targets.text import Text, title_of
 _MODULES = ("torch.fx", "torch.fx._symbolic_trace", "fxcore", "fxcore.tracer")
 _SYMBOLIC_TRACE = frozenset(f"{module}.symbolic_trace" for module in _MODULES)
 _TRACER = frozenset(f"{module}.Tracer" for module in _MODULES)
-_STAR = frozenset(f"{module}.*" for module in _MODULES)
 
 
 @dataclass(frozen=True)
@@ -48,19 +47,15 @@ def explicit_targets(tree: ast.Module, names: Names, text: Text) -> Iterator[Tar
 def _tracer_classes(tree: ast.Module, names: Names) -> frozenset[str]:
     """The dotted names of every tracer class that the file knows: torch.fx's, fxcore's and the file's own."""
     found = set(_TRACER)
-    if not _STAR.isdisjoint(names.imported.values()):
-        found.add("Tracer")
     for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and any(names.qualified(base) in found for base in node.bases):
+        if isinstance(node, ast.ClassDef) and any(_dotted(base, names) in found for base in node.bases):
             found.add(node.name)
     return frozenset(found)
 
 
 def _traced(call: ast.Call, place: Place, names: Names, tracers: frozenset[str]) -> _Traced | None:
-    name = names.qualified(call.func)
-    is_star = name == "symbolic_trace" and not _STAR.isdisjoint(names.imported.values())
     tracer = None
-    if name not in _SYMBOLIC_TRACE and not is_star:
+    if _dotted(call.func, names) not in _SYMBOLIC_TRACE:
         tracer = _tracer(call.func, place, names, tracers)
         if tracer is None:
             return None
@@ -77,7 +72,7 @@ def _tracer(function: ast.expr, place: Place, names: Names, tracers: frozenset[s
     made: ast.expr | None = function.value
     if isinstance(made, ast.Name):
         made = _assigned(made.id, place, names)
-    is_tracer = isinstance(made, ast.Call) and names.qualified(made.func) in tracers
+    is_tracer = isinstance(made, ast.Call) and _dotted(made.func, names) in tracers
     return None if not is_tracer else made if _is_stock(made, names) else function.value
 
 
@@ -85,8 +80,17 @@ def _is_stock(tracer: ast.expr | None, names: Names) -> bool:
     """Whether it is the plain tracer as it comes."""
     match tracer:
         case ast.Call(func=function, args=[], keywords=[]):
-            return names.qualified(function) in _TRACER
+            return _dotted(function, names) in _TRACER
     return False
+
+
+def _dotted(expression: ast.expr, names: Names) -> str | None:
+    """The dotted name that ``expression`` stands for; a name that nothing else imports may come from ``import *``."""
+    name = names.qualified(expression)
+    if name in ("symbolic_trace", "Tracer"):
+        star = next((module for module in names.star_imports if module in _MODULES), None)
+        return f"{star}.{name}" if star else name
+    return name
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:

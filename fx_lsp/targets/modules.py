@@ -42,7 +42,7 @@ class Classes:
 
     def needs_no_argument(self, node: ast.ClassDef) -> bool:
         """Whether the constructor, own or inherited in this file, can be called without arguments."""
-        if any(_is_abstract(member) for member in node.body if isinstance(member, Function)):
+        if any("abstractmethod" in _decorators(member) for member in node.body if isinstance(member, Function)):
             return False
         if "dataclasses.dataclass" in {self._names.qualified(_plain(decorator)) for decorator in node.decorator_list}:
             return False
