@@ -126,7 +126,7 @@ def replace_pattern_with_filters(
     make_replacement = replacement_callback or _always(replacement)
     rewriter = _Rewriter(gm.graph, pattern_graph)
     replaced = [rewriter.replace(match, make_replacement(match, gm.graph, pattern_graph)) for match in matches]
-    _install_constants(gm, replaced)
+    _install_constants(gm)
     gm.recompile()
     if isinstance(replacement, torch.nn.Module):
         _copy_attributes(gm, replacement)
@@ -199,13 +199,11 @@ def _check_same_number(what: str, of_pattern: Sequence[object], of_replacement: 
         raise AssertionError(f"The pattern has {len(of_pattern)} {what}, but the replacement {len(of_replacement)}")
 
 
-def _install_constants(gm: GraphModule, replaced: Iterable[ReplacedPatterns]) -> None:
-    """Give ``gm`` the constants that came with the replacements, unless it has something of their name."""
-    for match in replaced:
-        for node in match.replacements:
-            if isinstance(node, Node) and node.op == "get_attr" and node.target in gm.graph.constants:
-                if not _has_attr(gm, node.target):
-                    _assign_attr(gm.graph.constants[node.target], gm, node.target)
+def _install_constants(gm: GraphModule) -> None:
+    """Give ``gm`` the constants that came with replacements, unless it has something of their name."""
+    for name, value in gm.graph.constants.items():
+        if not _has_attr(gm, name):
+            _assign_attr(value, gm, name)
 
 
 def _copy_attributes(gm: GraphModule, replacement: torch.nn.Module) -> None:
