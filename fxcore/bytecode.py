@@ -7,12 +7,23 @@ import functools
 from types import CodeType
 
 _EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
+_CACHE = dis.opmap.get("CACHE")  # Python 3.10 has none
+
+_TAKES_UP = frozenset(
+    opcode
+    for name, opcode in dis.opmap.items()
+    if name in ("GET_ITER", "TO_BOOL", "UNARY_NOT") or name.startswith(("POP_JUMP", "JUMP_IF"))
+)
+"""Instructions that do no more than take up the value that was computed before them."""
+
+_BETWEEN = frozenset(dis.opmap[name] for name in ("COPY", "EXTENDED_ARG", "NOP") if name in dis.opmap)
+"""Instructions that may stand between the two."""
 
 
 def unpack_count(code: CodeType, lasti: int) -> int | None:
     """How many names the instruction at offset ``lasti`` unpacks into (``a, b = x``); None where it isn't one."""
     instructions = code.co_code  # without the interpreter's specialisations, whatever is running
-    at = _after_prefixes(instructions, lasti)
+    at = _operation(instructions, lasti)
     if dis.opname[instructions[at]] != "UNPACK_SEQUENCE":
         return None
     count, shift = instructions[at + 1], 8
@@ -26,12 +37,22 @@ def unpack_count(code: CodeType, lasti: int) -> int | None:
 def is_call(code: CodeType, lasti: int) -> bool:
     """Whether the instruction at offset ``lasti`` calls something."""
     instructions = code.co_code
-    return dis.opname[instructions[_after_prefixes(instructions, lasti)]].startswith(("CALL", "PRECALL"))
+    return dis.opname[instructions[_operation(instructions, lasti)]].startswith(("CALL", "PRECALL"))
 
 
-def begins_iteration(code: CodeType, lasti: int) -> bool:
-    """Whether the instruction at offset ``lasti`` begins a ``for``, in a statement or a comprehension."""
-    return lasti >= 2 and dis.opname[code.co_code[lasti]] == "GET_ITER"
+def operand_offset(code: CodeType, lasti: int) -> int | None:
+    """The offset of the instruction that computed what the one at ``lasti`` tests or begins to iterate over.
+
+    None for an instruction that does anything else. The compiler marks such ones with the whole statement or condition
+    that they belong to, and that is rather wide: a ``for`` includes its body.
+    """
+    instructions = code.co_code
+    if instructions[lasti] not in _TAKES_UP:
+        return None
+    lasti -= 2
+    while lasti >= 0 and instructions[lasti] in _BETWEEN:
+        lasti -= 2
+    return lasti if lasti >= 0 else None
 
 
 def is_assertion(code: CodeType, lasti: int) -> bool:
@@ -40,7 +61,7 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
     The pattern: jump over what follows if true; what follows loads AssertionError, and the last instruction before
     the jump's target raises.
     """
-    at = _after_prefixes(code.co_code, lasti)
+    at = _operation(code.co_code, lasti)
     decide, *rest = [instruction for instruction in _instructions(code) if instruction.offset >= at]
     if decide.opname == "TO_BOOL":  # Python 3.13 makes the bool in an instruction of its own
         decide, *rest = rest
@@ -51,8 +72,14 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
     return loads_error and bool(skipped) and skipped[-1].opname == "RAISE_VARARGS"
 
 
-def _after_prefixes(instructions: bytes, lasti: int) -> int:
-    """The offset of the operation itself: Python 3.10 counts a long argument's prefixes as its beginning."""
+def _operation(instructions: bytes, lasti: int) -> int:
+    """The offset of the operation itself.
+
+    Python 3.10 counts a long argument's prefixes as its beginning, and since Python 3.11 a call of a Python function
+    stands at the cache entries that follow it.
+    """
+    while instructions[lasti] == _CACHE:
+        lasti -= 2
     while instructions[lasti] == _EXTENDED_ARG:
         lasti += 2
     return lasti

@@ -149,8 +149,6 @@ class CallBindingFailure(TraceFailure, RuntimeError):
 
 def as_failure(error: Exception, kind: FailureKind) -> TraceFailure:
     """A failure that is also an instance of ``error``'s type, with its arguments, attributes and text."""
-    if isinstance(error, TraceFailure):
-        return error
     error_type: Any = type(error)
     try:
         failure_type = _failure_type(error_type)

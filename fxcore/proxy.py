@@ -262,7 +262,7 @@ class Proxy:
         caller = sys._getframe(1)
         count = unpack_count(caller.f_code, caller.f_lasti)
         if count is not None:
-            return (self.tracer.create_proxy("call_function", operator.getitem, (self, at), {}) for at in range(count))
+            return (self.__getitem__(index) for index in range(count))
         return self.tracer.iter(self)
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ from types import CodeType, FrameType, TracebackType
 
 import torch
 
-from fxcore.bytecode import begins_iteration
+from fxcore.bytecode import operand_offset
 
 _NOT_THE_USERS = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parent) + os.sep)
 """The packages whose frames are machinery."""
@@ -98,14 +98,24 @@ def user_frames(places: Iterable[Place]) -> tuple[Frame, ...]:
 
 def span_at(code: CodeType, lasti: int) -> SourceSpan | None:
     """The range of source that the instruction at offset ``lasti`` was compiled from; None where nothing is known."""
-    if begins_iteration(code, lasti):
-        lasti -= 2  # what comes before made the iterable; this, until Python 3.12, is marked with the whole `for`
+    span = _marked_span(code, lasti)
+    operand = operand_offset(code, lasti)
+    narrower = None if operand is None else _marked_span(code, operand)
+    return narrower if narrower is not None and span is not None and _within(narrower, span) else span
+
+
+def _marked_span(code: CodeType, lasti: int) -> SourceSpan | None:
     line, end_line, col, end_col = _position(code, lasti)
     if line is None:
         return None
     if end_line is None or col is None or end_col is None:
         return _expression_at(code.co_filename, line)
     return SourceSpan(code.co_filename, line, end_line, col, end_col)
+
+
+def _within(inner: SourceSpan, outer: SourceSpan) -> bool:
+    starts = (outer.line, outer.col) <= (inner.line, inner.col)
+    return starts and (inner.end_line, inner.end_col) <= (outer.end_line, outer.end_col)
 
 
 def definition_span(code: CodeType) -> SourceSpan | None:

@@ -16,7 +16,7 @@ import torch
 
 from fxcore import arguments
 from fxcore.diagnosis import diagnose
-from fxcore.failures import NotAParameterFailure, NotASubmoduleFailure
+from fxcore.failures import FailureKind, NotAParameterFailure, NotASubmoduleFailure, TraceFailure
 from fxcore.graph import Graph
 from fxcore.node import Argument
 from fxcore.proxy import ParameterProxy, Proxy, Scope, TracerBase
@@ -68,6 +68,7 @@ class Tracer(TracerBase):
         self.num_calls: dict[str, int] = {}
         self.node_name_to_scope = {}
         self._names: QualifiedNames | None = None
+        self._last_failure: tuple[FailureKind, Place | None] | None = None
 
     # What subclasses override.
 
@@ -208,6 +209,11 @@ class Tracer(TracerBase):
     ) -> Any:
         return make_placeholder(self, name, concrete_args, sig, fn_for_analysis)
 
+    def fail(self, failure: type[TraceFailure], message: str) -> Any:
+        """Raise a failure; where it happened is kept, because C code may put an error of its own in its place."""
+        self._last_failure = failure.kind, self.place()
+        return super().fail(failure, message)
+
     # The trace.
 
     def trace(
@@ -228,7 +234,7 @@ class Tracer(TracerBase):
             try:
                 self._trace(root, concrete_args, session)
             except Exception as error:
-                failure = diagnose(error, TRACE_CODE, session.root_code, session.returned)
+                failure = diagnose(error, TRACE_CODE, session, self._last_failure)
                 if failure is error:
                     raise
                 raise failure from error

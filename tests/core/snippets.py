@@ -1,0 +1,36 @@
+"""Small programs as text, made into functions whose source is known by file and line."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from fxcore.source import SourceSpan
+
+_numbers = itertools.count()
+
+
+def define(source: str, name: str = "f") -> Callable[..., Any]:
+    """What a program of its own, ``source``, calls ``name``; it has `torch` and `math` at hand."""
+    text = textwrap.dedent(source).lstrip("\n")
+    filename = f"/snippets/{next(_numbers)} é.py"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    namespace: dict[str, Any] = {"torch": torch, "__name__": "snippet"}
+    exec("import math", namespace)
+    exec(compile(text, filename, "exec"), namespace)
+    return namespace[name]  # type: ignore[no-any-return]
+
+
+def text_of(span: SourceSpan | None) -> str | None:
+    """The source text of a span, lines joined by a newline."""
+    if span is None:
+        return None
+    lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
+    lines[-1] = lines[-1][: span.end_col]
+    lines[0] = lines[0][span.col :]
+    return b"".join(lines).decode()
