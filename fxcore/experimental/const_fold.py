@@ -48,6 +48,7 @@ class FoldedGraphModule(GraphModule):
         self.device_for_folded_attrs = device_for_folded_attrs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the module, after the constants' computation the first time."""
         if not self.has_folding_been_run:
             self.run_folding()
         return super().__call__(*args, **kwargs)
@@ -216,13 +217,13 @@ def _inline_module(gm: GraphModule, inline_mod_name: str, run_dce: bool = True) 
 
 def _replace_call(call: Node, result: Any) -> dict[Node, Any]:
     """Use ``result`` in place of the call; of a tuple or list, its elements in place of ``getitem`` nodes."""
-    items = {
-        user: result[user.args[1]]
-        for user in list(call.users)
-        if isinstance(result, list | tuple) and user.target is operator.getitem and isinstance(user.args[1], int)
-    }
-    call.replace_all_uses_with(result)
-    for user, item in items.items():
-        user.replace_all_uses_with(item)
-        call.graph.erase_node(user)
+    items: dict[Node, Any] = {}
+    for user in list(call.users):
+        if isinstance(result, list | tuple) and user.target is operator.getitem and isinstance(user.args[1], int):
+            items[user] = result[user.args[1]]
+            user.replace_all_uses_with(items[user])
+            call.graph.erase_node(user)
+        else:
+            user.args = map_arg(user.args, lambda node: result if node is call else node)
+            user.kwargs = map_arg(user.kwargs, lambda node: result if node is call else node)
     return items

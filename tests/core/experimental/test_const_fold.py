@@ -1,6 +1,7 @@
 """const_fold against torch.fx: the same folded graph, the same constants, the same results."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,9 +9,14 @@ import torch
 import torch.fx
 import torch.fx.experimental.const_fold as theirs
 
-import fxcore
 import fxcore.experimental.const_fold as ours
-from fxcore._symbolic_trace import symbolic_trace
+from fxcore._symbolic_trace import Tracer, symbolic_trace
+from fxcore.graph_module import GraphModule
+
+BOTH: list[tuple[Any, Any]] = [(symbolic_trace, ours), (torch.fx.symbolic_trace, theirs)]
+
+
+ours_fx = SimpleNamespace(Tracer=Tracer, GraphModule=GraphModule, symbolic_trace=symbolic_trace)
 
 
 class Inner(torch.nn.Module):
@@ -18,7 +24,7 @@ class Inner(torch.nn.Module):
         super().__init__()
         self.w = torch.nn.Parameter(torch.rand(3))
 
-    def forward(self) -> torch.Tensor:
+    def forward(self) -> Any:
         return self.w * 2
 
 
@@ -27,6 +33,7 @@ class Model(torch.nn.Module):
         super().__init__()
         self.a = torch.nn.Parameter(torch.rand(3, 3))
         self.b = torch.nn.Parameter(torch.rand(3), requires_grad=False)
+        self.c: torch.Tensor
         self.register_buffer("c", torch.rand(3))
         self.inner = Inner()
         self.linear = torch.nn.Linear(3, 3)
@@ -34,7 +41,7 @@ class Model(torch.nn.Module):
 
 
 class One(Model):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> Any:
         return self.linear(x) + (self.a + self.b)
 
 
@@ -46,22 +53,22 @@ class Several(Model):
 
 
 class Everything(Model):
-    def forward(self) -> torch.Tensor:
+    def forward(self) -> Any:
         return self.a + self.b
 
 
 class Nothing(Model):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> Any:
         return self.linear(x) + self.a
 
 
 class Shape(Model):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> Any:
         return x + (self.a.size(0) + 1)
 
 
 class Random(Model):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> Any:
         return x + torch.bernoulli(self.a) + (self.a * 2)
 
 
@@ -136,7 +143,7 @@ def test_nodes_can_be_kept(skipped: str) -> None:
 def test_unique_names() -> None:
     for name in ["a", "new", "0 a", "a.b-c", "weight_1", "a_9", "_3"]:
         found = []
-        for trace, module in [(symbolic_trace, ours), (torch.fx.symbolic_trace, theirs)]:
+        for trace, module in BOTH:
             traced = trace(One())
             for taken in ("weight_1", "weight_2", "a_9", "_3"):
                 setattr(traced, taken, 1)
@@ -174,7 +181,7 @@ def caller(fx: Any) -> tuple[torch.nn.Module, Any]:
 @pytest.mark.parametrize("run_dce", [True, False])
 def test_inlining(run_dce: bool) -> None:
     results = []
-    for fx, module in [(fxcore, ours), (torch.fx, theirs)]:
+    for fx, module in [(ours_fx, ours), (torch.fx, theirs)]:
         model, outer = caller(fx)
         replaced = module._inline_module(outer, "pair", run_dce)
         outer.recompile()
@@ -186,7 +193,7 @@ def test_inlining(run_dce: bool) -> None:
 
 
 def test_inlining_what_is_not_called() -> None:
-    _, outer = caller(fxcore)
+    _, outer = caller(ours_fx)
     ours._inline_module(outer, "pair")
     with pytest.raises(AssertionError, match="nothing calls"):
         ours._inline_module(outer, "pair")

@@ -9,7 +9,7 @@ import torch.fx
 import torch.fx.experimental.normalize as theirs
 import torch.fx.experimental.schema_type_annotation as their_annotation
 import torch.nn.functional as F
-import torchvision
+import torchvision  # type: ignore[import-untyped]
 from torch.fx.passes.shape_prop import ShapeProp as TheirShapeProp
 
 import fxcore.experimental.normalize as ours
@@ -23,6 +23,7 @@ class Calls(torch.nn.Module):
         super().__init__()
         self.weight = torch.nn.Parameter(torch.rand(3))
         self.steps = torch.nn.ModuleList([torch.nn.Linear(3, 3), torch.nn.Dropout(), torch.nn.MaxPool1d(1)])
+        self.count: torch.Tensor
         self.register_buffer("count", torch.tensor(3))
 
     def forward(self, x: torch.Tensor) -> Any:

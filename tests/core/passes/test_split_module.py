@@ -7,10 +7,13 @@ import pytest
 import torch
 import torch.fx
 import torch.fx.passes.split_module as theirs
-import torchvision
+import torchvision  # type: ignore[import-untyped]
 
 import fxcore.passes.split_module as ours
 from fxcore._symbolic_trace import symbolic_trace
+from fxcore.graph import Graph
+from fxcore.graph_module import GraphModule
+from fxcore.torch_compat import enter_autocast
 
 
 class TwoLinears(torch.nn.Module):
@@ -20,7 +23,7 @@ class TwoLinears(torch.nn.Module):
         self.linear = torch.nn.Linear(4, 5)
         self.block = torch.nn.Sequential(torch.nn.Linear(5, 5), torch.nn.ReLU())
 
-    def forward(self, x: torch.Tensor, y: torch.Tensor, scale: float = 2.0) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, y: torch.Tensor, scale: float = 2.0) -> Any:
         z = self.linear(x + self.param).clamp(min=0.0, max=1.0)
         w = self.block(self.linear(y)).clamp(min=0.0, max=1.0)
         a, b = torch.chunk(z + w, 2)
@@ -118,12 +121,12 @@ def states(exit_autocast: bool = True) -> Callable[[Any], Any]:
     def build(graph: Any) -> Any:
         x = graph.placeholder("x")
         first = graph.call_function(torch.sin, (x,))
-        enter = graph.call_function(torch.amp._enter_autocast, ("cpu", torch.bfloat16, True, False))
+        enter = graph.call_function(enter_autocast, ("cpu", torch.bfloat16, True, False))
         second = graph.call_function(torch.mm, (first, first))
         graph.call_function(torch._C._set_grad_enabled, (False,))
         third = graph.call_function(torch.mm, (second, second))
         if exit_autocast:
-            graph.call_function(torch.amp._exit_autocast, (enter,))
+            graph.call_function(exit_autocast, (enter,))
         fourth = graph.call_function(torch.cos, (third,))
         graph.call_function(torch._C._set_grad_enabled, (True,))
         graph.output(graph.call_function(torch.add, (fourth, second)))
@@ -134,9 +137,6 @@ def states(exit_autocast: bool = True) -> Callable[[Any], Any]:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_regions_of_global_state(size: int) -> None:
-    from fxcore.graph import Graph
-    from fxcore.graph_module import GraphModule
-
     root = torch.nn.Module()
     mine = ours.split_module(GraphModule(root, states()(Graph())), root, every(size))
     reference = theirs.split_module(torch.fx.GraphModule(root, states()(torch.fx.Graph())), root, every(size))
@@ -146,18 +146,12 @@ def test_regions_of_global_state(size: int) -> None:
 
 
 def test_autocast_that_is_never_left_is_refused() -> None:
-    from fxcore.graph import Graph
-    from fxcore.graph_module import GraphModule
-
     root = torch.nn.Module()
     with pytest.raises(AssertionError, match="autocast"):
         ours.split_module(GraphModule(root, states(exit_autocast=False)(Graph())), root, every(2))
 
 
 def test_state_needs_rising_partitions() -> None:
-    from fxcore.graph import Graph
-    from fxcore.graph_module import GraphModule
-
     root = torch.nn.Module()
     with pytest.raises(AssertionError, match="rising"):
         ours.split_module(GraphModule(root, states()(Graph())), root, modulo(3))

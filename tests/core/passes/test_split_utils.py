@@ -4,15 +4,15 @@ import contextlib
 import io
 from typing import Any
 
+import fxcore.passes.splitter_base as our_splitter
 import pytest
 import torch
 import torch.fx
 import torch.fx.passes.split_utils as theirs
 import torch.fx.passes.splitter_base as their_splitter
-import torchvision
+import torchvision  # type: ignore[import-untyped]
 
 import fxcore.passes.split_utils as ours
-import fxcore.passes.splitter_base as our_splitter
 from fxcore._symbolic_trace import symbolic_trace
 
 
