@@ -23,7 +23,7 @@ def eliminate_dead_code(graph: Graph, is_impure_node: Callable[[Node], bool] | N
     before = len(graph.nodes)
     # Backwards: erasing a node may leave those it used without a user.
     for node in reversed(graph.nodes):
-        if not must_stay(node) and not node.users:
+        if not node.users and not must_stay(node):
             graph.erase_node(node)
     changed = len(graph.nodes) != before
     return _clean_children(graph) or changed

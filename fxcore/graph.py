@@ -6,6 +6,7 @@ import contextlib
 import copy
 import warnings
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from fxcore.building import NodeBuilder
@@ -112,7 +113,7 @@ class Graph(NodeBuilder):
         if self._index is None:
             self._index = NodeIndex(self.nodes)
         found = self._index.find(op, target)
-        return sorted(found) if sort else found
+        return sorted(found, key=attrgetter("_sort_key")) if sort else found
 
     @contextlib.contextmanager
     def _reindexing(self, node: Node) -> Iterator[None]:
@@ -194,9 +195,9 @@ class Graph(NodeBuilder):
         ``arg_transform(n)`` gives what stands in this graph for each node ``n`` among its arguments.
         """
         args = map_arg(node.args, arg_transform)
-        kwargs = map_arg(node.kwargs, arg_transform)
+        kwargs = map_arg(node.kwargs, arg_transform) if node.kwargs else None
         new = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
-        new.meta = copy.copy(node.meta)
+        new.meta = node.meta.copy()
         new.where = node.where
         return new
 
@@ -226,7 +227,7 @@ class Graph(NodeBuilder):
         if copied is not None:
             result, output = copied
             new_output = new.output(result, type_expr=output.type)
-            new_output.meta = copy.copy(output.meta)
+            new_output.meta = output.meta.copy()
             new_output.where = output.where
         return new
 
@@ -255,9 +256,7 @@ class Graph(NodeBuilder):
         to_erase._remove_from_list()
         to_erase._erased = True
         self._len -= 1
-        to_erase._update_args_kwargs(
-            map_arg(to_erase.args, lambda node: None), map_arg(to_erase.kwargs, lambda node: None)
-        )
+        to_erase._forget_inputs()
 
     def _clear_nodes(self) -> None:
         for node in reversed(self.nodes):

@@ -191,6 +191,14 @@ class Node:
         self._kwargs: dict[str, Argument] = _map_nodes(kwargs, use) if kwargs else _NO_KWARGS
         self._inputs = tuple(inputs)
 
+    def _forget_inputs(self) -> None:
+        """Have ``None`` in the place of every node among the arguments."""
+        for node in self._inputs:
+            node.users.pop(self, None)
+        self._inputs = ()
+        self._args = map_arg(self._args, lambda node: None)
+        self._kwargs = map_arg(self._kwargs, lambda node: None)
+
     def update_arg(self, idx: int, arg: Argument) -> None:
         """Put ``arg`` in place of the positional argument ``args[idx]``. Raises ``IndexError`` if there is none."""
         args = list(self._args)

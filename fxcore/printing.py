@@ -34,9 +34,11 @@ def pretty_target(target: object) -> str:
 
 def _format_arg(arg: object, max_list_len: float = float("inf")) -> str:
     """An argument with ``%`` before every node in it; of longer lists and tuples the first ``max_list_len`` items."""
+    if isinstance(arg, Node):
+        return f"%{arg}"
     if hasattr(arg, "_custom_fx_repr_fn"):
         return str(arg._custom_fx_repr_fn())
-    if isinstance(arg, list | tuple):
+    if isinstance(arg, (list, tuple)):
         items = ", ".join(_format_arg(item) for index, item in enumerate(arg) if index < max_list_len)
         rest = f", ...[total_len={len(arg)}]" if len(arg) > max_list_len else ""
         if isinstance(arg, list):
@@ -44,7 +46,7 @@ def _format_arg(arg: object, max_list_len: float = float("inf")) -> str:
         return f"({items}{',' if len(arg) == 1 else ''}{rest})"
     if isinstance(arg, dict):
         return "{" + ", ".join(f"{key}: {_format_arg(value)}" for key, value in arg.items()) + "}"
-    return f"%{arg}" if isinstance(arg, Node) else str(arg)
+    return str(arg)
 
 
 def tensor_value(node: Node) -> Any:
