@@ -115,7 +115,7 @@ def test_callback_is_called_once_for_each_node() -> None:
     assert calls == [node.name for node in traced.graph.nodes if node.op.startswith("call_")]
 
 
-def states(exit_autocast: bool = True) -> Callable[[Any], Any]:
+def states(leaves: bool = True) -> Callable[[Any], Any]:
     """Builds, with the Graph class it is given, a graph that sets autocast and the gradient mode."""
 
     def build(graph: Any) -> Any:
@@ -125,7 +125,7 @@ def states(exit_autocast: bool = True) -> Callable[[Any], Any]:
         second = graph.call_function(torch.mm, (first, first))
         graph.call_function(torch._C._set_grad_enabled, (False,))
         third = graph.call_function(torch.mm, (second, second))
-        if exit_autocast:
+        if leaves:
             graph.call_function(exit_autocast, (enter,))
         fourth = graph.call_function(torch.cos, (third,))
         graph.call_function(torch._C._set_grad_enabled, (True,))
@@ -148,7 +148,7 @@ def test_regions_of_global_state(size: int) -> None:
 def test_autocast_that_is_never_left_is_refused() -> None:
     root = torch.nn.Module()
     with pytest.raises(AssertionError, match="autocast"):
-        ours.split_module(GraphModule(root, states(exit_autocast=False)(Graph())), root, every(2))
+        ours.split_module(GraphModule(root, states(leaves=False)(Graph())), root, every(2))
 
 
 def test_state_needs_rising_partitions() -> None:
