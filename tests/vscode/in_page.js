@@ -1,0 +1,50 @@
+// Injected into VS Code's page: where text and squiggles are in the editor.
+window.fxLspTest = (() => {
+  const plain = (text) => text.replaceAll("\u00a0", " ");
+  const lines = () => [...document.querySelectorAll(".editor-instance .monaco-editor .view-line")];
+
+  /** Every character of a line, and its box on the screen. */
+  function characters(line) {
+    const found = [];
+    const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      for (let index = 0; index < node.length; index++) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + 1);
+        found.push({ text: plain(node.data[index]), box: range.getBoundingClientRect() });
+      }
+    }
+    return found;
+  }
+
+  const middle = (box) => ({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
+
+  /** The text of the line at a squiggle's height that is between its two ends. */
+  function underlined(squiggle) {
+    const { y } = middle(squiggle);
+    const line = lines().find((element) => {
+      const box = element.getBoundingClientRect();
+      return box.top <= y && y <= box.bottom;
+    });
+    const within = ({ box }) => squiggle.left < middle(box).x && middle(box).x < squiggle.right;
+    return line ? characters(line).filter(within).map(({ text }) => text).join("") : "";
+  }
+
+  return {
+    /** The texts under the error squiggles, from the top. */
+    squiggles() {
+      const boxes = [...document.querySelectorAll(".editor-instance .squiggly-error")].map((element) => element.getBoundingClientRect());
+      return boxes.sort((a, b) => a.y - b.y || a.x - b.x).map(underlined);
+    },
+
+    /** The middle of `text` in the first visible line that contains `context`. */
+    place(context, text) {
+      const line = lines().find((element) => plain(element.textContent).includes(context));
+      const found = characters(line);
+      const whole = found.map((character) => character.text).join("");
+      const start = whole.indexOf(text, whole.indexOf(context));
+      return middle(found[start + Math.floor(text.length / 2)].box);
+    },
+  };
+})();

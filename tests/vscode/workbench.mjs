@@ -1,0 +1,141 @@
+// VS Code's window, as far as the tests touch it. Keyboard only: a click on an element inside the editor first
+// scrolls the editor's own DOM, and its text is gone.
+import { join } from "node:path/posix";
+import { until } from "./bed.mjs";
+
+const EDITOR = ".editor-instance .monaco-editor";
+
+export class Workbench {
+  constructor({ page, address, workspace }) {
+    this.page = page;
+    this.address = address;
+    this.workspace = workspace;
+  }
+
+  /** Opens the workspace, and in it `file`. */
+  async open(file) {
+    await this.page.addInitScript({ path: join(import.meta.dirname, "in_page.js") });
+    const url = new URL(this.address);
+    const uri = `vscode-remote://${url.host}${join(this.workspace, file)}`;
+    url.searchParams.set("folder", this.workspace);
+    url.searchParams.set("payload", JSON.stringify([["openFile", uri]]));
+    await this.page.goto(url.href, { waitUntil: "domcontentloaded" });
+    await this.page.locator(`${EDITOR} .view-line`).first().waitFor({ timeout: 120_000 });
+  }
+
+  /** Opens another file of the workspace in the same window. */
+  async openFile(name) {
+    await this.pick("Control+P", name);
+    await this.page.locator(".tab.active", { hasText: name }).waitFor();
+    await this.focusEditor();
+  }
+
+  /** Runs a command of the palette. */
+  async command(label) {
+    await this.pick("F1", label);
+  }
+
+  /** Types into the list that `key` opens, and takes the row that has `text`: Enter on a stale first row takes another. */
+  async pick(key, text) {
+    await this.page.keyboard.press(key);
+    await this.page.locator(".quick-input-widget .monaco-list-row").first().waitFor();
+    await this.page.keyboard.type(text);
+    await this.page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: text }).waitFor();
+    await this.page.keyboard.press("Enter");
+  }
+
+  async focusEditor() {
+    await this.page.keyboard.press("Control+1");
+    await this.page.waitForFunction((editor) => document.activeElement?.closest(editor), EDITOR);
+  }
+
+  /** Puts the cursor at a line and column, both from 1. */
+  async goTo(line, column) {
+    await this.page.keyboard.press("Control+G");
+    await this.page.locator(".quick-input-widget").waitFor();
+    await this.page.keyboard.type(`${line}:${column}`);
+    await this.page.keyboard.press("Enter");
+    await this.page.locator("#status\\.editor\\.selection", { hasText: `Ln ${line}, Col ${column}` }).waitFor();
+    await this.page.waitForFunction((editor) => document.activeElement?.closest(editor), EDITOR);
+  }
+
+  /** The texts under the red squiggles that can be seen, from the top. */
+  squiggles() {
+    return this.page.evaluate(() => window.fxLspTest.squiggles());
+  }
+
+  /** Waits until exactly these texts are underlined. */
+  async underlined(expected, limit = 20_000) {
+    let seen = [];
+    const same = async () => {
+      seen = await this.squiggles();
+      return JSON.stringify(seen) === JSON.stringify(expected);
+    };
+    await until("squiggles", same, limit).catch(() => {
+      throw new Error(`underlined: ${JSON.stringify(seen)}; expected: ${JSON.stringify(expected)}`);
+    });
+  }
+
+  /**
+   * The hover card at the middle of `text` in the visible line that contains `line`, once the card contains `expected`.
+   * A card that is shown does not change when the file has been traced: the pointer has to leave and come back.
+   */
+  async hover(line, text, expected) {
+    const card = this.page.locator(".monaco-hover:not(.hidden)", { hasText: expected }).first();
+    await until(`a hover with ${expected}`, async () => {
+      const { x, y } = await this.page.evaluate((words) => window.fxLspTest.place(...words), [line, text]);
+      await this.page.mouse.move(x, y - 60);
+      await this.page.mouse.move(x, y, { steps: 8 });
+      return card.waitFor({ timeout: 2_000 }).then(() => true, () => this.leave());
+    });
+    return normalized(await card.innerText());
+  }
+
+  /** Ends a hover. */
+  async leave() {
+    await this.page.mouse.move(5, 5);
+    await this.page.keyboard.press("Escape");
+  }
+
+  /**
+   * The menu of quick fixes at the cursor, once it has an entry with `label`. Pressed within a quarter of a second of
+   * a cursor movement, the key is lost to the light bulb's own request, hence the pause and the second try.
+   */
+  async quickFix(label) {
+    const entry = this.page.locator(".action-widget .monaco-list-row.action", { hasText: label });
+    for (let attempt = 1; ; attempt++) {
+      await this.page.waitForTimeout(500);
+      await this.page.keyboard.press("Control+.");
+      try {
+        await entry.waitFor({ timeout: 5_000 });
+        return entry;
+      } catch (error) {
+        if (attempt === 4) {
+          throw error;
+        }
+        await this.page.keyboard.press("Escape");
+      }
+    }
+  }
+
+  /** Saves the file, and waits until the editor says so. */
+  async save() {
+    await this.page.keyboard.press("Control+S");
+    await this.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
+  }
+
+  /** The rows that can be seen of the problems panel, once one has `expected`; the panel is opened for it and closed again. */
+  async problems(expected) {
+    const panel = this.page.locator(".markers-panel");
+    await this.page.keyboard.press("Control+Shift+M");
+    await panel.locator(".monaco-list-row", { hasText: expected }).first().waitFor();
+    const rows = await panel.locator(".monaco-list-row").allInnerTexts();
+    await this.page.keyboard.press("Control+Shift+M");
+    await panel.waitFor({ state: "hidden" });
+    return rows.map(normalized);
+  }
+}
+
+function normalized(text) {
+  return text.replaceAll("\u00a0", " ").replace(/\s+/g, " ").trim();
+}
