@@ -19,7 +19,10 @@ from fx_lsp.positions import Encoding, LineIndex, Position
 PATIENCE = 120.0
 """Seconds that a test waits for something before it counts as never to come."""
 
-SERVER = ("-c", "from fx_lsp.server import serve; serve(None)")
+ROOT = Path(__file__).parents[2]
+
+SERVER = (sys.executable, "-m", "fx_lsp")
+"""How an editor starts the server; from ``ROOT``, so that it is this checkout's."""
 
 
 class Editor:
@@ -50,10 +53,9 @@ class Editor:
         *,
         python: Sequence[str] = (sys.executable,),
         settings: Mapping[str, Any] | None = None,
-        command: Sequence[str] = (sys.executable, *SERVER),
     ) -> AsyncIterator["Editor"]:
         """The server, from ``initialize`` to its orderly end."""
-        await self.start(python=python, settings=settings, command=command)
+        await self.start(python=python, settings=settings)
         try:
             yield self
         finally:
@@ -65,11 +67,10 @@ class Editor:
         *,
         python: Sequence[str] = (sys.executable,),
         settings: Mapping[str, Any] | None = None,
-        command: Sequence[str] = (sys.executable, *SERVER),
     ) -> types.InitializeResult:
         """Start the server; ``python`` is the interpreter that is selected in the editor."""
         self.client.set_configuration({"fxLsp": dict(settings or {})})
-        await self.client.start_io(*command)
+        await self.client.start_io(*SERVER, cwd=ROOT)
         return await self.client.initialize_session(
             types.InitializeParams(
                 capabilities=capabilities(self.encoding),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from tests.lsp.editor import PATIENCE, SERVER, Editor
+from tests.lsp.editor import PATIENCE, ROOT, SERVER, Editor
 
 MODEL = """\
 import torch.fx
@@ -156,8 +156,9 @@ async def test_documents_that_are_no_python_files_are_left_alone(editor: Editor)
 
 
 async def test_it_serves_over_tcp(folder: Path) -> None:
-    command = [sys.executable, SERVER[0], SERVER[1].replace("None", "('127.0.0.1', 0)")]
-    server = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+    server = await asyncio.create_subprocess_exec(
+        *SERVER, "--tcp", "127.0.0.1:0", stderr=asyncio.subprocess.PIPE, cwd=ROOT
+    )
     assert server.stderr is not None
     said = await asyncio.wait_for(server.stderr.readline(), PATIENCE)
     port = re.search(rb"127\.0\.0\.1:(\d+)", said)

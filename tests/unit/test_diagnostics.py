@@ -1,0 +1,130 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+from lsprotocol import types
+
+from fx_lsp.documents import Documents
+from fx_lsp.features.diagnostics import DiagnosticsPublisher
+from fx_lsp.features.places import ClientPlaces
+from tests.unit.fake_agent import Bench, failure_at, span_of
+
+MODEL = (
+    "import torch.fx\nfrom helper import scale\n\ntorch.fx.symbolic_trace(scale)\ntorch.fx.symbolic_trace(scale, {})\n"
+)
+HELPER = "def scale(x):\n    return x * len(x)\n"
+
+
+class Screen:
+    """What a client shows."""
+
+    def __init__(self, bench: Bench, *, related: bool = True) -> None:
+        self.bench = bench
+        self.messages: list[types.PublishDiagnosticsParams] = []
+        self.publisher = DiagnosticsPublisher(
+            bench.analysis, ClientPlaces(bench.documents), self.messages.append, related=related
+        )
+        bench.analysis.on_result = self.on_result
+
+    def on_result(self, path: str, complete: bool) -> None:
+        self.publisher.on_result(path, complete)
+        self.bench.results.put_nowait((path, complete))
+
+    def published(self) -> list[tuple[str, int | None, int]]:
+        """File name, version and number of diagnostics of each message since the last call."""
+        messages, self.messages[:] = list(self.messages), []
+        return [(params.uri.rpartition("/")[2], params.version, len(params.diagnostics)) for params in messages]
+
+
+@pytest_asyncio.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    await bench.analysis.close()
+
+
+async def test_a_version_is_named_once_all_is_said_of_it(bench: Bench) -> None:
+    screen = Screen(bench)
+    model = bench.open("model.py", MODEL)
+    request = await bench.agent.asked()
+    first, second = (target.key for target in request.targets)
+    request.report(first, failure_at(span_of(model, MODEL, "torch.fx.symbolic_trace(scale)")))
+    await bench.results.get()
+    assert screen.published() == [("model.py", None, 1)]
+    request.report(second)
+    request.done()
+    await bench.complete(model)
+    assert screen.published() == [("model.py", 1, 1)]
+
+
+async def test_a_file_without_failures_is_published_once_for_each_version(bench: Bench) -> None:
+    screen = Screen(bench)
+    model = bench.open("model.py", MODEL)
+    await bench.traced(model)
+    bench.edit(model, "import torch.fx", "import torch.fx  # é")
+    await bench.traced(model)
+    assert screen.published() == [("model.py", 1, 0), ("model.py", 2, 0)]
+
+
+async def test_a_failure_in_another_file_is_published_there_and_cleared(bench: Bench) -> None:
+    screen = Screen(bench)
+    helper = bench.file("helper.py", HELPER)
+    model = bench.open("model.py", MODEL)
+    await bench.traced(model, failure_at(span_of(model, MODEL, "symbolic_trace"), span_of(helper, HELPER, "len(x)")))
+    (there, _) = screen.messages
+    assert there.uri == Path(helper).as_uri()
+    (shown,) = there.diagnostics
+    assert shown.range == types.Range(types.Position(1, 15), types.Position(1, 21))
+    assert shown.related_information is not None
+    assert [item.location.uri for item in shown.related_information] == [Path(model).as_uri()]
+    assert screen.published() == [("helper.py", None, 1), ("model.py", 1, 0)]
+
+    bench.documents.close(model)
+    bench.analysis.forget(model)
+    assert ("helper.py", None, 0) in screen.published()
+
+
+async def test_two_targets_that_fail_at_one_place_are_one_diagnostic(bench: Bench) -> None:
+    screen = Screen(bench)
+    helper = bench.file("helper.py", HELPER)
+    model = bench.open("model.py", MODEL)
+    request = await bench.agent.asked()
+    for target in request.targets:
+        request.report(target.key, failure_at(span_of(helper, HELPER, "len(x)")))
+    request.done()
+    await bench.complete(model)
+    last = [params for params in screen.messages if params.uri.endswith("helper.py")][-1]
+    (shown,) = last.diagnostics
+    assert all(f"`{target.title}`" in shown.message for target in request.targets)
+
+
+async def test_related_information_is_for_clients_that_can_show_it(bench: Bench) -> None:
+    screen = Screen(bench, related=False)
+    model = bench.open("model.py", MODEL)
+    span = span_of(model, MODEL, "symbolic_trace")
+    await bench.traced(model, failure_at(span, span_of(model, MODEL, "scale)")))
+    (shown,) = screen.messages[-1].diagnostics
+    assert shown.related_information is None
+
+
+async def test_while_the_text_does_not_parse_diagnostics_keep_to_their_text(bench: Bench) -> None:
+    screen = Screen(bench)
+    model = bench.open("model.py", MODEL)
+    await bench.traced(model, failure_at(span_of(model, MODEL, "torch.fx.symbolic_trace(scale)")))
+    screen.published()
+    bench.edit(model, "import", "(\nimport")
+    await bench.complete(model)
+    (shown,) = screen.messages[-1].diagnostics
+    assert shown.range.start.line == 4
+    bench.edit(model, "trace(scale)", "trace(scal)")
+    await bench.complete(model)
+    assert screen.published() == [("model.py", 2, 1), ("model.py", 3, 0)]
+
+
+def test_the_clients_own_spelling_of_a_uri_is_kept() -> None:
+    places = ClientPlaces(Documents())
+    uri = "file:///c%3A/work%20%C3%A9/a.py"
+    path = places.path(uri)
+    assert path is not None
+    assert places.uri(path) == uri
+    assert places.path("untitled:Untitled-1") is None

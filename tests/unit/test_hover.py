@@ -1,0 +1,126 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from lsprotocol import types
+
+from fx_lsp.agent.messages import Report
+from fx_lsp.features.hover import LONGEST, hover
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.positions import LineIndex
+from tests.unit.fake_agent import Bench, Request, failure_at, span_of
+
+MODEL = """\
+import torch
+import torch.fx
+
+class Wide(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+
+def f(x):
+    return x / len(x)
+
+é = torch.fx.symbolic_trace(f)
+other.f(f)
+"""
+
+
+@pytest_asyncio.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path / "a é")
+    yield bench
+    await bench.analysis.close()
+
+
+def text_at(bench: Bench, path: str, at: str, further: int = 0) -> str:
+    """The hover ``further`` characters behind the beginning of ``at``; empty when there is none."""
+    text = bench.documents.text(path) or ""
+    position = types.Position(*LineIndex(text).position(text.index(at) + further, "utf-16"))
+    found = hover(bench.analysis, ClientPlaces(bench.documents), path, position)
+    if found is None:
+        return ""
+    assert isinstance(found.contents, types.MarkupContent)
+    return found.contents.value
+
+
+async def asked(bench: Bench) -> tuple[str, Request]:
+    path = bench.open("model.py", MODEL)
+    return path, await bench.agent.asked()
+
+
+async def test_while_it_is_traced_it_says_so(bench: Bench) -> None:
+    path, request = await asked(bench)
+    assert text_at(bench, path, "f(x)") == f"Tracing `{request.targets[0].title}` …"
+
+
+async def test_a_name_has_the_generated_code_of_what_it_stands_for(bench: Bench) -> None:
+    path, request = await asked(bench)
+    request.report(request.targets[0].key, code="\ndef forward(self, x):\n    return x\n", nodes=2)
+    request.done()
+    await bench.complete(path)
+    for at in ("f(x)", "f)\nother", "symbolic_trace(f)", "f)\n"):
+        assert "2 nodes" in text_at(bench, path, at)
+        assert "```python\ndef forward(self, x):\n    return x\n```" in text_at(bench, path, at)
+
+
+@pytest.mark.parametrize("at", ["other.f", "x / len", "import torch\n", "\n\ndef"])
+async def test_other_names_and_attributes_have_nothing(bench: Bench, at: str) -> None:
+    path, request = await asked(bench)
+    request.report(request.targets[0].key, code="pass", nodes=1)
+    request.done()
+    await bench.complete(path)
+    assert text_at(bench, path, at) == ""
+    assert text_at(bench, path, "other.f", len("other.f") - 1) == ""
+
+
+async def test_long_code_is_cut(bench: Bench) -> None:
+    path, request = await asked(bench)
+    request.report(request.targets[0].key, code="\n".join(f"line_{n}" for n in range(LONGEST + 7)))
+    request.done()
+    await bench.complete(path)
+    shown = text_at(bench, path, "f(x)")
+    assert f"line_{LONGEST - 1}\n# … 7 more lines\n```" in shown
+    assert f"line_{LONGEST}\n" not in shown
+
+
+async def test_a_failure_is_told_with_its_line_as_it_is_now(bench: Bench) -> None:
+    path, request = await asked(bench)
+    request.report(request.targets[0].key, failure_at(span_of(path, MODEL, "len(x)")))
+    request.done()
+    await bench.complete(path)
+    assert "line 9" in text_at(bench, path, "f(x)")
+    bench.edit(path, "class Wide", "(\nclass Wide")
+    await bench.complete(path)
+    shown = text_at(bench, path, "f(x)")
+    assert "line 10" in shown
+    assert "`len(x)`" in shown
+
+
+async def test_a_class_that_nothing_traces_says_how_to_have_it_traced(bench: Bench) -> None:
+    path, request = await asked(bench)
+    assert [target.symbol for target in request.targets] == ["f"]
+    assert "torch.fx.symbolic_trace(Wide(...))" in text_at(bench, path, "Wide")
+
+
+async def test_what_turned_out_to_be_no_module_is_said_to_be_none(bench: Bench) -> None:
+    path, request = await asked(bench)
+    request.answers.put_nowait(Report(1, request.targets[0].key, "skipped"))
+    request.done()
+    await bench.complete(path)
+    assert "neither a module nor a function" in text_at(bench, path, "f(x)")
+
+
+async def test_without_an_answer_it_says_that_it_was_not_traced(bench: Bench) -> None:
+    path, request = await asked(bench)
+    request.done()
+    await bench.complete(path)
+    await request.ended.wait()
+    assert "has not been traced" in text_at(bench, path, "f(x)")
+
+
+async def test_a_file_that_is_not_known_has_no_hover(bench: Bench) -> None:
+    path = bench.file("closed.py", MODEL)
+    assert text_at(bench, path, "f(x)") == ""
+    assert hover(bench.analysis, ClientPlaces(bench.documents), "/no/such.py", types.Position(0, 0)) is None
