@@ -2,6 +2,7 @@
 
 ``wrap`` replaces a *global name* of the module that it is called in, so it helps where a call goes through one: a
 function that the file defines or imports, or a builtin. It can't help with a method, a name that is local, or a class.
+What a recorded call returns is a traced value again, so it does not help either where that must be true or false.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
 
 def _fix(source: str, span: Span) -> Fix | None:
     try:
-        names = Names(ast.parse(source))
+        tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return None
-    name = _function_called(names, span)
+    name = _function_called(tree, span)
     insertion = wrapping(source, name) if name is not None else None
     if insertion is None:
         return None
@@ -47,14 +48,37 @@ def _fix(source: str, span: Span) -> Fix | None:
     return Fix(title, changes_between(span.file, source, insertion.text))
 
 
-def _function_called(names: Names, span: Span) -> str | None:
+def _function_called(tree: ast.Module, span: Span) -> str | None:
     """The global name of the function that the call at ``span`` calls, where recording the call can work."""
+    names = Names(tree)
     for call, place in names.calls:
         ends = (call.lineno, call.col_offset, call.end_lineno, call.end_col_offset)
         if ends == (span.line, span.col, span.end_line, span.end_col) and isinstance(call.func, ast.Name):
             name = call.func.id
-            return name if _is_global_function(name, names, place) and _can_be_stored(call) else None
+            works = _is_global_function(name, names, place) and _can_be_stored(call) and not _is_decisive(call, tree)
+            return name if works else None
     return None
+
+
+def _is_decisive(call: ast.Call, tree: ast.Module) -> bool:
+    """Whether a test, or the number of times that a loop runs, is computed from what the call returns."""
+    return any(node is call for expression in _deciding(tree) for node in ast.walk(expression))
+
+
+def _deciding(tree: ast.Module) -> Iterator[ast.expr]:
+    """The expressions whose value must be true or false, or must have a known number of elements."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test):
+                yield test
+            case ast.BoolOp(values=values):
+                yield from values
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                yield operand
+            case ast.For(iter=iterated) | ast.Starred(value=iterated):
+                yield iterated
+            case ast.comprehension(iter=iterated, ifs=conditions):
+                yield from (iterated, *conditions)
 
 
 def _is_global_function(name: str, names: Names, place: Place) -> bool:

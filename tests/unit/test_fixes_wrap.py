@@ -123,6 +123,23 @@ class TestWhichCalls:
     def test_go_through_a_name_that_hides_the_builtin(self, function: str) -> None:
         assert offered(f"import torch.fx\n{function}\n", "len(x)") == ()
 
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "if len(x) > 3: return x",
+            "while half(len(x)): return x",
+            "assert not len(x)",
+            "return 1 if len(x) else 2",
+            "return len(x) or 3",
+            "for i in range(len(x)): return x",
+            "return [i for i in range(len(x))]",
+            "return [i for i in x if len(x)]",
+            "return (*range(len(x)), 3)",
+        ],
+    )
+    def test_decide_something(self, statement: str) -> None:
+        assert offered(f"{HEAD}def forward(self, x):\n    {statement}\n", "len(x)") == ()
+
     @pytest.mark.parametrize("kind", ["exception", "call-binding", "two-tracers"])
     def test_would_not_help(self, kind: str) -> None:
         assert offered("def forward(x):\n    return len(x)\n", "len(x)", kind=kind) == ()
