@@ -23,20 +23,10 @@ if TYPE_CHECKING:
 Handler = Callable[["TracerBase", Any], Any]
 
 base_types: tuple[type, ...] = (
-    str,
-    int,
-    float,
-    bool,
-    complex,
-    torch.dtype,
-    torch.Tensor,
-    torch.device,
-    torch.memory_format,
-    torch.layout,
+    *(str, int, float, bool, complex),
+    *(torch.Tensor, torch.dtype, torch.device, torch.layout, torch.memory_format),
+    *(torch.SymInt, torch.SymFloat, torch.SymBool),
     OpOverload,
-    torch.SymInt,
-    torch.SymBool,
-    torch.SymFloat,
 )
 """What a node holds as it is."""
 

@@ -65,21 +65,21 @@ class TracerBase:
     """
 
     graph: Graph
-    record_stack_traces: bool = False
-    """Whether every node gets a ``stack_trace``: the running functions as text, from the first ``forward`` inwards."""
-    check_mutable_operations: bool = False
-    """Whether a call of an operator that changes its arguments raises RuntimeError."""
+    traced_func_name: str = "forward"
+    """The method that is traced where the root is a module."""
     trace_asserts: bool = False
     """Whether ``assert x`` is recorded as a call of `assert_fn`, rather than being control flow."""
     proxy_buffer_attributes: bool = False
     """Whether a buffer that is read gives a proxy, as a parameter does, rather than the tensor."""
-    traced_func_name: str = "forward"
-    """The method that is traced where the root is a module."""
+    check_mutable_operations: bool = False
+    """Whether a call of an operator that changes its arguments raises RuntimeError."""
+    record_stack_traces: bool = False
+    """Whether every node gets a ``stack_trace``: the running functions as text, from the first ``forward`` inwards."""
 
-    scope: Scope
-    """The module whose forward is running."""
     module_stack: OrderedDict[str, tuple[str, Any]]
     """The modules that are being called, outermost first: for each its qualified name and type."""
+    scope: Scope
+    """The module whose forward is running."""
     node_name_to_scope: dict[str, tuple[str, type]]
     """For each node's name the qualified name and type of the module that it was made in."""
 
@@ -90,7 +90,7 @@ class TracerBase:
         kind: str,
         target: Target,
         args: tuple[Argument, ...],
-        kwargs: dict[str, Argument],
+        kwargs: dict[str, Any],
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
@@ -123,7 +123,7 @@ class TracerBase:
         kind: str,
         target: Target,
         args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        kwargs: dict[str, Argument],
         name: str | None = None,
         type_expr: Any | None = None,
         proxy_factory_fn: Callable[[Node], Proxy] | None = None,
@@ -317,13 +317,7 @@ class Proxy:
             return copy.copy(value)
 
     @classmethod
-    def __torch_function__(
-        cls,
-        orig_method: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
+    def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Record a call of a torch function that has a proxy among its arguments."""
         args, kwargs = args or (), kwargs or {}
         tracer = _the_tracer(cls, orig_method, args, kwargs)
@@ -341,9 +335,8 @@ class Attribute(Proxy):
     """The attribute of a value. Reading it is recorded only when it is used; calling it is a method's call."""
 
     def __init__(self, root: Proxy, attr: str) -> None:
-        self.root = root
-        self.attr = attr
         self.tracer = root.tracer
+        self.root, self.attr = root, attr
         self._node: Node | None = None
 
     @property
@@ -365,37 +358,26 @@ class ParameterProxy(Proxy):
         super().__init__(node, tracer)
         if not isinstance(param, torch.nn.Parameter):
             raise AssertionError(f"'{name}' must be a Parameter, not {type(param)}")
-        self.param = param
-        self.name = name
+        self.name, self.param = name, param
 
     def __repr__(self) -> str:
         return f"ParameterProxy({self.name})"
-
-    @property
-    def shape(self) -> torch.Size:
-        """The parameter's sizes."""
-        return self.param.shape
-
-    def size(self) -> torch.Size:
-        """The parameter's sizes."""
-        return self.param.size()
 
     def dim(self) -> int:
         """How many dimensions the parameter has."""
         return self.param.dim()
 
-    @property
-    def ndim(self) -> int:
-        """How many dimensions the parameter has."""
-        return self.param.ndim
+    def size(self) -> torch.Size:
+        """The parameter's sizes."""
+        return self.param.size()
 
     def numel(self) -> int:
         """How many elements the parameter has."""
         return self.param.numel()
 
-    def nelement(self) -> int:
-        """How many elements the parameter has."""
-        return self.param.nelement()
+    nelement = numel
+    ndim = property(dim)
+    shape = property(size)
 
 
 class MetaProxy(Proxy):
@@ -409,13 +391,7 @@ class MetaProxy(Proxy):
         return f"MetaProxy({self.node.name})"
 
     @classmethod
-    def __torch_function__(
-        cls,
-        orig_method: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
-    ) -> MetaProxy:
+    def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> MetaProxy:
         """Record the call, and make it once on the examples."""
         args, kwargs = args or (), kwargs or {}
         example = next((arg for arg in args if isinstance(arg, MetaProxy)), None)
