@@ -105,8 +105,8 @@ class SubgraphMatcher:
         return self._remove_overlapping_matches(found) if self.remove_overlapping_matches else found
 
     def _matches(self, candidates: _Candidates) -> Iterator[InternalMatch]:
-        """Every way to place all anchors that have a candidate at all, as a search with backtracking."""
-        anchors = [anchor for anchor in self.pattern_anchors if candidates.of(anchor)]
+        """Every way to place all anchors, as a search with backtracking."""
+        anchors = self.pattern_anchors
 
         def place(index: int, match: InternalMatch) -> Iterator[InternalMatch]:
             if index == len(anchors):
@@ -119,7 +119,7 @@ class SubgraphMatcher:
                 if self._match_nodes(anchors[index], node, attempt, candidates.node_name_match):
                     yield from place(index + 1, attempt)
 
-        if anchors:
+        if anchors and all(map(candidates.of, anchors)):
             yield from place(0, InternalMatch(self.pattern_anchors))
 
     def _match_nodes(self, pn: Node, gn: Node, match: InternalMatch, node_name_match: str = "") -> bool:
