@@ -13,7 +13,7 @@ import fxcore.passes.split_module as ours
 from fxcore._symbolic_trace import symbolic_trace
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
-from fxcore.torch_compat import enter_autocast
+from fxcore.torch_compat import enter_autocast, exit_autocast
 
 
 class TwoLinears(torch.nn.Module):

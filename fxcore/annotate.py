@@ -1,0 +1,25 @@
+"""Gives the value of a node a type while its graph is being traced.
+
+Source: the interface and results are those of ``torch.fx.annotate``.
+"""
+
+from typing import TypeVar
+
+from fxcore.proxy import Proxy
+
+__all__ = ["annotate"]
+
+_Value = TypeVar("_Value")
+
+
+def annotate(val: _Value, type: object) -> _Value:
+    """Return ``val``; where it stands for a node, that node's value gets ``type``, a type or a `TensorType`.
+
+    Raises:
+        RuntimeError: the node has a type already.
+    """
+    if isinstance(val, Proxy):
+        if val.node.type:
+            raise RuntimeError(f"{val.node} has the type {val.node.type} already")
+        val.node.type = type
+    return val
