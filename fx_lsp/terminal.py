@@ -112,17 +112,24 @@ class _Page:
 
 def _visible(text: str) -> str:
     """``text`` with each tab as the spaces that it is shown as."""
-    return text.expandtabs(_TAB)
+    shown = ""
+    for character in text:
+        shown += " " * _width(character, _columns(shown)) if character == "\t" else character
+    return shown
 
 
 def _columns(text: str, start: int = 0) -> int:
     """How many columns of a terminal ``text`` takes that begins in column ``start``."""
     at = start
     for character in text:
-        if character == "\t":
-            at += _TAB - at % _TAB
-        elif unicodedata.east_asian_width(character) in "WF":
-            at += 2
-        elif not (unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me")):
-            at += 1
+        at += _width(character, at)
     return at - start
+
+
+def _width(character: str, at: int) -> int:
+    """How many columns one character takes in column ``at`` (Unicode Standard Annex 11)."""
+    if character == "\t":
+        return _TAB - at % _TAB
+    if unicodedata.category(character) in ("Cf", "Me", "Mn"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

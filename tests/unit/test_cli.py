@@ -1,0 +1,198 @@
+"""The command line, run as a person runs it: in a process of its own, on files, with a real Python to trace with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fx_lsp import __version__
+from fx_lsp.check import CannotCheck, files_of
+from fx_lsp.cli import main
+
+ROOT = Path(__file__).parents[2]
+BAD = "import torch.fx\n\ndef f(x):\n    return 'é😋', len(x)\n\ntorch.fx.symbolic_trace(f)\n"
+GOOD = "import torch.fx\n\ndef f(x):\n    return x + x\n\ntorch.fx.symbolic_trace(f)\n"
+
+
+def run(*arguments: str | Path, cwd: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "fx_lsp", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+
+
+def check(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return run("check", "--python", sys.executable, *arguments, cwd=cwd, **env)
+
+
+class TestArguments:
+    def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="0"):
+            main(["--version"])
+        assert capsys.readouterr().out == f"fx-lsp {__version__}\n"
+
+    @pytest.mark.parametrize("command", [[], ["check"], ["rule"]])
+    def test_help_names_every_argument(self, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="0"):
+            main([*command, "--help"])
+        text = capsys.readouterr().out
+        named = {
+            "": ["--tcp", "check", "rule"],
+            "check": ["PATH", "--format", "--python", "--time-limit"],
+            "rule": ["CODE"],
+        }
+        assert [word for word in named["".join(command)] if word not in text] == []
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["--nonsense"],
+            ["nonsense"],
+            ["check"],
+            ["check", "--format", "xml", "."],
+            ["check", "--time-limit", "0", "."],
+            ["check", "--time-limit", "soon", "."],
+            ["check", "--memory-limit", "-1", "."],
+            ["check", "--time-limit", "inf", "."],
+            ["rule"],
+            ["--tcp", "localhost"],
+            ["--tcp", "localhost:99999"],
+            ["--tcp", "localhost:http"],
+            ["--tcp", "localhost:1", "--stdio"],
+        ],
+    )
+    def test_a_wrong_one_is_told_in_one_line(self, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit, match="2"):
+            main(arguments)
+        out, error = capsys.readouterr()
+        assert out == ""
+        assert re.fullmatch(r"fx-lsp: .+\n", error)
+
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            (["check", "no/such/path"], "fx-lsp: no/such/path does not exist.\n"),
+            (
+                ["check", "--python", "no-such-python", "."],
+                "fx-lsp: no-such-python is not a program that can be run.\n",
+            ),
+        ],
+    )
+    def test_what_does_not_exist(self, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(arguments) == 2
+        assert capsys.readouterr() == ("", sentence)
+
+    def test_rule_explains(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["rule", "len"]) == 0
+        assert capsys.readouterr().out == (ROOT / "docs/rules/len.md").read_text(encoding="utf-8") + "\n"
+
+    def test_rule_names_those_that_there_are(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["rule", "lenght"]) == 2
+        assert "the rules are build, control-flow, crash, import, len, " in capsys.readouterr().err
+
+
+class TestCheck:
+    def test_formats_and_status(self, tmp_path: Path) -> None:
+        folder = tmp_path / "mes modèles"
+        folder.mkdir()
+        (folder / "bad.py").write_text(BAD, encoding="utf-8")
+        (folder / "good.py").write_text(GOOD, encoding="utf-8")
+        concise, full = check(folder, cwd=tmp_path), check("--format", "full", "mes modèles/bad.py", cwd=tmp_path)
+        assert concise.stdout.startswith(f"{Path('mes modèles/bad.py')}:4:18: len `len(x)` needs the length")
+        assert concise.stdout.count("\n") == 1
+        assert "4 |     return 'é😋', len(x)\n  |                   ^^^^^^\n" in full.stdout
+        assert "\x1b" not in full.stdout
+        assert [concise.returncode, full.returncode] == [1, 1]
+        assert [concise.stderr, full.stderr] == ["", ""]
+
+    def test_json_of_the_examples(self) -> None:
+        done = check("--format", "json", "examples/models", cwd=ROOT)
+        found: list[dict[str, Any]] = json.loads(done.stdout)
+        assert done.returncode == 1
+        places = [(item["path"], item["code"], _text(item), item["target"]) for item in found]
+        folder = Path("examples", "models")
+        heads, flow = str(folder / "heads.py"), "control-flow"
+        assert places == [
+            (heads, flow, "x.shape[-2] > self.size", "ShrinkingHead"),
+            (heads, flow, "x.dim() == 4", "CheckedHead"),
+            (heads, flow, "x.mean() >= 0", "SignedHead"),
+            (heads, flow, "height == width", "torch.fx.symbolic_trace(head)"),
+            (str(folder / "normalize.py"), "len", "len(x)", "torch.fx.symbolic_trace(normalize)"),
+            (str(folder / "padding.py"), flow, "missing > 0", "WindowEncoder"),
+            (str(folder / "rectify.py"), flow, "x.sum() > 0", "fx.symbolic_trace(rectify)"),
+        ]
+        (frame,) = found[5]["related"]
+        assert (frame["path"], _text(frame)) == (str(folder / "encoder.py"), "pad_to_multiple(x, self.window)")
+        fixes = {item["path"]: [fix["title"] for fix in item["fixes"]] for item in found if item["fixes"]}
+        assert fixes == {
+            str(folder / "normalize.py"): ['Insert torch.fx.wrap("len") in normalize.py'],
+            str(folder / "padding.py"): ['Insert torch.fx.wrap("pad_to_multiple") in encoder.py'],
+        }
+
+    def test_nothing_found(self, tmp_path: Path) -> None:
+        (tmp_path / "good.py").write_text(GOOD, encoding="utf-8")
+        (tmp_path / "empty").mkdir()
+        done = check("--format", "full", "good.py", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "Traced 1 model or function in 1 file: no problem found.\n")
+        done = check("empty", "--format", "json", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, "[]\n")
+
+    def test_a_file_that_does_not_parse(self, tmp_path: Path) -> None:
+        (tmp_path / "half.py").write_text("import torch\ndef f(:\n", encoding="utf-8")
+        (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+        done = check(".", cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stdout.startswith("bad.py:4:")
+        assert done.stderr == f"fx-lsp: {tmp_path / 'half.py'} is not Python that parses, so it was not traced\n"
+
+    def test_a_python_without_torch(self, tmp_path: Path) -> None:
+        venv.create(tmp_path / "bare", with_pip=False)
+        (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+        python = next((tmp_path / "bare").glob("*/python*"))
+        done = run("check", "--python", python, "bad.py", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert re.fullmatch(rf"fx-lsp: {re.escape(str(python))} \(from --python\) has no PyTorch .+\n", done.stderr)
+
+    def test_limits_are_kept(self, tmp_path: Path) -> None:
+        (tmp_path / "slow.py").write_text(GOOD.replace("return", "while True: pass #"), encoding="utf-8")
+        done = check("--time-limit", "1", "slow.py", cwd=tmp_path)
+        assert (done.returncode, done.stdout.partition(" `")[0]) == (1, "slow.py:4:5: time-limit")
+
+    def test_a_stdout_that_does_not_know_every_character(self, tmp_path: Path) -> None:
+        (tmp_path / "é.py").write_text(BAD, encoding="utf-8")
+        assert check(".", cwd=tmp_path, PYTHONIOENCODING="ascii").stdout.startswith("\\xe9.py:4:18: len ")
+
+    def test_which_files_a_folder_means(self, tmp_path: Path) -> None:
+        wanted = ["a.py", "deep/er/b.py"]
+        others = [".hidden/a.py", "node_modules/a.py", "env/lib/a.py", "lib/site-packages/a.py", "a.txt"]
+        for name in [*wanted, *others]:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(GOOD, encoding="utf-8")
+        (tmp_path / "env/pyvenv.cfg").touch()
+        (tmp_path / "other.py").write_text("import json\n", encoding="utf-8")
+        assert files_of([tmp_path]) == [tmp_path / name for name in wanted]
+        assert files_of([tmp_path / "deep", tmp_path / "deep/er/b.py"]) == [tmp_path / "deep/er/b.py"]
+        assert files_of([tmp_path / "other.py"]) == [tmp_path / "other.py"]
+        with pytest.raises(CannotCheck, match="nowhere does not exist"):
+            files_of([tmp_path / "nowhere"])
+
+
+def _text(item: dict[str, Any]) -> str:
+    """What stands at the range of a problem that lies on one ASCII line."""
+    start, end = item["range"]["start"], item["range"]["end"]
+    assert start["line"] == end["line"]
+    line = (ROOT / item["path"]).read_text(encoding="utf-8").splitlines()[start["line"]]
+    return line[start["character"] : end["character"]]
