@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
@@ -111,6 +112,7 @@ def _passing_keywords(function: Callable[..., Any], keywords: list[str]) -> Call
     The decorator's own parameters are any it likes, so it is called as a program would; with no extra arguments.
     """
 
+    @functools.wraps(function)
     def call(*args: Any) -> Any:
         split = len(args) - len(keywords)
         return function(*args[:split], **dict(zip(keywords, args[split:], strict=True)))
@@ -135,6 +137,7 @@ def _flattened(
         codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
         return flat_result
 
+    call_flat.__annotations__ = {}  # they'd count as the program's own
     return call_flat, flat_args
 
 

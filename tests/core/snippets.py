@@ -22,7 +22,7 @@ def define(source: str, name: str = "f") -> Callable[..., Any]:
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"torch": torch, "__name__": "snippet"}
     exec("import math", namespace)
-    exec(compile(text, filename, "exec"), namespace)
+    exec(compile(text, filename, "exec", dont_inherit=True), namespace)
     return namespace[name]  # type: ignore[no-any-return]
 
 
