@@ -161,7 +161,7 @@ class TestCheck:
     def test_a_python_without_torch(self, tmp_path: Path) -> None:
         venv.create(tmp_path / "bare", with_pip=False)
         (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
-        python = next((tmp_path / "bare").glob("*/python*"))
+        python = tmp_path / "bare" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         done = run("check", "--python", python, "bad.py", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert re.fullmatch(rf"fx-lsp: {re.escape(str(python))} \(from --python\) has no PyTorch .+\n", done.stderr)
@@ -195,4 +195,5 @@ def _text(item: dict[str, Any]) -> str:
     start, end = item["range"]["start"], item["range"]["end"]
     assert start["line"] == end["line"]
     line = (ROOT / item["path"]).read_text(encoding="utf-8").splitlines()[start["line"]]
-    return line[start["character"] : end["character"]]
+    text: str = line[start["character"] : end["character"]]
+    return text
