@@ -34,7 +34,7 @@ class Agent:
     """Traces files in a Python of the user's.
 
     One process serves all requests. It is started by the first one, and again by the next when it has died; after
-    several deaths in a row the phase is ``failed`` until `restart`.
+    several deaths in a row the phase is ``failed``, and it takes a new `Agent` to try again.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Agent:
         self._process: AgentProcess | None = None
         self._deaths = 0
         self._busy = 0
+        self._closed = False
         self.state = AgentState("stopped")
 
     async def start(self) -> None:
@@ -97,6 +98,9 @@ class Agent:
                         self._deaths = 0
                     yield answer
         except AgentFailed as error:
+            if self._closed:
+                yield Done(number, cancelled=True)
+                return
             await self._bury(process)
             failure = Failure("crash", str(error))
             for key in (target.key for target in targets if target.key in waiting):
@@ -105,14 +109,9 @@ class Agent:
         finally:
             self._note_busy(-1)
 
-    async def restart(self) -> None:
-        """Replace the process by a new one, however often it has died before."""
-        await self.close()
-        self._deaths = 0
-        await self.start()
-
     async def close(self) -> None:
-        """Stop the process, and with it all that it does, and wait until it is gone."""
+        """Stop the process, and with it all that it does, and wait until it is gone. Open requests are cancelled."""
+        self._closed = True
         if self._process is not None:
             process, self._process = self._process, None
             await process.close()
@@ -124,7 +123,7 @@ class Agent:
             if self._process is not None and self._process.dead:
                 await self._bury(self._process)
             if self._process is None:
-                if self.state.phase in ("no-torch", "failed"):
+                if self._closed or self.state.phase in ("no-torch", "failed"):
                     raise AgentFailed(self.state.problem)
                 self._process = await self._start()
             return self._process

@@ -50,9 +50,11 @@ class WeightsOnMeta(TorchFunctionMode):
         return function(*args, **keywords)
 
 
-def build(recipe: Recipe, file: str, module_namespace: dict[str, Any], *, on_meta: bool) -> Built:
-    """Run the recipe. Raises what the code of the user raises; the frames of a snippet are those of the file."""
-    namespace = dict(module_namespace)
+def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
+    """Run the recipe in the file's own namespace, which the functions that it defines share.
+
+    Raises what the code of the user raises; the frames of a snippet are those of the file.
+    """
     with WeightsOnMeta() if on_meta else contextlib.nullcontext():
         for snippet in recipe.setup:
             exec(_compile(snippet, file, "exec"), namespace)

@@ -148,9 +148,9 @@ class Brood:
 
     def _attend(self, child: Child) -> None:
         """End a child that is overdue; bury one that is dead."""
-        if not child.overdue and time.monotonic() >= child.deadline:
+        if time.monotonic() >= child.deadline:
             child.overdue = True
-            child.deadline = float("inf")
+            child.deadline += child.seconds  # for it to die, which takes no time
             child.kill()
         pid, status = os.waitpid(child.pid, os.WNOHANG)
         if pid == 0:

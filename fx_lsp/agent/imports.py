@@ -14,6 +14,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any
 
 from .messages import Trace
 
@@ -99,10 +100,7 @@ class Workspace:
 
     def loader(self, name: str, path: str) -> importlib.machinery.SourceFileLoader:
         """What loads the module ``name`` from ``path``, or from the text that the editor has for it."""
-        text = self.text(path)
-        if text is None:
-            return importlib.machinery.SourceFileLoader(name, path)
-        return _OverlayLoader(name, path, text)
+        return _Loader(name, path, self.text(path))
 
     def _exists(self, path: Path) -> bool:
         return self.text(str(path)) is not None or path.is_file()
@@ -116,13 +114,13 @@ class Workspace:
         """
         path = Path(self.file)
         folder = path.parent
-        names = [] if path.name == "__init__.py" else [path.stem]
+        names = [] if path.name == "__init__.py" else [path.stem.replace(".", "_")]
         if not names or self._exists(folder / "__init__.py"):
             while self._exists(folder / "__init__.py"):
                 names.insert(0, folder.name)
                 folder = folder.parent
         elif (root := self._nearest_root(folder)) and RELATIVE_IMPORT.search(self._source()):
-            names = [*folder.relative_to(root).parts, path.stem]
+            names = [*folder.relative_to(root).parts, *names]
             folder = root
         if names[0] in self._builtin:  # e.g. a script called random.py
             names[0] += "_"
@@ -170,24 +168,31 @@ class _Finder(importlib.abc.MetaPathFinder):
                 continue
             if spec.origin is not None and spec.has_location:
                 self._workspace.found(spec.origin)
-                if self._workspace.text(spec.origin) is not None:
+                if isinstance(spec.loader, importlib.machinery.SourceFileLoader) and self._workspace.owns(spec.origin):
                     spec.loader = self._workspace.loader(fullname, spec.origin)
             return spec
         return None
 
 
-class _OverlayLoader(importlib.machinery.SourceFileLoader):
-    """Loads a module from a text instead of the file that it is the text of; no compiled file is ever believed."""
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module of the workspace: from ``unsaved``, if that is not None, instead of the file."""
 
-    def __init__(self, name: str, path: str, text: str) -> None:
+    def __init__(self, name: str, path: str, unsaved: str | None) -> None:
         super().__init__(name, path)
-        self._text = text
+        self._unsaved = unsaved
 
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self._text, self.path)
+    def get_code(self, fullname: str) -> CodeType | None:
+        if self._unsaved is None:
+            return super().get_code(fullname)
+        return self.source_to_code(self._unsaved, self.path)
 
-    def get_source(self, fullname: str) -> str:
-        return self._text
+    def get_source(self, fullname: str) -> str | None:
+        return super().get_source(fullname) if self._unsaved is None else self._unsaved
+
+    def source_to_code(self, data: Any, path: Any, **kwargs: Any) -> CodeType:  # type: ignore[override]
+        """Compile text, never bytes: only so do syntax errors count characters."""
+        text = importlib.util.decode_source(data) if isinstance(data, bytes) else data
+        return super().source_to_code(text, path, **kwargs)
 
 
 def third_party(names: Iterable[str], workspace: Workspace) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-GRACE = 1.0
+GRACE = 3.0
 """Seconds between the moment a child notices by itself that its time is over and the one when it is killed."""
 
 MIB = 1 << 20
@@ -25,6 +25,7 @@ def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iter
     """
 
     def expire(signum: int, frame: FrameType | None) -> None:
+        lift_memory_limit()
         over(frame)
         os._exit(0)
 

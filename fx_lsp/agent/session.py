@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import torch
 
@@ -21,7 +21,7 @@ from .imports import Workspace, third_party
 from .limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from .messages import Failure, Outcome, Report, Target, Trace
 from .places import chain_of_error, chain_of_frame, describe, is_user_code
-from .trace import Doubtful, TargetRun
+from .trace import Doubtful, ImportedFile, TargetRun
 from .untraced import failures_tolerated, is_consequence
 from .warmup import has_threads
 
@@ -53,12 +53,13 @@ class Session:
         """Import, trace, and emit `Imported` and one `Report` for each target."""
         limit_memory(self._request.limits.memory_mb)
         _stay_offline()
-        namespace = self._import()
-        if namespace is not None:
-            _Targets(self._request, self._workspace, namespace, self._emit).run()
+        file = self._import()
+        if file is not None:
+            _Targets(self._request, file, self._emit).run()
 
-    def _import(self) -> dict[str, Any] | None:
-        """The namespace of the imported file; None where it could not be imported, which has then been reported."""
+    def _import(self) -> ImportedFile | None:
+        """The imported file; None where it could not be imported, which has then been reported."""
+        complete = True
         before = frozenset(sys.modules)
         name = self._workspace.enter()
         torch.manual_seed(SEED)
@@ -69,11 +70,10 @@ class Session:
             if not is_consequence(error):
                 self._import_failed(error)
                 return None
-        names = (
-            () if has_threads() else third_party([name for name in sys.modules if name not in before], self._workspace)
-        )
-        self._emit(Imported(self._workspace.dependencies, names))
-        return vars(sys.modules[name]) if name in sys.modules else {}
+            complete = False
+        new = [] if has_threads() else [module for module in sys.modules if module not in before]
+        self._emit(Imported(self._workspace.dependencies, third_party(new, self._workspace)))
+        return ImportedFile(self._workspace, vars(sys.modules[name]) if name in sys.modules else {}, complete)
 
     def _import_failed(self, error: BaseException) -> None:
         chain = chain_of_error(error, self._workspace.owns)
@@ -94,66 +94,70 @@ class Session:
             self._emit(Report(self._request.id, target.key, outcome, (failure,)))
 
 
+@dataclass(eq=False)
+class _Attempt:
+    """One child's go at a target."""
+
+    target: Target
+    on_meta: bool = True
+    answered: bool = False
+
+
 class _Targets:
     """The targets of a session, a few at a time."""
 
-    def __init__(self, request: Trace, workspace: Workspace, namespace: dict[str, Any], emit: Emit) -> None:
+    def __init__(self, request: Trace, file: ImportedFile, emit: Emit) -> None:
         self._request = request
-        self._workspace = workspace
-        self._namespace = namespace
+        self._file = file
         self._emit = emit
-        self._waiting: deque[tuple[Target, bool]] = deque((target, True) for target in request.targets)
-        self._silent: set[str] = set()
-        """Keys of the targets whose child runs and has not answered yet."""
+        self._waiting = deque(_Attempt(target) for target in request.targets)
 
     def run(self) -> None:
         brood = Brood()
         while self._waiting or brood:
             while self._waiting and len(brood) < (os.cpu_count() or 1):
-                self._fork(brood, *self._waiting.popleft())
+                self._fork(brood, self._waiting.popleft())
             brood.wait()
 
-    def _fork(self, brood: Brood, target: Target, on_meta: bool) -> None:
-        self._silent.add(target.key)
+    def _fork(self, brood: Brood, attempt: _Attempt) -> None:
         brood.fork(
-            partial(self._work, target, on_meta),
+            partial(self._work, attempt.target, attempt.on_meta),
             seconds=self._request.limits.seconds + GRACE,
-            hear=partial(self._heard, target),
-            gone=partial(self._gone, target),
+            hear=partial(self._heard, attempt),
+            gone=partial(self._gone, attempt),
         )
 
     def _work(self, target: Target, on_meta: bool, emit: Emit) -> None:
         """In the child: one target."""
         limits = self._request.limits
         limit_memory(limits.memory_mb)
-        run = TargetRun(self._request.id, target, self._workspace)
+        run = TargetRun(self._request.id, target, self._file)
 
         def timed_out(frame: FrameType | None) -> None:
             error = f"the trace took longer than {limits.seconds:g} seconds"
             emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_user_code))))
 
-        known = self._workspace.dependencies
+        known = self._file.workspace.dependencies
         try:
             with time_limit(limits.seconds, timed_out):
-                answer: object = run.run(self._namespace, on_meta=on_meta)
+                answer: object = run.run(on_meta=on_meta)
         except Doubtful:
             answer = OnCpu()
-        if self._workspace.dependencies != known:
-            emit(Imported(self._workspace.dependencies))
+        if self._file.workspace.dependencies != known:
+            emit(Imported(self._file.workspace.dependencies))
         emit(answer)
 
-    def _heard(self, target: Target, item: object) -> None:
+    def _heard(self, attempt: _Attempt, item: object) -> None:
         if isinstance(item, OnCpu):
-            self._silent.discard(target.key)
-            self._waiting.append((target, False))
+            attempt.answered = True
+            self._waiting.append(_Attempt(attempt.target, on_meta=False))
             return
-        if isinstance(item, Report):
-            self._silent.discard(target.key)
+        attempt.answered |= isinstance(item, Report)
         self._emit(item)
 
-    def _gone(self, target: Target, child: Child) -> None:
-        if target.key in self._silent:
-            self._emit(unanswered(self._request, target.key, child))
+    def _gone(self, attempt: _Attempt, child: Child) -> None:
+        if not attempt.answered:
+            self._emit(unanswered(self._request, attempt.target.key, child))
 
 
 def _stay_offline() -> None:

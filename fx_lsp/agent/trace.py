@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.fx
 
 import fxcore
 from fxcore.failures import FailureKind, TraceFailure
@@ -21,17 +23,33 @@ LONGEST_CODE = 200_000
 """Characters of generated code that a report carries; a reader wants far fewer."""
 
 
+DOUBTFUL = frozenset({FailureKind.EXCEPTION, FailureKind.FOREIGN_CALL})
+"""Kinds of failure that a tensor without memory can be the cause of."""
+
+
 class Doubtful(Exception):
     """What failed may owe its failure to the device meta: only a build on the CPU can tell."""
+
+
+@dataclass(frozen=True)
+class ImportedFile:
+    """The file whose targets are traced."""
+
+    workspace: Workspace
+    namespace: dict[str, Any]
+    """Its module's."""
+    complete: bool
+    """Its code ran to the end; else it used what a failed call of torch.fx of its own yielded (see ``untraced.py``)."""
 
 
 class TargetRun:
     """The build and trace of one target, in a process of its own."""
 
-    def __init__(self, request: int, target: Target, workspace: Workspace) -> None:
+    def __init__(self, request: int, target: Target, file: ImportedFile) -> None:
         self._request = request
         self._target = target
-        self._workspace = workspace
+        self._file = file
+        self._owns = file.workspace.owns
         self._start = time.perf_counter()
 
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "") -> Report:
@@ -39,10 +57,10 @@ class TargetRun:
         seconds = time.perf_counter() - self._start
         return Report(self._request, self._target.key, outcome, failures, nodes, code, seconds)
 
-    def run(self, namespace: dict[str, Any], *, on_meta: bool) -> Report:
+    def run(self, *, on_meta: bool) -> Report:
         """Build and trace. Raises `Doubtful` where that failed with ``on_meta`` and might not without."""
         try:
-            built = build(self._target.recipe, self._workspace.file, namespace, on_meta=on_meta)
+            built = build(self._target.recipe, self._file.workspace.file, self._file.namespace, on_meta=on_meta)
         except BaseException as error:
             return self._not_built(error, on_meta)
         if isinstance(built.root, Untraced) or not is_traceable(built.root):
@@ -55,25 +73,23 @@ class TargetRun:
 
     def _traced(self, built: Built) -> Report:
         graph = tracer_for(built.tracer).trace(built.root, built.concrete_args)
-        module = built.root if isinstance(built.root, torch.nn.Module) else torch.nn.Module()
-        code = fxcore.GraphModule(module, graph).code
+        code = graph.python_code("self").src
         return self.report("traced", nodes=len(graph.nodes), code=code[:LONGEST_CODE])
 
     def _not_built(self, error: BaseException, on_meta: bool) -> Report:
-        if is_consequence(error):
+        if is_consequence(error) or (isinstance(error, NameError) and not self._file.complete):
             return self.report("skipped")
         if is_out_of_memory(error):
             return self._out_of_memory(error)
         if on_meta:
             raise Doubtful from error
-        chain = chain_of_error(error, self._workspace.owns)
+        chain = chain_of_error(error, self._owns)
         return self.report("not-built", Failure("build", describe(error), chain))
 
     def _failed(self, error: BaseException, on_meta: bool) -> Report:
         if is_out_of_memory(error):
             return self._out_of_memory(error)
-        by_proxy = isinstance(error, TraceFailure) and error.kind is not FailureKind.EXCEPTION
-        if on_meta and not by_proxy:
+        if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
             raise Doubtful from error
         if isinstance(error, TraceFailure):
             failure = Failure(error.kind.value, describe(error.__cause__ or error), chain_of_failure(error))
@@ -83,7 +99,7 @@ class TargetRun:
 
     def _out_of_memory(self, error: BaseException) -> Report:
         lift_memory_limit()
-        chain = chain_of_error(error, self._workspace.owns)
+        chain = chain_of_error(error, self._owns)
         return self.report("out-of-memory", Failure("memory-limit", describe(error), chain))
 
 
@@ -93,9 +109,14 @@ def is_traceable(root: object) -> bool:
 
 
 def tracer_for(own: object) -> fxcore.Tracer:
-    """The tracer to use where the file's own is ``own``: a tracer of torch.fx's is followed in what it overrides."""
-    if isinstance(own, type):
-        own = own()
-    if isinstance(own, fxcore.Tracer):
-        return own
-    return fxcore.Tracer()
+    """The tracer to use where the file's own is ``own``, or a class of it.
+
+    One of torch.fx's is asked which modules are leaves; its other hooks make torch.fx's nodes, and are not.
+    """
+    tracer = own() if isinstance(own, type) else own
+    if isinstance(tracer, fxcore.Tracer):
+        return tracer
+    follower = fxcore.Tracer()
+    if isinstance(tracer, torch.fx.Tracer):
+        follower.is_leaf_module = tracer.is_leaf_module  # type: ignore[method-assign]
+    return follower

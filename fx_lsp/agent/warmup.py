@@ -52,7 +52,7 @@ def _trace_something() -> None:
     torch.set_num_threads(1)
     root = torch.nn.Sequential(torch.nn.Identity())
     graph = fxcore.Tracer().trace(root)
-    _ = fxcore.GraphModule(root, graph).code
+    graph.python_code("self")
 
 
 def freeze() -> None:

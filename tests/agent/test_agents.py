@@ -1,0 +1,200 @@
+"""The server's side: starting, cancelling, several requests at once, and agents that die, hang or can't be had."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from fx_lsp import agent_process, agents
+from fx_lsp.agent.messages import Done, Hello, Limits, Report, encode
+
+from .client import Client, gone, read_when_written
+from .conftest import Connect
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+HANG = "import os\n\ndef model(x):\n    open('pid', 'w').write(str(os.getpid()))\n    while True: pass\n"
+
+
+def agent_pid(client: Client) -> int:
+    """The agent's process."""
+    process = client.agent._process
+    assert process is not None
+    return process._process.pid
+
+
+async def test_states_on_the_way(connect: Connect) -> None:
+    client = connect()
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    assert client.phases == ["starting", "ready", "busy", "ready"]
+    hello = client.states[-1].hello
+    assert hello is not None
+    assert hello.torch is not None
+    assert hello.executable == sys.executable
+    pid = agent_pid(client)
+    await client.agent.close()
+    assert client.phases[-1] == "stopped"
+    await gone(pid)
+
+
+async def test_two_requests_at_once(client: Client) -> None:
+    hanging = client.write("hang.py", HANG)
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    stream = client.stream(hanging, "model", limits=Limits(seconds=600))
+    first = asyncio.ensure_future(anext(stream))
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    assert not first.done()
+    first.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await first
+    await stream.aclose()
+
+
+async def test_abandoning_a_request_ends_its_processes(client: Client) -> None:
+    note = client.root / "pid"
+    file = client.write("net.py", HANG.replace("'pid'", repr(str(note))) + "\ndef good(x):\n    return x\n")
+    stream = client.stream(file, "good", "model", limits=Limits(seconds=600))
+    async with contextlib.aclosing(stream):
+        report = await anext(stream)
+        assert isinstance(report, Report)
+        assert report.target == "good"
+        await read_when_written(note)
+    await gone(int(note.read_text()))
+    assert (await client.trace(file, "good")).only.outcome == "traced"
+    assert client.agent.state.phase == "ready"
+
+
+async def test_an_agent_killed_while_idle(connect: Connect) -> None:
+    client = connect()
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    os.kill(agent_pid(client), signal.SIGKILL)
+    await gone(agent_pid(client))
+    answer = await client.trace(file, "model")
+    assert answer.only.outcome in ("traced", "crashed")  # crashed where the news of the death came too late
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+
+
+async def test_an_agent_killed_at_work(connect: Connect) -> None:
+    client = connect()
+    note = client.root / "pid"
+    file = client.write("net.py", HANG.replace("'pid'", repr(str(note))) + "\ndef good(x):\n    return x\n")
+    stream = client.stream(file, "good", "model", limits=Limits(seconds=600))
+    items: list[Report | Done] = []
+    async with contextlib.aclosing(stream):
+        async for item in stream:
+            items.append(item)
+            if len(items) == 1:
+                await read_when_written(note)
+                os.kill(agent_pid(client), signal.SIGKILL)
+    good, crashed, done = items
+    assert isinstance(good, Report)
+    assert isinstance(crashed, Report)
+    assert isinstance(done, Done)
+    assert (good.target, good.outcome) == ("good", "traced")
+    assert (crashed.target, crashed.outcome) == ("model", "crashed")
+    assert "SIGKILL" in crashed.failures[0].error
+    await gone(int(note.read_text()))
+    assert (await client.trace(file, "good")).only.outcome == "traced"
+
+
+async def test_a_hung_agent_is_replaced(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = connect()
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    await client.agent.start()
+    pid = agent_pid(client)
+    os.kill(pid, signal.SIGSTOP)
+    monkeypatch.setattr(agent_process, "SLACK_SECONDS", 0.5)
+    report = (await client.trace(file, "model", limits=Limits(seconds=0.5))).only
+    assert report.outcome == "crashed"
+    assert "silent" in report.failures[0].error
+    await gone(pid)
+    monkeypatch.undo()
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+
+
+async def test_an_agent_that_keeps_dying_is_given_up(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agents, "BACK_OFF_SECONDS", (0.0, 0.0))
+    client = connect()
+    file = client.write("net.py", "import os, signal\n\ndef model(x):\n    os.kill(os.getsid(0), signal.SIGKILL)\n")
+    for _ in range(2):
+        assert (await client.trace(file, "model")).only.outcome == "crashed"
+    assert (await client.trace(file, "model")).reports == {}
+    assert client.agent.state.phase == "failed"
+    assert client.agent.state.problem == "The agent died 2 times in a row."
+
+
+async def test_a_python_without_torch(connect: Connect) -> None:
+    client = connect(sys.executable, "-S")
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    for _ in range(2):
+        assert (await client.trace(file, "model")).reports == {}
+    assert client.phases == ["starting", "no-torch"]
+    assert client.agent.state.problem == "torch is not installed in this Python."
+    hello = client.agent.state.hello
+    assert hello is not None
+    assert (hello.torch, hello.executable) == (None, sys.executable)
+
+
+async def test_a_torch_that_is_broken(connect: Connect, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise OSError('libtorch.so: cannot open shared object file')\n")
+    client = connect(sys.executable, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    await client.agent.start()
+    assert client.agent.state.phase == "no-torch"
+    assert "libtorch.so" in str(client.agent.state.problem)
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("exit 3", "exited with status 3"),
+        ("echo 'no such version' >&2; exit 1", "no such version"),
+        ("printf 'Welcome to this machine'", "made no sense"),
+        ("printf '\\000\\000\\000\\002{}'", "made no sense"),
+        ("printf '\\000\\000\\000\\377half'", "exited with status 0"),
+    ],
+)
+async def test_a_python_that_is_none(connect: Connect, script: str, problem: str) -> None:
+    client = connect("/bin/sh", "-c", f"{script} #")
+    await client.agent.start()
+    assert client.agent.state.phase == "failed"
+    assert problem in str(client.agent.state.problem)
+
+
+async def test_a_python_that_is_not_there(connect: Connect, tmp_path: Path) -> None:
+    client = connect(str(tmp_path / "python"))
+    await client.agent.start()
+    assert client.agent.state.phase == "failed"
+    assert "No such file" in str(client.agent.state.problem)
+
+
+async def test_an_agent_of_another_version(connect: Connect, tmp_path: Path) -> None:
+    hello = tmp_path / "hello"
+    hello.write_bytes(encode(Hello(99, "3.11", "python", "2.13", None)))
+    client = connect("/bin/sh", "-c", f"cat {shlex.quote(str(hello))} #")
+    await client.agent.start()
+    assert client.agent.state.phase == "failed"
+    assert "version 99" in str(client.agent.state.problem)
+
+
+async def test_closing_while_at_work(connect: Connect) -> None:
+    client = connect()
+    note = client.root / "pid"
+    file = client.write("net.py", HANG.replace("'pid'", repr(str(note))))
+    request = asyncio.ensure_future(client.trace(file, "model", limits=Limits(seconds=600)))
+    await read_when_written(note)
+    await client.agent.close()
+    answer = await request
+    assert answer.reports == {}
+    assert answer.done is not None
+    assert answer.done.cancelled
+    await gone(int(note.read_text()))
+    assert client.agent.state.phase == "stopped"
