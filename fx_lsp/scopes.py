@@ -64,7 +64,7 @@ class Binding:
 
 
 class Names(ast.NodeVisitor):
-    """Every scope, binding and call of one file, and what its names stand for."""
+    """Every scope, binding, call and class of one file, and what its names stand for."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.module = Scope()
@@ -73,6 +73,7 @@ class Names(ast.NodeVisitor):
         self.star_imports: list[str] = []
         """The modules that ``from module import *`` names."""
         self.calls: list[tuple[ast.Call, Place]] = []
+        self.classes: list[ast.ClassDef] = []
         self._place = Place(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
         self._block = 0
         self._visit_statements(tree.body)
@@ -295,6 +296,7 @@ class Names(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """A class's names are seen in its own body, not in its methods."""
+        self.classes.append(node)
         scope = self._place.scope
         self._bind(node.name, is_simple=not node.decorator_list)
         for outer in (*node.decorator_list, *node.bases, *node.keywords):

@@ -33,7 +33,7 @@ def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
 def _targets(tree: ast.Module, text: Text) -> tuple[Target, ...]:
     names = Names(tree)
     classes = Classes(names)
-    explicit = list(explicit_targets(tree, names, text))
+    explicit = list(explicit_targets(names, text))
     instances = _without(explicit, instance_targets(names, classes, text))
     inferred = instances + _without(explicit + instances, class_targets(classes, text))
     return tuple(sorted(explicit + inferred, key=lambda target: (target.span.line, target.span.col)))

@@ -28,9 +28,9 @@ class _Traced:
     """The tracer's expression, where it is not simply ``torch.fx.Tracer()``."""
 
 
-def explicit_targets(tree: ast.Module, names: Names, text: Text) -> Iterator[Target]:
+def explicit_targets(names: Names, text: Text) -> Iterator[Target]:
     """The calls of ``symbolic_trace`` and of a tracer's ``trace`` whose arguments can be had without their caller."""
-    tracers = _tracer_classes(tree, names)
+    tracers = _tracer_classes(names)
     seen: Counter[str] = Counter()
     for call, place in names.calls:
         traced = _traced(call, place, names, tracers)
@@ -44,11 +44,11 @@ def explicit_targets(tree: ast.Module, names: Names, text: Text) -> Iterator[Tar
             yield Target(f"{key}#{seen[key]}", title_of(call), text.span(call), recipe, "explicit", symbol)
 
 
-def _tracer_classes(tree: ast.Module, names: Names) -> frozenset[str]:
+def _tracer_classes(names: Names) -> frozenset[str]:
     """The dotted names of every tracer class that the file knows: torch.fx's, fxcore's and the file's own."""
     found = set(_TRACER)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and any(_dotted(base, names) in found for base in node.bases):
+    for node in names.classes:
+        if any(_dotted(base, names) in found for base in node.bases):
             found.add(node.name)
     return frozenset(found)
 

@@ -13,6 +13,9 @@ from fx_lsp.targets.text import Text
 _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"))
 """Modules without a forward."""
 
+_NO_MODELS = sys.stdlib_module_names | {"typing_extensions"}
+"""Packages whose classes are no modules."""
+
 
 class Classes:
     """The classes at module level of one file, and what their text tells of them."""
@@ -130,7 +133,7 @@ def _may_be_module(callee: ast.expr, names: Names, classes: Classes) -> bool:
     qualified = names.qualified(callee) or ""
     package, _, rest = qualified.partition(".")
     local = next((node.id for node in ast.walk(callee) if isinstance(node, ast.Name)), "")
-    is_foreign = local in names.imported and package not in sys.stdlib_module_names
+    is_foreign = local in names.imported and package not in _NO_MODELS
     is_tensor_type = package == "torch" and not qualified.startswith("torch.nn.")
     return is_foreign and not is_tensor_type and rest.rpartition(".")[2][:1].isupper()
 
