@@ -1,0 +1,318 @@
+"""Traces with the shapes of example inputs at hand: every value knows its size, and questions about it are answered.
+
+Source: the interface and results are those of ``torch.fx.experimental.meta_tracer``.
+"""
+
+import contextlib
+import functools
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+from fxcore._symbolic_trace import Tracer
+from fxcore.graph import Graph
+from fxcore.graph_module import GraphModule
+from fxcore.node import Node, Target, map_aggregate
+from fxcore.patching import PatchScope
+from fxcore.proxy import Proxy
+from fxcore.session import current
+
+__all__ = [
+    "MetaAttribute",
+    "MetaDeviceAttribute",
+    "MetaProxy",
+    "MetaTracer",
+    "embedding_override",
+    "functional_relu_override",
+    "gen_constructor_wrapper",
+    "manual_meta_overrides",
+    "nn_layernorm_override",
+    "proxys_to_metas",
+    "symbolic_trace",
+    "torch_abs_override",
+    "torch_nn_relu_override",
+    "torch_relu_override",
+    "torch_where_override",
+]
+
+
+def embedding_override(self: torch.nn.Embedding, input: torch.Tensor) -> torch.Tensor:
+    """The result of an embedding: the indices' shape and the embedding's width."""
+    return torch.empty(*input.shape, self.weight.shape[-1], device="meta")
+
+
+def nn_layernorm_override(self: torch.nn.LayerNorm, input: torch.Tensor) -> torch.Tensor:
+    """The result of a layer norm: of its input's shape."""
+    return input
+
+
+def torch_relu_override(x: torch.Tensor) -> torch.Tensor:
+    """The result of ``torch.relu``: of its input's shape."""
+    return x
+
+
+def torch_nn_relu_override(self: torch.nn.ReLU, x: torch.Tensor) -> torch.Tensor:
+    """The result of a ReLU module: of its input's shape."""
+    return x
+
+
+def functional_relu_override(x: torch.Tensor, inplace: bool = False) -> torch.Tensor:
+    """The result of ``F.relu``: of its input's shape. Raises AssertionError where it writes to its input."""
+    if inplace:
+        raise AssertionError("the shape of what relu does in place isn't followed")
+    return x
+
+
+def torch_where_override(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The result of ``torch.where``: its three inputs broadcast, as an addition does it."""
+    return condition.to(device="meta") + x.to(device="meta") + y.to(device="meta")
+
+
+def torch_abs_override(input: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """The result of ``torch.abs``: of its input's shape. Raises AssertionError where it writes to ``out``."""
+    if out is not None:
+        raise AssertionError("the shape of what abs writes to out isn't followed")
+    return input
+
+
+# What gives a result's shape for a function, or for the modules of a class, in place of the thing itself.
+manual_meta_overrides: dict[Callable[..., Any], Callable[..., Any]] = {
+    torch.nn.Embedding: embedding_override,
+    torch.nn.LayerNorm: nn_layernorm_override,
+    torch.relu: torch_relu_override,
+    torch.nn.functional.relu: functional_relu_override,
+    torch.nn.ReLU: torch_nn_relu_override,
+    torch.where: torch_where_override,
+    torch.abs: torch_abs_override,
+}
+
+
+def gen_constructor_wrapper(target: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """A function that does what ``target`` does, but records the call where an argument is a Proxy; and ``target``."""
+
+    @functools.wraps(target)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        proxies: list[Proxy] = []
+        map_aggregate((args, kwargs), lambda value: proxies.append(value) if isinstance(value, Proxy) else None)
+        if not proxies:
+            return target(*args, **kwargs)
+        return proxies[-1].tracer.create_proxy("call_function", target, args, kwargs)
+
+    return wrapper, target
+
+
+class MetaProxy(Proxy):
+    """A value that may know its shape and dtype, from a tensor on the meta device that stands for it."""
+
+    _tensor_meta: torch.Tensor | None = None
+
+    def install_tensor_meta(self, tensor_meta: torch.Tensor) -> None:
+        """Let ``tensor_meta`` answer for the value from now on."""
+        self._tensor_meta = tensor_meta
+
+    def size(self, dim: int | None = None) -> Any:
+        """Give the size, or that of one dimension; where it isn't known, record the question."""
+        dims = () if dim is None else (dim,)
+        if self._tensor_meta is not None:
+            return self._tensor_meta.size(*dims)
+        return self.tracer.create_proxy("call_method", "size", (self, *dims), {})
+
+    def dim(self) -> Any:
+        """Give the number of dimensions; where it isn't known, record the question."""
+        if self._tensor_meta is not None:
+            return self._tensor_meta.dim()
+        return self.tracer.create_proxy("call_method", "dim", (self,), {})
+
+    @property
+    def shape(self) -> Any:
+        """The shape; where it isn't known, a Proxy for it."""
+        return self._known("shape")
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype; where it isn't known, a Proxy for it."""
+        return self._known("dtype")
+
+    def _known(self, attribute: str) -> Any:
+        if self._tensor_meta is not None:
+            return getattr(self._tensor_meta, attribute)
+        return self.tracer.create_proxy("call_function", getattr, (self, attribute), {})
+
+    @property
+    def device(self) -> "MetaDeviceAttribute":
+        """The device, which is always asked for at run time: the meta device says nothing of it."""
+        return MetaDeviceAttribute(self, "device")
+
+    def __getattr__(self, k: str) -> "MetaAttribute":  # type: ignore[override]
+        return MetaAttribute(self, k)
+
+
+class MetaAttribute(MetaProxy):
+    """The attribute of a value. Reading it is recorded only when it is used; calling it is a method's call."""
+
+    def __init__(self, root: MetaProxy, attr: str) -> None:
+        self.root = root
+        self.attr = attr
+        self.tracer = root.tracer
+        self._node: Node | None = None
+
+    @property
+    def node(self) -> Node:  # type: ignore[override]
+        """The node that reads the attribute, made at its first use."""
+        if self._node is None:
+            self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
+        return self._node
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Record a call of the method."""
+        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+
+
+class MetaDeviceAttribute(MetaAttribute):
+    """The device of a value."""
+
+
+def proxys_to_metas(v: Any) -> Any:
+    """What stands for ``v`` where shapes are computed: a Proxy's tensor, "meta" for a device, else ``v`` itself.
+
+    Raises:
+        AssertionError: the shape of the Proxy's value isn't known.
+    """
+    if isinstance(v, MetaDeviceAttribute):
+        return "meta"
+    if not isinstance(v, Proxy):
+        return v
+    if not isinstance(v, MetaProxy) or v._tensor_meta is None:
+        raise AssertionError(f"the shape of {v} isn't known")
+    return v._tensor_meta
+
+
+class MetaTracer(Tracer):
+    """A tracer that computes the shape of every value from those of the inputs.
+
+    Modules without parameters and buffers may be called without being submodules of the root
+    (``allow_insert_stateless_mods``): they get a name, ``relu_0`` for instance, and are kept in the graph's constants.
+    """
+
+    allow_insert_stateless_mods: bool = True
+
+    _TORCH_METHODS_TO_PATCH = ["arange", "zeros", "ones", "full_like", "eye"]
+
+    def create_proxy(
+        self,
+        kind: str,
+        target: Target,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str | None = None,
+        type_expr: Any | None = None,
+        proxy_factory_fn: Callable[[Node], Proxy] | None = None,
+    ) -> Any:
+        """Record an operation; the value that stands for its result knows its shape, or a warning says why not."""
+        proxy = super().create_proxy(kind, target, args, kwargs, name, type_expr, proxy_factory_fn)
+        if kind == "placeholder":
+            if target in self.meta_args:
+                proxy.install_tensor_meta(self.meta_args[str(target)])
+        elif kind != "output":
+            try:
+                with _not_recording():
+                    proxy.install_tensor_meta(self._result(kind, target, args, kwargs))
+            except Exception as error:
+                warnings.warn(f"Could not compute metadata for {kind} target {target}: {error}", stacklevel=2)
+        return proxy
+
+    def _result(self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the operation makes of the tensors that stand for its arguments."""
+        metas: list[Any] = list(map_aggregate(args, proxys_to_metas))
+        options: dict[str, Any] = dict(map_aggregate(kwargs, proxys_to_metas))
+        if target in self.orig_fns and "device" in options:
+            options["device"] = "meta"
+        if kind == "call_function":
+            return manual_meta_overrides.get(target, target)(*metas, **options)
+        if kind == "call_method":
+            return getattr(metas[0], target)(*metas[1:], **options)
+        if kind == "call_module":
+            override = manual_meta_overrides.get(type(self._called))
+            return override(self._called, *metas, **options) if override else self.orig_forward(*metas, **options)
+        value: Any = functools.reduce(getattr, target.split("."), self.root)
+        if not isinstance(value, torch.Tensor):
+            raise AssertionError(f"{target} is no tensor but {type(value)}")
+        return value.to(device="meta")
+
+    def call_module(
+        self, m: torch.nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Record or trace a module's call, as `Tracer.call_module` does."""
+        self._called, self.orig_forward = m, forward
+        return super().call_module(m, forward, args, kwargs)
+
+    def path_of_module(self, mod: torch.nn.Module) -> str:
+        """The dotted path of a module below the root, or the name that it has got. Raises NameError without either."""
+        if mod in self._inserted:
+            return self._inserted[mod]
+        try:
+            return super().path_of_module(mod)
+        except NameError:
+            if not self.allow_insert_stateless_mods or [*mod.parameters(), *mod.buffers()]:
+                raise
+        path = self.get_fresh_qualname(f"{type(mod).__name__.lower()}_")
+        self.graph.constants[path] = mod
+        self._inserted[mod] = path
+        return path
+
+    def proxy(self, node: Node) -> MetaProxy:
+        """The value that stands for ``node`` in the traced program."""
+        return MetaProxy(node, self)
+
+    def trace(  # type: ignore[override]
+        self,
+        root: torch.nn.Module | Callable[..., Any],
+        meta_args: Mapping[str, torch.Tensor],
+        concrete_args: Mapping[str, Any] | None = None,
+    ) -> Graph:
+        """The graph of what ``root`` does with inputs of the shapes of ``meta_args``.
+
+        Args:
+            root: a module or a function.
+            meta_args: for the names of inputs, tensors on the meta device.
+            concrete_args: values of parameters, as `Tracer.trace` takes them.
+        """
+        if not isinstance(meta_args, dict):
+            raise AssertionError(f"meta_args is no dict but {type(meta_args)}")
+        self.meta_args = meta_args
+        self._inserted: dict[Any, str] = {}
+        self.orig_fns = {getattr(torch, name) for name in self._TORCH_METHODS_TO_PATCH}
+        with PatchScope() as patches:
+            for name in self._TORCH_METHODS_TO_PATCH:
+                patches.replace(vars(torch), name, lambda function: gen_constructor_wrapper(function)[0])
+            graph = super().trace(root, concrete_args)
+        graph._tracer_extras = {"meta_args": meta_args}
+        return graph
+
+
+@contextlib.contextmanager
+def _not_recording() -> Iterator[None]:
+    """Let modules run as they do outside of a trace."""
+    session = current()
+    if session is None:
+        yield
+        return
+    recording, session.recording = session.recording, False
+    try:
+        yield
+    finally:
+        session.recording = recording
+
+
+def symbolic_trace(
+    root: torch.nn.Module | Callable[..., Any],
+    meta_args: dict[str, torch.Tensor] | None = None,
+    concrete_args: dict[str, Any] | None = None,
+) -> GraphModule:
+    """Trace ``root`` with a `MetaTracer`; the arguments are those of `MetaTracer.trace`."""
+    tracer = MetaTracer()
+    graph = tracer.trace(root, {} if meta_args is None else meta_args, concrete_args)
+    name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)
