@@ -53,6 +53,7 @@ __all__ = [
     "is_opaque_value",
     "is_operator",
     "is_placeholder_of_torch_fx",
+    "is_proxy_of_torch_fx",
     "is_proxyable_for_torch_fx",
     "methods_wrapped_by_torch_fx",
     "opaque_value",
@@ -224,6 +225,12 @@ def is_placeholder_of_torch_fx(value: object) -> bool:
     """Whether a value is torch.fx's ``PH``, which stands for an input in ``concrete_args``."""
     placeholder: type | None = (torch_fx_symbolic_trace() or {}).get("PHBase")
     return placeholder is not None and isinstance(value, placeholder)
+
+
+def is_proxy_of_torch_fx(value: object) -> bool:
+    """Whether a value is torch.fx's ``Proxy``: one that a tracer of torch.fx traces with."""
+    proxy: type | None = (torch_fx_symbolic_trace() or {}).get("Proxy")
+    return proxy is not None and isinstance(value, proxy)
 
 
 def compile_lazy_graph_module(module: torch.nn.Module) -> None:

@@ -35,7 +35,8 @@ class Block(torch.nn.Module):
         self.weight = torch.nn.Parameter(torch.ones(size))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.linear(x) + self.weight + math.sqrt(x.size(0)) + helper(x) + len(x) + torch.ones(4)
+        result: torch.Tensor = self.linear(x) + self.weight + math.sqrt(x.size(0)) + helper(x) + len(x) + torch.ones(4)
+        return result
 
 
 class Net(torch.nn.Module):
@@ -137,7 +138,7 @@ def test_a_failing_trace_within_a_trace() -> None:
 
 def test_an_inner_failure_that_ends_the_outer_trace_tells_both_ways() -> None:
     def fail(x: object) -> None:
-        fxcore.symbolic_trace(Net(lambda y: int(y)))  # type: ignore[call-overload, no-any-return]
+        fxcore.symbolic_trace(Net(lambda y: int(y)))
 
     with pytest.raises(TraceFailure) as failure:
         fxcore.symbolic_trace(Net(fail))

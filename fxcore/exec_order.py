@@ -1,0 +1,153 @@
+"""In which order a forward uses modules and parameters, recorded while any tracer traces it.
+
+Data-parallel training that shards parameters (FSDP) gathers them in this order. After PyTorch's
+``torch.distributed.fsdp._trace_utils``, whose names, with an underscore, are here too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+
+from fxcore.proxy import Proxy
+from fxcore.torch_compat import is_proxy_of_torch_fx, torch_pytree
+from fxcore.tracer import Tracer
+
+__all__ = ["ExecOrderTracer", "ExecutionInfo", "ParamUsageInfo", "TracingConfig"]
+
+
+@dataclass
+class TracingConfig:
+    """How to trace: with which tracer, and with which ``concrete_args`` for its ``trace``."""
+
+    tracer: Any = field(default_factory=Tracer)
+    concrete_args: dict[str, Any] | None = None
+
+
+class ParamUsageInfo(NamedTuple):
+    """Parameters that are used together: by one function or method, or by the call of a module.
+
+    ``module`` is the one whose forward used its parameters in the former case, and the one called in the latter;
+    ``named_params`` are parameters with their names, below the root in the former case, below ``module`` in the latter.
+    """
+
+    module: torch.nn.Module
+    named_params: list[tuple[str, torch.nn.Parameter]]
+
+
+class ExecutionInfo:
+    """What a forward used, in order."""
+
+    def __init__(self, root_module: torch.nn.Module) -> None:
+        self.curr_module = root_module
+        """The module whose forward is being traced."""
+        self.module_forward_order = [root_module]
+        """The modules in the order of their forwards' beginnings, one entry for each call."""
+        self.module_to_param_usage_infos: dict[torch.nn.Module, list[ParamUsageInfo]] = {root_module: []}
+        """For each module that was called what its forward used, in order."""
+        self.param_forward_order: list[torch.nn.Parameter] = []
+        """The parameters in the order of their first use."""
+        self.visited_params: set[torch.nn.Parameter] = set()
+        """The same as a set."""
+
+    def use(self, named_params: list[tuple[str, torch.nn.Parameter]]) -> None:
+        """The current module uses parameters, together."""
+        if named_params:
+            self.module_to_param_usage_infos[self.curr_module].append(ParamUsageInfo(self.curr_module, named_params))
+        for _, param in named_params:
+            if param not in self.visited_params:
+                self.visited_params.add(param)
+                self.param_forward_order.append(param)
+
+
+class ExecOrderTracer:
+    """Records an `ExecutionInfo` in ``exec_info`` while a tracer traces.
+
+    By default it counts as PyTorch does: a parameter counts where it is a positional argument of a function or a method
+    itself, and of a module that is called twice the later call is kept. With ``deep``, parameters in keyword arguments
+    and within containers count too, and every call is kept.
+    """
+
+    def __init__(self, deep: bool = False) -> None:
+        self.deep = deep
+        self.exec_info: ExecutionInfo | None = None
+
+    @contextmanager
+    def patch_tracer(self, tracer: Any, root_module: torch.nn.Module) -> Iterator[None]:
+        """Within, ``tracer``'s trace of ``root_module`` is recorded. On leaving, the tracer is what it was."""
+        info = self.exec_info = ExecutionInfo(root_module)
+        names = dict(root_module.named_parameters())
+        with (
+            _replaced(tracer, "call_module", functools.partial(self._call_module, info)),
+            _replaced(tracer, "create_proxy", functools.partial(self._create_proxy, info, names)),
+        ):
+            yield
+
+    def _call_module(
+        self, info: ExecutionInfo, call_module: Callable[..., Any], module: torch.nn.Module, *call: Any, **options: Any
+    ) -> Any:
+        caller = info.curr_module
+        info.module_forward_order.append(module)
+        named_params = list(module.named_parameters())
+        if named_params:
+            info.module_to_param_usage_infos[caller].append(ParamUsageInfo(module, named_params))
+        if not self.deep or module not in info.module_to_param_usage_infos:
+            info.module_to_param_usage_infos[module] = []
+        info.curr_module = module
+        try:
+            return call_module(module, *call, **options)
+        finally:
+            info.curr_module = caller
+
+    def _create_proxy(
+        self,
+        info: ExecutionInfo,
+        names: dict[str, torch.nn.Parameter],
+        create_proxy: Callable[..., Any],
+        kind: str,
+        target: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *options: Any,
+        **named_options: Any,
+    ) -> Any:
+        proxy = create_proxy(kind, target, args, kwargs, *options, **named_options)
+        if kind in ("call_function", "call_method"):
+            values = torch_pytree.tree_leaves((args, kwargs)) if self.deep else args
+            info.use([found for value in values if (found := _parameter(value, names)) is not None])
+        elif kind == "call_module":
+            info.use(list(info.curr_module.named_parameters()))
+        return proxy
+
+
+def _parameter(value: Any, names: dict[str, torch.nn.Parameter]) -> tuple[str, torch.nn.Parameter] | None:
+    """The parameter that a traced value stands for, with its name; None for any other value."""
+    if not isinstance(value, Proxy) and not is_proxy_of_torch_fx(value):
+        return None
+    target = value.node.target
+    return (target, names[target]) if target in names else None
+
+
+@contextmanager
+def _replaced(tracer: Any, name: str, around: Callable[..., Any]) -> Iterator[None]:
+    """Within, the tracer's method ``name`` is ``around`` it: a function that is called with the method first."""
+    method = getattr(tracer, name)
+    own = vars(tracer).get(name)
+    setattr(tracer, name, functools.wraps(method)(functools.partial(around, method)))
+    try:
+        yield
+    finally:
+        if own is None:
+            delattr(tracer, name)
+        else:
+            setattr(tracer, name, own)
+
+
+_ExecOrderTracer = ExecOrderTracer
+_ExecutionInfo = ExecutionInfo
+_ParamUsageInfo = ParamUsageInfo
