@@ -55,9 +55,14 @@ def tensor_annotation(node: Node, options: CodeOptions, paint: Painter) -> str:
         return f': "{text}"' if plain else f': "{type(value).__name__}({text})"'
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return f': "Sym({value!r})"'
-    if hasattr(value, "dtype") and hasattr(value, "shape"):  # a TensorMetadata
+    if _is_tensor_metadata(value):
         return f': "{torch_compat.dtype_abbreviation(value.dtype)}{stringify_shape(value.shape)}"'
     return ""
+
+
+def _is_tensor_metadata(value: object) -> bool:
+    """Whether ``value`` is a ``TensorMetadata`` of shape propagation, of fxcore or of torch.fx."""
+    return {"dtype", "shape", "stride"}.issubset(getattr(value, "_fields", ()))
 
 
 def _describe(tensor: Any, options: CodeOptions, paint: Painter) -> str:

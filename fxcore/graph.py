@@ -82,6 +82,11 @@ class Graph(NodeBuilder):
         self._graph_namespace = _Namespace()
         self._codegen = CodeGen()
         self._co_fields: dict[str, Any] = {}
+        self._unfilled: dict[Any, Node] | None = None  # while it is unpickled: nodes that are known of already
+        self._start()
+
+    def _start(self) -> None:
+        """Be without nodes."""
         self._index: NodeIndex | None = None
         self._root = Node(self, "", "root", "", (), {})
         self._insert: Callable[[Node], None] = self._root.prepend
@@ -220,9 +225,10 @@ class Graph(NodeBuilder):
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
         # Node by node, because following the links from one to the next would recurse through the whole graph.
-        memo = memo if memo else {}
         new = Graph(tracer_cls=self._tracer_cls)
-        copied: Any = new.graph_copy(self, val_map=memo, return_output_node=True)  # type: ignore[arg-type]
+        copies: dict[Any, Any] = memo or {}
+        copied: Any = new.graph_copy(self, copies, return_output_node=True)
+        copies.update([(id(node), copies[node]) for node in self.nodes if node in copies])  # for who else refers to one
         new._codegen = copy.deepcopy(self._codegen)
         if copied is not None:
             result, output = copied
@@ -230,6 +236,11 @@ class Graph(NodeBuilder):
             new_output.meta = output.meta.copy()
             new_output.where = output.where
         return new
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from fxcore.graph_pickle import reduced_graph
+
+        return reduced_graph(self)
 
     # Removing.
 

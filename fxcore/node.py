@@ -209,7 +209,15 @@ class Node:
         """Put ``arg`` before ``args[idx]``. Raises ``AssertionError`` unless ``0 <= idx <= len(args)``."""
         if not 0 <= idx <= len(self._args):
             raise AssertionError(f"can't insert an argument at {idx}: '{self.name}' has {len(self._args)}")
-        self.args = (*self._args[:idx], arg, *self._args[idx:])
+        inputs = dict.fromkeys(self._inputs)
+
+        def use(node: Node) -> Node:
+            inputs[node] = None
+            node.users.setdefault(self)
+            return node
+
+        self._args = (*self._args[:idx], _map_nodes(arg, use), *self._args[idx:])
+        self._inputs = tuple(inputs)
 
     def update_kwarg(self, key: str, arg: Argument) -> None:
         """Set the keyword argument ``key`` to ``arg``."""
@@ -352,6 +360,11 @@ class Node:
         if self._op == "call_module":
             return normalize_module(root, self._target, self._args, self._kwargs, normalize_to_only_use_kwargs)
         return None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from fxcore.graph_pickle import reduced_node
+
+        return reduced_node(self)
 
     # How it is shown.
 

@@ -19,17 +19,13 @@ class NodeHooks:
     an erase hook with the node; a deepcopy hook with the copy of the module.
     """
 
-    _replace_hooks: list[_ReplaceHook]
-    _create_node_hooks: list[_NodeHook]
-    _erase_node_hooks: list[_NodeHook]
-    _deepcopy_hooks: list[Callable[[Any], object]]
-
+    # Annotated here and not in the class, where TorchScript would look for types that it knows.
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._replace_hooks = []
-        self._create_node_hooks = []
-        self._erase_node_hooks = []
-        self._deepcopy_hooks = []
+        self._replace_hooks: list[_ReplaceHook] = []
+        self._create_node_hooks: list[_NodeHook] = []
+        self._erase_node_hooks: list[_NodeHook] = []
+        self._deepcopy_hooks: list[Callable[[Any], object]] = []
 
     @contextlib.contextmanager
     def _set_replace_hook(self, f: _ReplaceHook) -> Iterator[None]:

@@ -33,6 +33,8 @@ def _import_statement(name: str, value: object, importer: Any) -> str:
         return _custom_builtins[name].import_str
     if _is_from_torch(name):
         return "import torch"
+    if isinstance(value, str):  # an annotation that is one, as all are under `from __future__ import annotations`
+        return f"{name} = {value!r}"
     module, attribute = importer.get_name(value)
     return f"from {module} import {attribute} as {name}"
 
