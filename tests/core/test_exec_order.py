@@ -76,7 +76,11 @@ def assert_same(module: torch.nn.Module, our_info: Any, their_info: Any) -> None
     assert readable(our_info) == readable(their_info)
 
 
-MODELS: dict[str, Callable[[], torch.nn.Module]] = {"Net": Net, "resnet50": lambda: zoo.build("resnet50"), "vit_b_16": lambda: zoo.build("vit_b_16")}
+MODELS: dict[str, Callable[[], torch.nn.Module]] = {
+    "Net": Net,
+    "resnet50": lambda: zoo.build("resnet50"),
+    "vit_b_16": lambda: zoo.build("vit_b_16"),
+}
 
 
 @pytest.mark.parametrize("package", [fxcore, torch.fx], ids=["fxcore", "torch.fx"])
