@@ -74,8 +74,8 @@ def annotated(fx: Any) -> Any:
         Tuple[int, ...],  # noqa: UP006
         tuple[torch.Tensor, list[int]],
         List[Dict[str, torch.Tensor]],  # noqa: UP006
-        Optional[int],
-        Union[int, torch.Tensor],
+        Optional[int],  # noqa: UP045
+        Union[int, torch.Tensor],  # noqa: UP007
         int | None,
         TensorType((1, 2)),
         Pair,
@@ -200,8 +200,8 @@ def test_own_codegen() -> None:
     def with_list(fx: Any) -> Any:
         class ListCodeGen(fx.CodeGen):  # type: ignore[misc]
             def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
-                names = ", ".join(free_vars)
-                return f"def forward(self, args_list: List[torch.Tensor]){maybe_return_annotation}:\n    {names} = args_list"
+                head = f"def forward(self, args_list: List[torch.Tensor]){maybe_return_annotation}:"
+                return f"{head}\n    {', '.join(free_vars)} = args_list"
 
             def additional_globals(self) -> list[tuple[str, Any]]:
                 return [("List", List)]  # noqa: UP006
@@ -273,9 +273,9 @@ def test_code_of_inputs_alone_is_python() -> None:
 
 @pytest.mark.parametrize("function", [lambda x: x, type("", (), {"__call__": print})()], ids=["lambda", "object"])
 def test_functions_without_a_name_fail_alike(function: Any) -> None:
-    def code(fx: Any) -> str:
+    def code(fx: Any) -> Any:
         graph = fx.Graph()
         graph.create_node("call_function", function, name="value")
-        return normal(graph.python_code("self").src)
+        return attempt(lambda: normal(graph.python_code("self").src))
 
-    assert_same_failure(*(attempt(lambda fx=fx: code(fx)) for fx in PACKAGES))
+    assert_same_failure(*map(code, PACKAGES))

@@ -38,7 +38,7 @@ class Block(torch.nn.Module):
         self.unused = torch.nn.Linear(3, 3)
         self.scale = torch.nn.Parameter(torch.full((3,), 2.0))
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Any) -> Any:
         return self.linear(x) * self.scale
 
 
@@ -50,7 +50,7 @@ class Net(torch.nn.Module):
         self.spare = torch.nn.Linear(2, 2)
         self.register_buffer("shift", torch.ones(3))
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Any) -> Any:
         return self.act(self.blocks(x)) + self.shift + torch.tensor([1.0, 2.0, 3.0])
 
 
@@ -103,7 +103,7 @@ def test_nested_graph_modules_are_shown_and_recompiled() -> None:
 
 @both
 def test_made_of_a_dict(fx: Any) -> None:
-    values = {"a.b.layer": torch.nn.Linear(3, 3), "a.weight": torch.ones(3)}
+    values: dict[str, Any] = {"a.b.layer": torch.nn.Linear(3, 3), "a.weight": torch.ones(3)}
     module = fx.GraphModule(values, hand_made(fx), class_name="Made")
     assert type(module).__name__ == "Made"
     assert list(module.state_dict()) == ["a.weight", "a.b.layer.weight", "a.b.layer.bias"]
@@ -111,8 +111,12 @@ def test_made_of_a_dict(fx: Any) -> None:
 
 
 def test_missing_attributes_fail_alike() -> None:
-    for root in ({}, torch.nn.Module(), 3):
-        assert_same_failure(*(attempt(lambda fx=fx, root=root: fx.GraphModule(root, hand_made(fx))) for fx in PACKAGES))
+    def failure(fx: Any, root: Any) -> Any:
+        return attempt(lambda: fx.GraphModule(root, hand_made(fx)))
+
+    roots: list[Any] = [{}, torch.nn.Module(), 3]
+    for root in roots:
+        assert_same_failure(*(failure(fx, root) for fx in PACKAGES))
 
 
 @both
@@ -308,7 +312,8 @@ def test_own_subclasses_keep_their_class() -> None:
 
 def test_hooks_hear_of_edits() -> None:
     def heard(fx: Any) -> list[Any]:
-        module, events = traced(fx), []
+        module = traced(fx)
+        events: list[Any] = []
         module._register_create_node_hook(lambda node: events.append(("create", node.name)))
         module._register_erase_node_hook(lambda node: events.append(("erase", node.name)))
         module._register_deepcopy_hook(lambda new: events.append(("deepcopy", type(new).__name__)))

@@ -25,7 +25,7 @@ class Triple(tuple):  # type: ignore[type-arg]
     __slots__ = ()
 
 
-VALUES = [
+VALUES: list[Any] = [
     (),
     [],
     {},
