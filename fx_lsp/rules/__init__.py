@@ -6,6 +6,7 @@ A rule's file assigns ``RULE = Rule(...)``; that alone makes it a rule. Its exam
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import pkgutil
@@ -64,6 +65,20 @@ def rule_for(kind: str) -> Rule:
 def subject(expression: str) -> str:
     """How a message begins: with the failing expression, or with ``This`` where its text can't be shown."""
     return f"`{expression}`" if expression else "This"
+
+
+def parsed(expression: str) -> ast.expr | None:
+    """The syntax of a failing expression; None for a statement, or where its text was cut."""
+    try:
+        return ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def called(expression: str) -> str | None:
+    """The name or dotted name that a failing expression calls, where a call is all it is: ``len`` for ``len(x)``."""
+    call = parsed(expression)
+    return ast.unparse(call.func) if isinstance(call, ast.Call) else None
 
 
 def error_text(failure: Failure) -> str:

@@ -1,9 +1,7 @@
 """A traced value has no truth value."""
 
-import ast
-
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
+from fx_lsp.rules import Rule, called, subject
 
 _BUILTINS = {
     "max": "Use `torch.sym_max` for sizes, `torch.maximum` for tensors.",
@@ -22,19 +20,10 @@ _ADVICE = (
 
 def message(failure: Failure, expression: str) -> str:
     """Why nothing can branch on ``expression``, and what to do instead."""
-    advice = _BUILTINS.get(_called(expression))
+    advice = _BUILTINS.get(called(expression) or "")
     if advice is not None:
         return f"{subject(expression)} compares values that depend on the inputs, which cannot be traced. {advice}"
     return f"{subject(expression)} depends on the inputs, so it is neither true nor false while tracing. {_ADVICE}"
-
-
-def _called(expression: str) -> str:
-    """The name that ``expression`` calls, if that is all it does."""
-    try:
-        parsed = ast.parse(expression, mode="eval").body
-    except SyntaxError:
-        return ""
-    return parsed.func.id if isinstance(parsed, ast.Call) and isinstance(parsed.func, ast.Name) else ""
 
 
 RULE = Rule(

@@ -1,15 +1,17 @@
 """A traced value has no length."""
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
+from fx_lsp.rules import Rule, called, subject
+
+_ADVICE = 'Use `.size(0)` (`.dim()` for the length of a shape), or record the call with `torch.fx.wrap("len")`.'
 
 
 def message(failure: Failure, expression: str) -> str:
     """Why ``expression`` has no length, and what to write instead."""
-    return (
-        f"{subject(expression)} needs the length of a traced value, which is not known while tracing. Use `.size(0)` "
-        '(`.dim()` for the length of a shape), or record the call with `torch.fx.wrap("len")`.'
-    )
+    reason = f"{subject(expression)} needs the length of a traced value, which is not known while tracing."
+    if called(expression) in ("len", None):
+        return f"{reason} {_ADVICE}"
+    return f"{reason} Move the call into a function of its own and record that with `torch.fx.wrap`."
 
 
 RULE = Rule(

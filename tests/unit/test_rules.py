@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+import torch.fx
 
 from fx_lsp.agent.messages import Failure, Limits
 from fx_lsp.check import Checked, check
@@ -86,6 +88,74 @@ def test_every_kind_has_a_sentence_of_its_own(kind: str) -> None:
     assert message not in {rule_for(other).message(Failure(other, failure.error), "f(x)") for other in others}
     assert kind == "import" or message.startswith("`f(x)` ")
     assert kind == "import" or rule.message(failure, "").startswith("This ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression", "advice"),
+    [
+        ("iteration", "(*x.shape, 3)", "Adding tuples"),
+        ("iteration", "x.view(*s, 3)", "one tuple"),
+        ("iteration", "images", "a fixed number"),
+        ("conversion", "int(n)", "torch.sym_int"),
+        ("conversion", "float(n)", "torch.sym_float"),
+        ("conversion", "range(n)", "that is known"),
+        ("conversion", "buffer[:, :n]", "narrow"),
+        ("conversion", "f'{x}'", "out of the text"),
+        ("conversion", "torch.zeros(n, m)", "one tuple"),
+        ("conversion", "names[n]", "torch.fx.wrap"),
+        ("len", "len(x)", ".size(0)"),
+        ("len", "reversed(x)", "a function of its own"),
+        ("len", "", ".size(0)"),
+    ],
+)
+def test_the_advice_fits_the_expression(kind: str, expression: str, advice: str) -> None:
+    assert advice in rule_for(kind).message(Failure(kind, "SomeFailure: x is a traced value"), expression)
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "shown"),
+    [
+        ("conversion", "ConversionFailure: `x` is a traced value", False),
+        ("conversion", "TypeError: ones() takes 1 positional argument but 2 were given", True),
+        ("foreign-call", "ValueError: invalid __array_struct__", True),
+        ("exception", "KeyError: 'a'", True),
+    ],
+)
+def test_python_s_error_is_shown_where_it_says_more(kind: str, error: str, shown: bool) -> None:
+    assert rule_for(kind).message(Failure(kind, error), "f(x)").endswith(f" ({error})") is shown
+
+
+def test_fxcore_s_own_text_is_shown_without_the_name_of_its_exception() -> None:
+    failure = Failure("not-a-submodule", "NotASubmoduleFailure: a ReLU is no submodule of Net")
+    assert rule_for(failure.kind).message(failure, "f(x)").endswith(" (a ReLU is no submodule of Net)")
+
+
+@pytest.mark.parametrize(
+    "recommended",
+    [
+        "x.shape + (3,)",
+        "x.view(x.shape + (1,))",
+        "torch.zeros((x.size(0), x.size(1))) + x",
+        "x.narrow(1, 0, torch.sym_int(x.size(0) / 2))",
+        "x * torch.sym_float(x.size(0))",
+        "x * torch.sym_max(x.size(0), 7)",
+        "x * torch.sym_min(x.size(0), 1)",
+        "x * torch.sym_ite(x.size(0) > 1, 2, 3)",
+        "torch.maximum(x, -x) + torch.minimum(x, -x)",
+        "torch.where(x.sum() > 0, torch.relu(x), torch.neg(x))",
+        "(torch._assert(x.dim() == 2, 'matrices'), x)[1]",
+        "torch.any(x > 0) | torch.all(x > 0)",
+        "torch.sort(x)[0]",
+        "x.masked_fill(x > 0, 1.0)",
+        "x.index_put((x > 0,), torch.tensor(1.0))",
+        "x * x.size(0) * x.dim()",
+    ],
+)
+def test_what_the_rules_recommend_traces(recommended: str) -> None:
+    function = eval(f"lambda x: {recommended}", {"torch": torch})
+    x = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
+    traced = torch.fx.symbolic_trace(function)
+    assert str(traced(x)) == str(function(x))
 
 
 @pytest.mark.parametrize("expression", ["max(a, b)", "min(a, b)", "any(a)", "all(a)", "sorted(a)"])
