@@ -44,14 +44,14 @@ def validate_partition(partition: Collection[Node], order: Mapping[Node, int] | 
             graph that the partition spans is searched; without it, all that is computed from the partition.
     """
     inside = set(partition)
-    last = max((order[node] for node in inside), default=-1) if order else None
+    last = max((order[node] for node in inside), default=0) if order else 0
     stack = [user for node in inside for user in node.users if user not in inside]
     seen = set(stack)
     while stack:
         node = stack.pop()
         if node in inside:
             return False
-        if order and last is not None and order[node] > last:
+        if order and order[node] > last:
             continue
         for user in node.users:
             if user not in seen:
