@@ -14,7 +14,10 @@ export default defineConfig(
       complexity: ["error", 12],
       "max-lines-per-function": ["error", 60],
       // node:test's test() returns a promise that the runner itself awaits.
-      "@typescript-eslint/no-floating-promises": ["error", { allowForKnownSafeCalls: [{ from: "package", name: "test", package: "node:test" }] }],
+      "@typescript-eslint/no-floating-promises": [
+        "error",
+        { allowForKnownSafeCalls: [{ from: "package", name: "test", package: "node:test" }] },
+      ],
     },
   },
   {

@@ -1,8 +1,10 @@
-// Runs in_extension_host.cjs inside VS Code's extension host, against the extension's folder, over a copy of examples/models.
+// Runs in_extension_host.cjs inside VS Code's extension host, with the extension's folder as it is, not packaged.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CLIENT, startBed, until } from "./bed.mjs";
+import { startBed } from "./bed.mjs";
+import { CLIENT } from "./paths.mjs";
+import { until } from "./until.mjs";
 
 test("the extension through VS Code's own API", async (t) => {
   const driver = ["--vscode-option", "enable-smoke-test-driver"]; // without it the two paths below are ignored

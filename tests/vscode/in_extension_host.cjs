@@ -42,14 +42,23 @@ async function replace(document, old, text) {
 }
 
 async function quickFix(document, failure, title) {
-  const actions = await vscode.commands.executeCommand("vscode.executeCodeActionProvider", document.uri, failure.range, "quickfix");
+  const actions = await vscode.commands.executeCommand(
+    "vscode.executeCodeActionProvider",
+    document.uri,
+    failure.range,
+    "quickfix",
+  );
   const fix = actions.find((action) => action.title.includes(title));
   assert.ok(fix, `no ${title} among: ${actions.map((action) => action.title).join(", ")}`);
   assert.ok(await vscode.workspace.applyEdit(fix.edit));
 }
 
 async function hover(document, text) {
-  const found = await vscode.commands.executeCommand("vscode.executeHoverProvider", document.uri, rangeOf(document, text).start);
+  const found = await vscode.commands.executeCommand(
+    "vscode.executeHoverProvider",
+    document.uri,
+    rangeOf(document, text).start,
+  );
   return found.flatMap(({ contents }) => contents.map(({ value }) => value)).join("\n");
 }
 
@@ -59,7 +68,10 @@ const tests = {
     await extension.activate();
     const wanted = extension.packageJSON.contributes.commands.map(({ command }) => command);
     const registered = await vscode.commands.getCommands(true);
-    assert.deepEqual(wanted.filter((command) => !registered.includes(command)), []);
+    assert.deepEqual(
+      wanted.filter((command) => !registered.includes(command)),
+      [],
+    );
   },
 
   async "a failure has its code, its exact range and its reason"() {
@@ -82,7 +94,10 @@ const tests = {
     const padding = await open("padding.py");
     const [failure] = await underlined(padding, ["missing > 0"]);
     const way = failure.relatedInformation.filter(({ location }) => location.uri.path === encoder.uri.path);
-    assert.deepEqual(way.map(({ location }) => encoder.getText(location.range)), ["pad_to_multiple(x, self.window)"]);
+    assert.deepEqual(
+      way.map(({ location }) => encoder.getText(location.range)),
+      ["pad_to_multiple(x, self.window)"],
+    );
     assert.deepEqual(ours(encoder), []);
   },
 
@@ -108,7 +123,9 @@ const tests = {
   async "hover on a model is its generated forward, and a setting turns it off at once"() {
     const document = await open("classifier.py");
     const settings = vscode.workspace.getConfiguration("fxLsp");
-    await until("the generated forward", async () => (await hover(document, "Classifier(nn")).includes("def forward(self, images"));
+    await until("the generated forward", async () =>
+      (await hover(document, "Classifier(nn")).includes("def forward(self, images"),
+    );
     await settings.update("hover", false, vscode.ConfigurationTarget.Workspace);
     await until("no hover", async () => !(await hover(document, "Classifier(nn")).includes("def forward"));
     await settings.update("hover", undefined, vscode.ConfigurationTarget.Workspace);

@@ -28,13 +28,20 @@ window.fxLspTest = (() => {
       return box.top <= y && y <= box.bottom;
     });
     const within = ({ box }) => squiggle.left < middle(box).x && middle(box).x < squiggle.right;
-    return line ? characters(line).filter(within).map(({ text }) => text).join("") : "";
+    return line
+      ? characters(line)
+          .filter(within)
+          .map(({ text }) => text)
+          .join("")
+      : "";
   }
 
   return {
     /** The texts under the error squiggles, from the top. */
     squiggles() {
-      const boxes = [...document.querySelectorAll(".editor-instance .squiggly-error")].map((element) => element.getBoundingClientRect());
+      const boxes = [...document.querySelectorAll(".editor-instance .squiggly-error")].map((element) =>
+        element.getBoundingClientRect(),
+      );
       return boxes.sort((a, b) => a.y - b.y || a.x - b.x).map(underlined);
     },
 

@@ -1,9 +1,8 @@
 // Makes the README's pictures in docs/: the packaged extension over examples/models.
 import { join } from "node:path";
-import { EXAMPLES, startBed } from "./bed.mjs";
+import { startBed } from "./bed.mjs";
+import { DOCS } from "./paths.mjs";
 import { Workbench } from "./workbench.mjs";
-
-const DOCS = process.argv[2] ?? join(EXAMPLES, "../../docs");
 
 const bed = await startBed({
   viewport: { width: 1000, height: 680 },

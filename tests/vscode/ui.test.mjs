@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { SHOTS, processesBelow, startBed, until } from "./bed.mjs";
+import { startBed } from "./bed.mjs";
+import { SHOTS } from "./paths.mjs";
+import { processesBelow } from "./processes.mjs";
+import { until } from "./until.mjs";
 import { Workbench } from "./workbench.mjs";
 
 let bed, editor;
@@ -111,5 +114,8 @@ test("the restart command brings another server, and the same squiggle", async (
 
 test("the log can be read", async () => {
   await editor.command("fx-lsp: Show Logs");
-  await bed.page.locator(".panel .view-line", { hasText: /Starting\sthe\sserver/ }).first().waitFor();
+  await bed.page
+    .locator(".panel .view-line", { hasText: /Starting\sthe\sserver/ })
+    .first()
+    .waitFor();
 });

@@ -1,7 +1,7 @@
 // VS Code's window, as far as the tests touch it. Keyboard only: a click on an element inside the editor first
 // scrolls the editor's own DOM, and its text is gone.
 import { join } from "node:path/posix";
-import { until } from "./bed.mjs";
+import { until } from "./until.mjs";
 
 const EDITOR = ".editor-instance .monaco-editor";
 
@@ -86,7 +86,10 @@ export class Workbench {
       const { x, y } = await this.page.evaluate((words) => window.fxLspTest.place(...words), [line, text]);
       await this.page.mouse.move(x, y - 60);
       await this.page.mouse.move(x, y, { steps: 8 });
-      return card.waitFor({ timeout: 2_000 }).then(() => true, () => this.leave());
+      return card.waitFor({ timeout: 2_000 }).then(
+        () => true,
+        () => this.leave(),
+      );
     });
     return normalized(await card.innerText());
   }

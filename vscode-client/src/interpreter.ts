@@ -15,7 +15,9 @@ export interface Interpreters {
 }
 
 interface PythonEnvironmentsApi {
-  getEnvironment(scope: Uri | undefined): Promise<{ execInfo?: { run: { executable: string; args?: string[] } } } | undefined>;
+  getEnvironment(
+    scope: Uri | undefined,
+  ): Promise<{ execInfo?: { run: { executable: string; args?: string[] } } } | undefined>;
   onDidChangeEnvironment: Event<unknown>;
 }
 

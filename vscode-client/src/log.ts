@@ -4,7 +4,13 @@ import type { LogOutputChannel } from "vscode";
 
 type Level = "debug" | "info" | "warn" | "error";
 
-const LEVELS: Readonly<Record<string, Level>> = { DEBUG: "debug", INFO: "info", WARNING: "warn", ERROR: "error", CRITICAL: "error" };
+const LEVELS: Readonly<Record<string, Level>> = {
+  DEBUG: "debug",
+  INFO: "info",
+  WARNING: "warn",
+  ERROR: "error",
+  CRITICAL: "error",
+};
 
 /** A line's level and text. What does not begin with the name of a level is a traceback's line, or what a model prints. */
 export function parse(line: string): { level: Level; text: string } {

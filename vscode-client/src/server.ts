@@ -101,7 +101,12 @@ export class Server {
   private newClient(python: Python, interpreter: Python): LanguageClient {
     const [command = "", ...args] = python;
     // Isolated (-I): a PYTHONPATH that is meant for the user's programs must not reach the server's imports.
-    const client = new LanguageClient(SECTION, "fx-lsp", { command, args: [...args, "-I", this.launcher] }, this.options(interpreter));
+    const client = new LanguageClient(
+      SECTION,
+      "fx-lsp",
+      { command, args: [...args, "-I", this.launcher] },
+      this.options(interpreter),
+    );
     this.log.info(`Starting the server with ${python.join(" ")}`);
     client.onNotification("fxLsp/status", this.onStatus);
     client.onDidChangeState(({ newState }) => {

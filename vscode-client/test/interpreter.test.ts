@@ -64,7 +64,10 @@ test("an extension that fails to start is as good as none", async () => {
 });
 
 test("nothing selected is an empty command", async () => {
-  assert.deepEqual(await (await findInterpreters(installed({ [ENVIRONMENTS]: environments(undefined) }))).selected(folder), []);
+  assert.deepEqual(
+    await (await findInterpreters(installed({ [ENVIRONMENTS]: environments(undefined) }))).selected(folder),
+    [],
+  );
   assert.deepEqual(await (await findInterpreters(installed({ [PYTHON]: python(undefined) }))).selected(folder), []);
 });
 

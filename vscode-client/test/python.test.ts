@@ -32,7 +32,9 @@ test("one that does not start, one that is too old and one that is no Python are
   const old = join(mkdtempSync(join(tmpdir(), "fx-lsp-")), "old-python");
   writeFileSync(old, "#!/bin/sh\necho 3 8\n", { mode: 0o755 });
   const notes: string[] = [];
-  const found = await firstUsable([["/nowhere/python"], [old], ["echo", "hello"], ["python3"]], (note) => notes.push(note));
+  const found = await firstUsable([["/nowhere/python"], [old], ["echo", "hello"], ["python3"]], (note) =>
+    notes.push(note),
+  );
   assert.deepEqual(found, ["python3"]);
   assert.equal(notes.length, 3);
   assert.match(notes[0] ?? "", /^\/nowhere\/python does not start: .*ENOENT/);

@@ -6,14 +6,28 @@ const phases: Status["phase"][] = ["starting", "ready", "busy", "no-torch", "fai
 
 test("the server's message is the detail", () => {
   const message = "torch 2.13.0 · Python 3.11.7";
-  assert.deepEqual(appearance({ phase: "ready", message }), { text: "fx-lsp: ready", detail: message, busy: false, severity: 0 });
+  assert.deepEqual(appearance({ phase: "ready", message }), {
+    text: "fx-lsp: ready",
+    detail: message,
+    busy: false,
+    severity: 0,
+  });
 });
 
 test("starting and tracing are busy, nothing else is", () => {
-  assert.deepEqual(phases.filter((phase) => appearance({ phase, message: "" }).busy), ["starting", "busy"]);
+  assert.deepEqual(
+    phases.filter((phase) => appearance({ phase, message: "" }).busy),
+    ["starting", "busy"],
+  );
 });
 
 test("what needs the user's hand stands out, and nothing else does", () => {
   const severities = phases.map((phase) => [phase, appearance({ phase, message: "" }).severity]);
-  assert.deepEqual(severities.filter(([, severity]) => severity !== 0), [["no-torch", 1], ["failed", 2]]);
+  assert.deepEqual(
+    severities.filter(([, severity]) => severity !== 0),
+    [
+      ["no-torch", 1],
+      ["failed", 2],
+    ],
+  );
 });

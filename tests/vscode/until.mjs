@@ -1,0 +1,12 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** What `look` returns, as soon as that is truthy. Rejects after `limit` milliseconds, or with what `look` throws. */
+export async function until(what, look, limit = 60_000) {
+  for (const end = performance.now() + limit; performance.now() < end; await delay(50)) {
+    const seen = await look();
+    if (seen) {
+      return seen;
+    }
+  }
+  throw new Error(`${what} did not come within ${limit} ms`);
+}
