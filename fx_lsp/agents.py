@@ -54,8 +54,9 @@ class Agent:
         self._log = log
         self._on_state = on_state
         self._numbers = itertools.count(1)
-        self._starting = asyncio.Lock()
         self._process: AgentProcess | None = None
+        self._launch: asyncio.Task[None] | None = None
+        """While a process is being started."""
         self._deaths = 0
         self._busy = 0
         self._closed = False
@@ -112,6 +113,9 @@ class Agent:
     async def close(self) -> None:
         """Stop the process, and with it all that it does, and wait until it is gone. Open requests are cancelled."""
         self._closed = True
+        if self._launch is not None:
+            self._launch.cancel()
+            await asyncio.wait([self._launch])
         if self._process is not None:
             process, self._process = self._process, None
             await process.close()
@@ -119,32 +123,34 @@ class Agent:
 
     async def _ready(self) -> AgentProcess:
         """The process, started if need be. Raises AgentFailed where there is none to be had."""
-        async with self._starting:
-            if self._process is not None and self._process.dead:
-                await self._bury(self._process)
-            if self._process is None:
-                if self._closed or self.state.phase in ("no-torch", "failed"):
-                    raise AgentFailed(self.state.problem)
-                self._process = await self._start()
-            return self._process
-
-    async def _start(self) -> AgentProcess:
-        if self._deaths >= len(BACK_OFF_SECONDS):
-            self._set_state(AgentState("failed", problem=f"The agent died {self._deaths} times in a row."))
+        if self._process is not None and self._process.dead:
+            await self._bury(self._process)
+        if self._process is None and not self._closed and self.state.phase not in ("no-torch", "failed"):
+            # The start serves all who wait for it, so it goes on when one of them is cancelled.
+            self._launch = self._launch or asyncio.create_task(self._start())
+            await asyncio.wait([self._launch])
+        if self._process is None:
             raise AgentFailed(self.state.problem)
-        self._set_state(AgentState("starting"))
-        await asyncio.sleep(BACK_OFF_SECONDS[self._deaths])
+        return self._process
+
+    async def _start(self) -> None:
         try:
+            if self._deaths >= len(BACK_OFF_SECONDS):
+                raise AgentFailed(f"The agent died {self._deaths} times in a row.")
+            self._set_state(AgentState("starting"))
+            await asyncio.sleep(BACK_OFF_SECONDS[self._deaths])
             process = await AgentProcess.start(self._python, cwd=self._cwd, env=self._env, log=self._log)
         except AgentFailed as error:
             self._set_state(AgentState("failed", problem=str(error)))
-            raise
-        if process.hello.problem is not None:
+            return
+        finally:
+            self._launch = None
+        if process.hello.problem is None:
+            self._process = process
+            self._set_state(AgentState("ready", process.hello))
+        else:
             await process.close()
             self._set_state(AgentState("no-torch", process.hello, process.hello.problem))
-            raise AgentFailed(process.hello.problem)
-        self._set_state(AgentState("ready", process.hello))
-        return process
 
     async def _bury(self, process: AgentProcess) -> None:
         """Count a death, once, however many requests notice it."""

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import faulthandler
 import os
 import pickle
+import resource
 import selectors
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from .frames import CHUNK, Frames, write_all
 from .messages import HEADER
@@ -28,6 +31,9 @@ Emit = Callable[[object], None]
 """How a job speaks to its parent: it sends one picklable object."""
 
 Job = Callable[[Emit], None]
+
+LAST_WORDS_SECONDS = 1.0
+"""How long a child has, once it is told to end, to write down where it is."""
 
 
 @dataclass(eq=False)
@@ -46,11 +52,20 @@ class Child:
     gone: Callable[[Child], None]
     """Called once, after the last of them, when it is dead."""
     leads_group: bool
+    last_words: IO[bytes]
+    """Where it writes the Python stack when a signal ends it."""
     frames: Frames = field(default_factory=Frames)
     overdue: bool = False
     """It was ended because it was silent for too long."""
     status: int = 0
     """Once it is dead: the exit status, or minus the number of the signal that ended it."""
+    stack: str = ""
+    """Once it is dead: what `faulthandler` wrote of the places it was at, where a signal ended it."""
+
+    def abort(self) -> None:
+        """Have it write its last words and end, unless it blocks the signal."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGABRT)
 
     def kill(self) -> None:
         """End it at once, and with it the whole process group where it leads one."""
@@ -90,20 +105,19 @@ class Brood:
     ) -> Child:
         """Start ``job`` in a child that may not be silent for longer than ``seconds``."""
         read, write = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        last_words = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when the child is buried
         parent = os.getpid()
         with warnings.catch_warnings():  # a linear algebra library's threads survive a fork; Python warns all the same
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
-            self._be_child(job, write, parent, leads_group)
+            self._be_child(job, write, last_words, parent, leads_group)
         os.close(write)
         os.set_blocking(read, False)
         if leads_group:  # the child does so too; whoever comes second changes nothing
             with contextlib.suppress(OSError):
                 os.setpgid(pid, pid)
-        child = Child(pid, read, seconds, time.monotonic() + seconds, hear, gone, leads_group)
+        child = Child(pid, read, seconds, time.monotonic() + seconds, hear, gone, leads_group, last_words)
         self._children[pid] = child
         self.listen(read, lambda: self._read(child))
         return child
@@ -149,13 +163,14 @@ class Brood:
     def _attend(self, child: Child) -> None:
         """End a child that is overdue; bury one that is dead."""
         if time.monotonic() >= child.deadline:
+            (child.kill if child.overdue else child.abort)()
             child.overdue = True
-            child.deadline += child.seconds  # for it to die, which takes no time
-            child.kill()
+            child.deadline = time.monotonic() + LAST_WORDS_SECONDS
         pid, status = os.waitpid(child.pid, os.WNOHANG)
         if pid == 0:
             return
-        child.kill()  # what it started and left behind in its group
+        if child.leads_group:
+            child.kill()  # what it started and left behind
         child.status = os.waitstatus_to_exitcode(status)
         self._bury(child)
 
@@ -167,10 +182,13 @@ class Brood:
         with contextlib.suppress(KeyError):
             self._selector.unregister(child.pipe)
         os.close(child.pipe)
+        with child.last_words as file:
+            file.seek(0)
+            child.stack = file.read().decode("ascii", "replace")
         del self._children[child.pid]
         child.gone(child)
 
-    def _be_child(self, job: Job, pipe: int, parent: int, leads_group: bool) -> NoReturn:
+    def _be_child(self, job: Job, pipe: int, last_words: IO[bytes], parent: int, leads_group: bool) -> NoReturn:
         """Run ``job`` in a process that has forgotten its parent's loop, and never return."""
         status = 1
         try:
@@ -180,6 +198,8 @@ class Brood:
             if os.getppid() != parent:
                 os._exit(1)
             self._forget()
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            faulthandler.enable(last_words)
             job(lambda item: write_all(pipe, _frame(item)))
             status = 0
         except BaseException:

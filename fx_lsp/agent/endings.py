@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import signal
 
 from .children import Child
-from .messages import Failure, Report, Trace
+from .messages import Failure, Report, Span, Step, Trace
+from .places import is_user_code
+
+FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
+"""A line of a stack that `faulthandler` writes."""
+
+ESCAPED = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+"""How it writes a character that is not ASCII."""
 
 
 def unanswered(request: Trace, key: str, child: Child) -> Report:
     """The report for the target ``key`` of ``request``, whose child is dead."""
+    chain = _chain(child.stack, request)
     if child.overdue:
-        seconds = request.limits.seconds
-        failure = Failure("time-limit", f"it took longer than {seconds:g} seconds, outside Python code")
-        return Report(request.id, key, "timed-out", (failure,))
-    return Report(
-        request.id, key, "crashed", (Failure("crash", f"the process that traced it {how_ended(child.status)}"),)
-    )
+        error = f"it took longer than {request.limits.seconds:g} seconds, outside Python code"
+        return Report(request.id, key, "timed-out", (Failure("time-limit", error, chain),))
+    error = f"the process that traced it {_ending(child.status)}"
+    return Report(request.id, key, "crashed", (Failure("crash", error, chain),))
 
 
-def how_ended(status: int) -> str:
+def _ending(status: int) -> str:
     """In words: a process's exit status, or minus the signal that ended it."""
     if status >= 0:
         return f"exited with status {status}"
@@ -27,3 +35,28 @@ def how_ended(status: int) -> str:
         return f"was ended by {signal.Signals(-status).name}"
     except ValueError:
         return f"was ended by signal {-status}"
+
+
+def _chain(stack: str, request: Trace) -> tuple[Step, ...]:
+    """The steps of the main thread, whose stack comes last, innermost frame first."""
+    main_thread = stack.rpartition("(most recent call first):")[2]
+    frames = [
+        (_unescape(found["file"]), int(found["line"]), _unescape(found["name"]))
+        for found in FRAME.finditer(main_thread)
+    ]
+    return tuple(
+        Step(name, _line_span(file, line, request)) for file, line, name in reversed(frames) if is_user_code(file)
+    )
+
+
+def _line_span(file: str, line: int, request: Trace) -> Span:
+    """A line of the text that was traced, without its indentation: a dying process knows no columns."""
+    overlay = request.overlays.get(file)
+    lines = linecache.getlines(file) if overlay is None else overlay.splitlines()
+    text = lines[line - 1].rstrip() if line <= len(lines) else ""
+    indent = len(text) - len(text.lstrip())
+    return Span(file, line, indent, line, len(text.encode()))
+
+
+def _unescape(text: str) -> str:
+    return ESCAPED.sub(lambda found: chr(int(found[0][2:], 16)), text)

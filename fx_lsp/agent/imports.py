@@ -68,8 +68,9 @@ class Workspace:
     def enter(self) -> str:
         """Make this process's import system see the workspace as Python would; return the name of the file's module."""
         name, folder = self._identify()
+        self._roots = (*self._roots, _real(folder) + os.sep)
         entries = [folder, *self._import_roots()]
-        self._forget_shadowed(entries)
+        self._forget_shadowed([entry for entry in entries if entry not in sys.path])
         sys.path[:] = [*entries, *(entry for entry in sys.path if entry not in entries)]
         sys.argv[:] = [self.file]
         sys.dont_write_bytecode = True
@@ -163,8 +164,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         for finder in sys.meta_path:
-            spec = None if finder is self else finder.find_spec(fullname, path, target)
-            if spec is None:
+            if finder is self or (spec := finder.find_spec(fullname, path, target)) is None:
                 continue
             if spec.origin is not None and spec.has_location:
                 self._workspace.found(spec.origin)

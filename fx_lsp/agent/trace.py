@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -104,8 +105,8 @@ class TargetRun:
 
 
 def is_traceable(root: object) -> bool:
-    """Whether ``root`` is what a tracer takes: a module or a function."""
-    return isinstance(root, torch.nn.Module) or (callable(root) and not isinstance(root, type))
+    """Whether ``root`` is what a tracer takes: a module, or a function or method written in Python."""
+    return isinstance(root, torch.nn.Module) or (callable(root) and hasattr(inspect.unwrap(root), "__code__"))
 
 
 def tracer_for(own: object) -> fxcore.Tracer:

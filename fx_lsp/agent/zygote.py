@@ -72,7 +72,7 @@ class Zygote:
         request.child = self._brood.fork(
             partial(self._session, trace),
             # A session speaks after the import and after each target, whose children it ends itself.
-            seconds=trace.limits.seconds + 2 * GRACE,
+            seconds=trace.limits.seconds + 3 * GRACE,
             hear=partial(self._heard, request),
             gone=partial(self._gone, request),
             leads_group=True,

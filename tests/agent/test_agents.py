@@ -185,6 +185,28 @@ async def test_an_agent_of_another_version(connect: Connect, tmp_path: Path) -> 
     assert "version 99" in str(client.agent.state.problem)
 
 
+async def test_a_start_outlives_who_asked_for_it(connect: Connect) -> None:
+    client = connect()
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    impatient = asyncio.ensure_future(client.trace(file, "model"))
+    while client.phases != ["starting"]:
+        await asyncio.sleep(0)
+    impatient.cancel()
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    assert client.phases.count("starting") == 1
+
+
+async def test_closing_while_starting(connect: Connect) -> None:
+    client = connect()
+    file = client.write("net.py", "def model(x):\n    return x\n")
+    request = asyncio.ensure_future(client.trace(file, "model"))
+    while client.phases != ["starting"]:
+        await asyncio.sleep(0)
+    await client.agent.close()
+    assert (await request).reports == {}
+    assert client.phases == ["starting", "stopped"]
+
+
 async def test_closing_while_at_work(connect: Connect) -> None:
     client = connect()
     note = client.root / "pid"

@@ -60,6 +60,7 @@ async def test_a_hang_that_no_signal_interrupts(client: Client) -> None:
     )
     reports = (await client.trace(file, "model", "good", limits=SHORT)).reports
     assert reports["model"].outcome == "timed-out"
+    assert failing_text(reports["model"]) == "while True: pass"
     assert reports["good"].outcome == "traced"
 
 
@@ -69,8 +70,8 @@ async def test_a_hang_at_import(client: Client, block: str) -> None:
     client.write("helpers.py", f"{block}\nwhile True: pass\n")
     reports = (await client.trace(file, "one", "two", limits=SHORT)).reports
     assert {report.outcome for report in reports.values()} == {"timed-out"}
-    if not block:
-        assert text_at(reports["one"].failures[0].chain[-1]) == "while True: pass"
+    for report in reports.values():
+        assert text_at(report.failures[0].chain[-1]) == "while True: pass"
 
 
 async def test_memory_eaten_by_a_constructor(client: Client) -> None:
@@ -111,24 +112,27 @@ async def test_memory_eaten_at_import(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "ending"),
+    ("body", "ending", "placed"),
     [
-        ("os._exit(0)", "exited with status 0"),
-        ("os._exit(7)", "exited with status 7"),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
+        ("os._exit(0)", "exited with status 0", False),
+        ("os._exit(7)", "exited with status 7", False),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV", True),
+        ("os.abort()", "SIGABRT", True),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL", False),
     ],
 )
-async def test_a_crash(client: Client, body: str, ending: str) -> None:
+async def test_a_crash(client: Client, body: str, ending: str, placed: bool) -> None:
     file = client.write("net.py", f"import os, signal\n\ndef model(x):\n    {body}\n{GOOD}")
     reports = (await client.trace(file, "model", "good")).reports
     assert reports["model"].outcome == "crashed"
     assert ending in reports["model"].failures[0].error
+    assert not placed or failing_text(reports["model"]) == body
     assert reports["good"].outcome == "traced"
     client.write("net.py", f"import os, signal\n{body}\n")
     reports = (await client.trace(file, "model", "good")).reports
     assert {report.outcome for report in reports.values()} == {"crashed"}
     assert all(ending in report.failures[0].error for report in reports.values())
+    assert not placed or {failing_text(report) for report in reports.values()} == {body}
 
 
 async def test_an_exit_while_tracing(client: Client) -> None:
