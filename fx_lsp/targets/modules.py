@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 
@@ -15,6 +16,9 @@ _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDic
 
 _NO_MODELS = sys.stdlib_module_names | {"typing_extensions"}
 """Packages whose classes are no modules."""
+
+_MODEL = re.compile("model|net|backbone", re.IGNORECASE)
+"""What is in the name of a function that makes models, or of what holds one."""
 
 
 class Classes:
@@ -99,7 +103,7 @@ def instance_targets(names: Names, classes: Classes, text: Text) -> Iterator[Tar
             continue
         made = _made(assigned[-1])
         callee = made and first_callee(made[1])
-        if made is None or callee is None or not _may_be_module(callee, names, classes):
+        if made is None or callee is None or not _may_make_module(callee, name, names, classes):
             continue
         span = text.span(made[0])
         symbol = callee.id if isinstance(callee, ast.Name) and classes.get(callee.id) else None
@@ -125,17 +129,24 @@ def _made(binding: Binding) -> tuple[ast.Name, ast.expr] | None:
     return None
 
 
-def _may_be_module(callee: ast.expr, names: Names, classes: Classes) -> bool:
-    """Whether calling it may make a module: a class of this file that looks like one, or a capitalised import."""
+def _may_make_module(callee: ast.expr, target: str, names: Names, classes: Classes) -> bool:
+    """Whether what a call makes and ``target`` is bound to may be a module; the agent looks at what it really is.
+
+    It may be where the callee is a class of this file that looks like one, an imported class, or a function that is,
+    or whose result is, named like a model: ``net = resnet50()``, ``teacher = build_model()``.
+    """
+    sounds_so = _MODEL.search(f"{target} {ast.unparse(callee)}") is not None
     if isinstance(callee, ast.Name) and callee.id in names.module.bindings and callee.id not in names.imported:
         node = classes.get(callee.id)
-        return node is not None and classes.is_module(node)
+        return classes.is_module(node) if node is not None else sounds_so
     qualified = names.qualified(callee) or ""
-    package, _, rest = qualified.partition(".")
     local = next((node.id for node in ast.walk(callee) if isinstance(node, ast.Name)), "")
-    is_foreign = local in names.imported and package not in _NO_MODELS
-    is_tensor_type = package == "torch" and not qualified.startswith("torch.nn.")
-    return is_foreign and not is_tensor_type and rest.rpartition(".")[2][:1].isupper()
+    package = qualified.partition(".")[0]
+    if local not in names.imported or package in _NO_MODELS:
+        return False
+    if package == "torch" and not qualified.startswith("torch.nn."):
+        return False
+    return sounds_so or qualified.rpartition(".")[2][:1].isupper()
 
 
 def _plain(expression: ast.expr) -> ast.expr:

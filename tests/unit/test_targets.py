@@ -291,7 +291,16 @@ class TestInferred:
             ("net: nn.Module = Imported(3).to('cpu')", ["net"]),
             ("with torch.device('meta'):\n    net = Imported()", ["net"]),
             ("net = Imported()\nnet = 3", []),
-            ("net = resnet50()", []),
+            ("net = resnet50()", ["net"]),
+            ("teacher = models.resnet50().eval()", ["teacher"]),
+            ("teacher = build_model()", ["teacher"]),
+            ("model = build()", ["model"]),
+            ("teacher = build()", []),
+            ("data = a.load()", []),
+            ("model = torch.load('x')", []),
+            ("network = ipaddress.ip_network('::1')", []),
+            ("Model = 3", []),
+            ("model = names[0]()", []),
             ("path = Path('x')", []),
             ("weight = torch.Tensor(3)", []),
             ("other = Local()", []),
@@ -304,6 +313,7 @@ class TestInferred:
         imports = (
             "import torch\nfrom torch import nn\nfrom pathlib import Path\nfrom a import models, Imported, resnet50\n"
         )
+        imports += "import ipaddress\nimport a\nnames = []\ndef build(): ...\ndef build_model(): ...\n"
         assert titles(f"{imports}class Local:\n    pass\n{line}\n") == expected
 
     def test_what_the_file_traces_is_not_inferred_again(self) -> None:
