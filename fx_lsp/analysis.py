@@ -20,7 +20,7 @@ from typing import Any
 
 from fx_lsp.agent.messages import Done, Limits, Report, Target
 from fx_lsp.agent_pool import TracingAgent
-from fx_lsp.documents import Documents, Place, Snapshot
+from fx_lsp.documents import Documents, Place, Snapshot, on_disk
 from fx_lsp.findings import Finding, findings_of
 from fx_lsp.targets import find_targets
 from fx_lsp.workspace import Workspace
@@ -86,8 +86,10 @@ class Analysis:
         """Of each file that was just edited: what goes off when it has been quiet for long enough."""
 
     def opened(self, path: str) -> None:
-        """Trace ``path`` now."""
-        self._start(path, self.trace(path))
+        """Trace ``path`` now; if the editor has kept edits of it that were not saved, the files that import it, too."""
+        disk = on_disk(path)
+        saved = disk is not None and disk.text == self.documents.text(path)
+        self._start(path, self.trace(path) if saved else self._trace_edited(path))
 
     def edited(self, path: str) -> None:
         """Trace ``path`` once it is quiet, and the files that import it with it."""

@@ -94,6 +94,15 @@ async def test_an_edited_file_has_those_that_import_it_traced_again(bench: Bench
     assert bench.found() == []
 
 
+async def test_a_file_that_is_opened_with_unsaved_text_counts_as_edited(bench: Bench) -> None:
+    helper, model = bench.file("helper.py", HELPER), bench.open("model.py", MODEL)
+    await bench.traced(model, dependencies=[helper])
+    bench.documents.open(helper, HELPER.replace("len(x)", "2"), 1)
+    bench.analysis.opened(helper)
+    request = await bench.traced(model, dependencies=[helper])
+    assert (request.file, list(request.overlays)) == (model, [helper])
+
+
 async def test_an_edited_file_that_does_not_parse_leaves_those_that_import_it_alone(bench: Bench) -> None:
     helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
     await bench.traced(model, dependencies=[helper])
