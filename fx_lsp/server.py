@@ -140,7 +140,8 @@ def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover |
 async def code_action(ls: FxLanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     """The fixes for the diagnostics at a place."""
     versioned = ls.session.can("workspace.workspace_edit.document_changes")
-    return await quick_fixes(ls.session.analysis, ls.session.places, params, versioned=versioned)
+    disabled = ls.session.can("text_document.code_action.disabled_support")
+    return await quick_fixes(ls.session.analysis, ls.session.places, params, versioned=versioned, disabled=disabled)
 
 
 @server.feature("fx/interpreterChanged")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import defaultdict
 
 from lsprotocol import types
@@ -16,11 +17,12 @@ from fx_lsp.rules import rule_for
 
 
 async def quick_fixes(
-    analysis: Analysis, places: ClientPlaces, params: types.CodeActionParams, *, versioned: bool
+    analysis: Analysis, places: ClientPlaces, params: types.CodeActionParams, *, versioned: bool, disabled: bool
 ) -> list[types.CodeAction]:
     """The fixes for the diagnostics that the client asks about.
 
-    ``versioned``: whether the client takes edits that name the versions they are for.
+    ``versioned``: whether the client takes edits that name the versions they are for. ``disabled``: whether it can
+    say why an action is not to be had.
     """
     path = places.path(params.text_document.uri)
     if path is None or not _wanted(params.context):
@@ -29,7 +31,10 @@ async def quick_fixes(
     for diagnostic in params.context.diagnostics:
         finding = _finding(analysis, places, path, diagnostic)
         if finding and _fresh(analysis, finding):
-            fixes = await asyncio.to_thread(fixes_for, finding.failure, _texts(analysis, path, finding).get)
+            try:
+                fixes = await asyncio.to_thread(fixes_for, finding.failure, _texts(analysis, path, finding).get)
+            except ImportError as error:
+                return [_not_to_be_had(error)] if disabled else []
             # The thread took a while; places of an older text mean nothing in a newer one.
             if _fresh(analysis, finding):
                 actions += [_action(analysis, places, fix, diagnostic, versioned=versioned) for fix in fixes]
@@ -66,6 +71,14 @@ def _texts(analysis: Analysis, path: str, finding: Finding) -> dict[str, str | N
     roots = analysis.workspace.roots_of(path)
     own = [file for file in _files(finding) if analysis.workspace.owns(file, roots)]
     return {file: analysis.documents.text(file) for file in own}
+
+
+def _not_to_be_had(error: ImportError) -> types.CodeAction:
+    """In the place of all fixes, where this Python has no libcst: the VS Code extension's may lack it."""
+    reason = f"The server's Python, {sys.executable}, can't edit: {error}"
+    return types.CodeAction(
+        "Insert torch.fx.wrap(…)", kind=types.CodeActionKind.QuickFix, disabled=types.CodeActionDisabled(reason)
+    )
 
 
 def _action(

@@ -1,5 +1,6 @@
 """What a person does all day: open, see, hover, fix, edit a helper."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,21 @@ async def test_the_quick_fix_makes_the_text_trace(editor: Editor) -> None:
     assert 'torch.fx.wrap("len")' in editor.text("model.py")
     assert await editor.diagnostics("model.py") == []
     assert "len_1 = len(x)" in await editor.hover("model.py", "normalize(x)")
+
+
+async def test_without_libcst_the_quick_fix_says_why_it_is_not_to_be_had(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = "import sys; sys.modules['libcst'] = None; from fx_lsp.cli import main; sys.exit(main())"
+    monkeypatch.setattr("tests.lsp.editor.SERVER", (sys.executable, "-c", without))
+    async with Editor(folder).session() as editor:
+        editor.write("helper.py", HELPER)
+        editor.open("model.py", MODEL)
+        found = await editor.diagnostics("model.py")
+        (action,) = await editor.quick_fixes("model.py", *found)
+        assert action.edit is None
+        assert action.disabled is not None
+        assert "libcst" in action.disabled.reason
 
 
 async def test_a_fix_of_an_older_text_is_not_offered(editor: Editor) -> None:
