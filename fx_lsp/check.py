@@ -45,8 +45,9 @@ class Checked:
     documents: Documents
     """The texts that the problems' places refer to."""
     files: int
-    """Files in which there was something to trace."""
+    """Files of which something was traced."""
     targets: int
+    """What was traced, to its end or to a failure."""
     unparsed: tuple[Path, ...]
     """Files that are not Python that parses."""
 
@@ -125,12 +126,12 @@ class _Run:
                 raise CannotCheck(self._problem)
         findings = sorted(merged(self._analysis.findings()), key=lambda found: (found.place.path, found.place.start))
         results = self._analysis.results
-        traced = [result for result in results.values() if result.traced]
+        counts = [count for count in map(_count, results.values()) if count]
         return Checked(
             problems=tuple(Problem(finding, fixes_for(finding.failure, self._own_text)) for finding in findings),
             documents=self._documents,
-            files=len(traced),
-            targets=sum(_count(result) for result in traced),
+            files=len(counts),
+            targets=sum(counts),
             unparsed=tuple(file for file in files if str(file) not in results),
         )
 
@@ -162,8 +163,10 @@ class _Run:
 
 
 def _count(result: FileResult) -> int:
-    """How many of a file's targets turned out to be something that can be traced."""
-    return sum(1 for traced in result.traced.values() if traced.report and traced.report.outcome != "skipped")
+    """How many of a file's targets were traced, to their end or to a failure."""
+    return sum(
+        1 for traced in result.traced.values() if traced.report and traced.report.outcome in ("traced", "failed")
+    )
 
 
 def _why_not(state: AgentState, interpreter: Interpreter) -> str:

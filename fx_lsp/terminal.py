@@ -55,7 +55,7 @@ class _Page:
         finding = problem.finding
         rule = rule_for(finding.failure.kind)
         message = " ".join(finding.message.split())
-        targets = " and ".join(f"`{title}`" for title in finding.targets)
+        targets = ", ".join(f"`{title}`" for title in finding.targets)
         rows = [f"{self._paint(rule.severity, f'{rule.severity}[{rule.code}]')}{self._paint('bold', f': {message}')}"]
         rows += self._excerpt(finding.place, rule.severity, "^")
         rows += [f"{self._paint('note', 'note')}: while tracing {targets}"]

@@ -60,7 +60,7 @@ class TestFull:
             "  |\n"
             "2 |     if x.sum() > 0:\n"
             "  |        ^^^^^^^^^^^\n"
-            "note: while tracing `f` and `g(é)`"
+            "note: while tracing `f`, `g(é)`"
         )
 
     @pytest.mark.parametrize(
