@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
@@ -13,6 +13,9 @@ from fxcore.node import Argument, Node, Target
 
 if TYPE_CHECKING:
     from fxcore.graph_module import GraphModule
+
+Args: TypeAlias = tuple[Argument, ...] | None
+Kwargs: TypeAlias = dict[str, Argument] | None
 
 
 class NodeBuilder:
@@ -27,8 +30,8 @@ class NodeBuilder:
         self,
         op: str,
         target: Target,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
+        args: Args = None,
+        kwargs: Kwargs = None,
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
@@ -71,8 +74,8 @@ class NodeBuilder:
     def call_module(
         self,
         module_name: str,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
+        args: Args = None,
+        kwargs: Kwargs = None,
         type_expr: Any | None = None,
     ) -> Node:
         """Add a call of the submodule at the dotted path ``module_name``; ``args`` without the module itself.
@@ -86,8 +89,8 @@ class NodeBuilder:
     def call_method(
         self,
         method_name: str,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
+        args: Args = None,
+        kwargs: Kwargs = None,
         type_expr: Any | None = None,
     ) -> Node:
         """Add a call of the method ``method_name`` of ``args[0]``."""
@@ -96,8 +99,8 @@ class NodeBuilder:
     def call_function(
         self,
         the_function: Callable[..., Any],
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
+        args: Args = None,
+        kwargs: Kwargs = None,
         type_expr: Any | None = None,
         name: str | None = None,
     ) -> Node:

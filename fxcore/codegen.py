@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from fxcore.emitter import CodeOptions, Emitter, Line, call_with_known
 from fxcore.namespace import _Namespace
@@ -16,6 +16,12 @@ from fxcore.torch_compat import torch_pytree
 
 TransformCodeFunc = Callable[[list[str]], list[str]]
 """Takes the lines of a function's body and returns those to use."""
+
+LineMap: TypeAlias = dict[int, int | None]
+"""The index of the node that each line was made for, by the line's number."""
+
+ReprFn: TypeAlias = Callable[[object], str]
+"""Writes a value as an expression."""
 
 
 @dataclass
@@ -26,7 +32,7 @@ class PythonCode:
     """The definition of the function, with the calls of ``wrap`` that belong before it."""
     globals: dict[str, Any]
     """The objects outside of the graph that ``src`` mentions, by the names it has for them."""
-    _lineno_map: dict[int, int | None] | None
+    _lineno_map: LineMap | None
     """The index of the node of each line; lines are counted from the ``def``, which is 0."""
     _prologue_start: int = 0
     """The line of ``src`` (from 1) on which the ``def`` is."""
@@ -62,10 +68,14 @@ class CodeGen:
         output_args: Argument,
         *,
         descs: Sequence[str] | None = None,
-        repr_fn: Callable[[object], str] | None = None,
+        repr_fn: ReprFn | None = None,
     ) -> str:
         """The return statement. ``repr_fn`` writes a value; ``descs``, one for each value, become comments."""
         return f"return {_returned(output_args, descs, repr_fn or repr)}"
+
+    def additional_globals(self) -> list[tuple[str, Any]]:
+        """Names that this code generator writes into the source, and the objects they stand for."""
+        return []
 
     def process_inputs(self, *args: Any) -> Any:
         """The values of the placeholders when the generated function is called with ``args``."""
@@ -74,10 +84,6 @@ class CodeGen:
     def process_outputs(self, outputs: Any) -> Any:
         """What the generated function returns when the output node's value is ``outputs``."""
         return outputs
-
-    def additional_globals(self) -> list[tuple[str, Any]]:
-        """Names that this code generator writes into the source, and the objects they stand for."""
-        return []
 
     def _gen_python_code(
         self, nodes: Iterable[Node], root_module: str, namespace: _Namespace, options: CodeOptions
@@ -114,8 +120,8 @@ def _transform(body: list[Line], transformer: TransformCodeFunc) -> list[Line]:
     return transformed
 
 
-def _line_map(body: list[Line], first: int) -> dict[int, int | None]:
-    lines: dict[int, int | None] = {}
+def _line_map(body: list[Line], first: int) -> LineMap:
+    lines: LineMap = {}
     number = first
     node: int | None = None
     for text, node in body:
@@ -131,7 +137,7 @@ def _parameter_line(parameter: str) -> str:
     return f"    {parameter.rstrip()},  # {comment.lstrip()}\n" if comment else f"    {parameter},\n"
 
 
-def _returned(value: Argument, descs: Sequence[str] | None, repr_fn: Callable[[object], str]) -> str:
+def _returned(value: Argument, descs: Sequence[str] | None, repr_fn: ReprFn) -> str:
     """The value to return; given ``descs``, a list or tuple with each item on a line of its own."""
     if descs is None or not isinstance(value, list | tuple):
         return repr_fn(value)
@@ -205,7 +211,7 @@ class _PyTreeCodeGen(CodeGen):
         output_args: Argument,
         *,
         descs: Sequence[str] | None = None,
-        repr_fn: Callable[[object], str] | None = None,
+        repr_fn: ReprFn | None = None,
     ) -> str:
         if not (self.pytree_info and self.pytree_info.out_spec):
             return super().generate_output(output_args, descs=descs, repr_fn=repr_fn)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from fxcore.building import NodeBuilder
+from fxcore.building import Args, Kwargs, NodeBuilder
 from fxcore.codegen import (
     CodeGen,
     PythonCode,
@@ -134,8 +134,8 @@ class Graph(NodeBuilder):
         self,
         op: str,
         target: Target,
-        args: tuple[Argument, ...] | None = None,
-        kwargs: dict[str, Argument] | None = None,
+        args: Args = None,
+        kwargs: Kwargs = None,
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
@@ -226,7 +226,7 @@ class Graph(NodeBuilder):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
         # Node by node, because following the links from one to the next would recurse through the whole graph.
         new = Graph(tracer_cls=self._tracer_cls)
-        copies: dict[Any, Any] = memo or {}
+        copies: dict[Any, Any] = {} if memo is None else memo
         copied: Any = new.graph_copy(self, copies, return_output_node=True)
         copies.update([(id(node), copies[node]) for node in self.nodes if node in copies])  # for who else refers to one
         new._codegen = copy.deepcopy(self._codegen)
@@ -300,13 +300,13 @@ class Graph(NodeBuilder):
         self,
         root_module: str,
         *,
-        verbose: bool = False,
-        include_stride: bool = False,
-        include_device: bool = False,
+        additional_meta: list[str] | None = None,
         colored: bool = False,
         expanded_def: bool = False,
+        include_device: bool = False,
+        include_stride: bool = False,
         record_func: bool = False,
-        additional_meta: list[str] | None = None,
+        verbose: bool = False,
     ) -> PythonCode:
         """The graph as the source of a Python function, with the globals that it needs.
 
@@ -316,13 +316,13 @@ class Graph(NodeBuilder):
         its own, ``additional_meta`` are keys of ``meta`` to show, ``record_func`` tells the profiler of every node.
         """
         options = CodeOptions.with_environment(
-            verbose=verbose,
-            include_stride=include_stride,
-            include_device=include_device,
+            additional_meta=additional_meta,
             colored=colored,
             expanded_def=expanded_def,
+            include_device=include_device,
+            include_stride=include_stride,
             record_func=record_func,
-            additional_meta=additional_meta,
+            verbose=verbose,
         )
         # A namespace of its own: a name must be unique among the values and the globals of this source.
         return self._codegen._gen_python_code(self.nodes, root_module, _Namespace(), options)
@@ -366,10 +366,10 @@ class Graph(NodeBuilder):
         return format_graph(self)
 
     def print_tabular(self) -> None:
-        """Print opcode, name, target and arguments of every node as a table (by ``tabulate`` where it is installed)."""
-        from fxcore.printing import print_table
+        """Print opcode, name, target and arguments of every node as a table."""
+        from fxcore.printing import format_table
 
-        print_table(self)
+        print(format_table(self))  # noqa: T201
 
     def _announce_replacement(self, old: Node, new: str, user: Node) -> None:
         for hook in getattr(self.owning_module, "_replace_hooks", None) or ():

@@ -51,13 +51,8 @@ _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 
 # Kept by a deep copy; all other hooks of a module are left behind, as torch.fx does.
 _COPIED_HOOKS = (
-    "_state_dict_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-    "_replace_hooks",
-    "_create_node_hooks",
-    "_erase_node_hooks",
-    "_deepcopy_hooks",
+    *("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks"),
+    *("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
 )
 
 # Made again from the graph, so a copy needn't take them over.
@@ -123,11 +118,11 @@ class GraphModule(NodeHooks, torch.nn.Module):
         return self._graph
 
     @graph.setter
-    def graph(self, g: Graph) -> None:
-        if not isinstance(g, Graph):
-            raise AssertionError(f"graph must be an fxcore.Graph, not {g!r}")
-        self._graph = g
-        g.owning_module = cast(Any, self)
+    def graph(self, graph: Graph) -> None:
+        if not isinstance(graph, Graph):
+            raise AssertionError(f"graph must be an fxcore.Graph, not {graph!r}")
+        self._graph = graph
+        graph.owning_module = self
         self.recompile()
 
     # TorchScript must not try to compile these.
@@ -258,29 +253,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
         """
         to_folder(self, folder, module_name)
 
-    def print_readable(
-        self,
-        print_output: bool = True,
-        include_stride: bool = False,
-        include_device: bool = False,
-        colored: bool = False,
-        *,
-        expanded_def: bool = False,
-        additional_meta: list[str] | None = None,
-    ) -> str:
-        """The code of this module and of the graph modules among its children, as classes, with verbose comments.
-
-        Prints it unless told not to, and returns it. For the options see `Graph.python_code`.
-        """
-        return print_readable(
-            self,
-            print_output,
-            include_stride=include_stride,
-            include_device=include_device,
-            colored=colored,
-            expanded_def=expanded_def,
-            additional_meta=additional_meta,
-        )
+    print_readable = print_readable
 
     def __str__(self) -> str:
         reminder = "# To see more debug info, please use `graph_module.print_readable()`"

@@ -37,13 +37,16 @@ def _register_custom_builtin(name: str, import_str: str, obj: object) -> None:
     _illegal_names[name] = obj
 
 
-_register_custom_builtin("inf", "from math import inf", math.inf)
-_register_custom_builtin("nan", "from math import nan", math.nan)
-_register_custom_builtin("NoneType", "NoneType = type(None)", type(None))
-_register_custom_builtin("torch", "import torch", torch)
-_register_custom_builtin("device", "from torch import device", torch.device)
-_register_custom_builtin("fx_pytree", "import fxcore._pytree as fx_pytree", fx_pytree)
-_register_custom_builtin("pytree", f"import {torch_pytree.__name__} as pytree", torch_pytree)
+for _name, _import, _object in (
+    ("inf", "from math import inf", math.inf),
+    ("nan", "from math import nan", math.nan),
+    ("NoneType", "NoneType = type(None)", type(None)),
+    ("torch", "import torch", torch),
+    ("device", "from torch import device", torch.device),
+    ("fx_pytree", "import fxcore._pytree as fx_pytree", fx_pytree),
+    ("pytree", f"import {torch_pytree.__name__} as pytree", torch_pytree),
+):
+    _register_custom_builtin(_name, _import, _object)
 
 _illegal_characters = re.compile("[^0-9a-zA-Z_]+")
 _word_starts = re.compile(r"(?<=[a-z])([A-Z])")

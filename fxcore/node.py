@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, MutableSequence
 from operator import attrgetter
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -361,6 +362,11 @@ class Node:
             return normalize_module(root, self._target, self._args, self._kwargs, normalize_to_only_use_kwargs)
         return None
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Node:
+        # A node is a place in a graph: its copy is the one in that place of the graph's copy.
+        copy.deepcopy(self.graph, memo)
+        return memo.get(id(self), self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         from fxcore.graph_pickle import reduced_node
 
@@ -373,8 +379,8 @@ class Node:
 
     def format_node(
         self,
-        placeholder_names: list[str] | None = None,
-        maybe_return_typename: list[str] | None = None,
+        placeholder_names: MutableSequence[str] | None = None,
+        maybe_return_typename: MutableSequence[str] | None = None,
         *,
         include_tensor_metadata: bool = False,
     ) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableSequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
@@ -70,7 +70,7 @@ def _type_column(node: Node, include_tensor_metadata: bool) -> str:
     return "" if node.type is None else f"{_type_repr(node.type)} "
 
 
-def _format_placeholder(node: Node, placeholder_names: list[str] | None) -> str | None:
+def _format_placeholder(node: Node, placeholder_names: MutableSequence[str] | None) -> str | None:
     if placeholder_names:
         shown = f"{node.target}: {_type_repr(node.type)}" if node.type else ""
         placeholder_names.append(f"{node.target}{shown}")
@@ -82,8 +82,8 @@ def _format_placeholder(node: Node, placeholder_names: list[str] | None) -> str 
 
 def format_node(
     node: Node,
-    placeholder_names: list[str] | None,
-    maybe_return_typename: list[str] | None,
+    placeholder_names: MutableSequence[str] | None,
+    maybe_return_typename: MutableSequence[str] | None,
     include_tensor_metadata: bool,
 ) -> str | None:
     """The text of `Node.format_node`."""
@@ -107,38 +107,42 @@ def format_graph(graph: Graph) -> str:
 
 
 def format_table(graph: Graph) -> str:
-    """The nodes in columns under headings."""
+    """The nodes in columns under headings, as ``tabulate`` sets them."""
     headings = ["opcode", "name", "target", "args", "kwargs"]
     rows = [[str(cell) for cell in (n.op, n.name, n.target, n.args, n.kwargs)] for n in graph.nodes]
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    widths = [max(len(heading) + 2, *map(len, column)) for heading, *column in zip(headings, *rows, strict=True)]
     lines = [headings, ["-" * width for width in widths], *rows]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-def print_table(graph: Graph) -> None:
-    """Print the nodes as a table: by ``tabulate`` where that is installed."""
-    try:
-        from tabulate import tabulate  # type: ignore[import-untyped]
-    except ImportError:
-        print(format_table(graph))  # noqa: T201
-        return
-    rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in graph.nodes]
-    print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))  # noqa: T201
+def print_readable(
+    module: GraphModule,
+    print_output: bool = True,
+    include_stride: bool = False,
+    include_device: bool = False,
+    colored: bool = False,
+    *,
+    additional_meta: list[str] | None = None,
+    expanded_def: bool = False,
+) -> str:
+    """The code of this module and of the graph modules among its children, as classes, with verbose comments.
 
-
-def print_readable(module: GraphModule, print_output: bool, name: str | None = None, **options: Any) -> str:
-    """`GraphModule.print_readable`; ``options`` are those of `Graph.python_code`."""
-    from fxcore.graph_module import GraphModule
-
-    source = module.graph.python_code(root_module="self", verbose=True, **options).src.lstrip("\n")
-    classes = [_indented(f"class {name or type(module).__name__}(torch.nn.Module):\n{source}")]
-    options["expanded_def"] = False
-    children = [(name, child) for name, child in module.named_children() if isinstance(child, GraphModule)]
-    classes += [print_readable(child, False, child_name, **options) for child_name, child in children]
-    output = classes[0] + _indented("\n".join(["", *classes[1:]]))
+    Prints it unless told not to, and returns it. For the options see `Graph.python_code`.
+    """
+    options = {"include_stride": include_stride, "include_device": include_device, "colored": colored}
+    output = _classes(module, type(module).__name__, expanded_def, {**options, "additional_meta": additional_meta})
     if print_output:
         print(output)  # noqa: T201
     return output
+
+
+def _classes(module: GraphModule, name: str, expanded_def: bool, options: dict[str, Any]) -> str:
+    from fxcore.graph_module import GraphModule
+
+    source = module.graph.python_code("self", verbose=True, expanded_def=expanded_def, **options).src.lstrip("\n")
+    own = _indented(f"class {name}(torch.nn.Module):\n{source}")
+    children = [(name, child) for name, child in module.named_children() if isinstance(child, GraphModule)]
+    return own + _indented("\n".join(["", *(_classes(child, name, False, options) for name, child in children)]))
 
 
 def _indented(text: str) -> str:

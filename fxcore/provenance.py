@@ -6,8 +6,7 @@ import itertools
 import pprint
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from fxcore.annotations import Painter
 from fxcore.node import Node
@@ -15,9 +14,8 @@ from fxcore.node import Node
 _FRAME = re.compile(r'^File "(.+)", line (\d+), in (.+)$')
 
 
-@dataclass(frozen=True)
-class _ParsedStackTrace:
-    """One frame of a printed stack."""
+class _ParsedStackTrace(NamedTuple):
+    """One frame of a printed stack: file, line number, function, and the line's text."""
 
     file: str
     lineno: str
@@ -29,9 +27,10 @@ class _ParsedStackTrace:
         return f"File: {self.file}:{self.lineno} in {self.name}, code: {self.code}"
 
 
-def _parse_stack_trace(
-    stack_trace: str | None, filter_fn: Callable[[str, str, str], bool] | None = None
-) -> _ParsedStackTrace | None:
+FrameFilter: TypeAlias = Callable[[str, str, str], bool]
+
+
+def _parse_stack_trace(stack_trace: str | None, filter_fn: FrameFilter | None = None) -> _ParsedStackTrace | None:
     """The innermost frame of a stack, printed, for which ``filter_fn(file, function, line of code)`` holds."""
     if stack_trace is None:
         return None

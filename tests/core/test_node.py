@@ -187,8 +187,13 @@ def test_deep_copies_of_nodes_lie_in_the_copied_graph() -> None:
     graph.output(x)
     module = fxcore.GraphModule(torch.nn.Module(), graph)
     module.meta["input"] = x
+    with graph.inserting_before(x):
+        graph.placeholder("early")
+    assert copy.deepcopy(x).graph is not graph
+    assert copy.deepcopy(x).name == "x"
+    module.recompile()
     copied = copy.deepcopy(module)
-    assert copied.meta["input"] is next(iter(copied.graph.nodes))
+    assert copied.meta["input"] is list(copied.graph.nodes)[1]
     assert copied.meta["input"] is not x
 
 
