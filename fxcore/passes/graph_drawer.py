@@ -5,6 +5,7 @@ This needs the package pydot, which is imported when a graph is drawn; and Graph
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import itertools
@@ -155,11 +156,13 @@ class FxGraphDrawer:
     def _arguments(self, node: Node) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """The arguments to show: by name, if that is wanted and the signature is known."""
         if self.normalize_args and node.op == "call_function":
-            normalized = normalize_function(
-                node.target, node.args, dict(node.kwargs), normalize_to_only_use_kwargs=True
-            )
-            if normalized is not None:
-                return normalized
+            # Overloads that need the types of arguments to be told apart are left as they are written.
+            with contextlib.suppress(RuntimeError):
+                normalized = normalize_function(
+                    node.target, node.args, dict(node.kwargs), normalize_to_only_use_kwargs=True
+                )
+                if normalized is not None:
+                    return normalized
         return node.args, node.kwargs
 
     def _list_label(self, start: str, items: list[str], end: str) -> str:
@@ -203,16 +206,14 @@ def _module_label(module: torch.nn.Module) -> str:
 
 
 def _tensor_label(metadata: object) -> str:
-    """What is known about a tensor, or about all tensors in a structure."""
-    if metadata is None:
-        return ""
+    """What is known about a tensor, or about all tensors in a structure; nothing about other values."""
     if isinstance(metadata, TensorMetadata):
         return "".join(f"|{name}={value}{_BREAK}" for name, value in _facts(metadata).items())
     if isinstance(metadata, dict):
         return "".join(map(_tensor_label, metadata.values()))
     if isinstance(metadata, list | tuple):
         return "".join(map(_tensor_label, metadata))
-    raise RuntimeError(f"{type(metadata)} is not what ShapeProp records")
+    return ""
 
 
 def _facts(metadata: TensorMetadata) -> dict[str, object]:
