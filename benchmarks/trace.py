@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import gc
 import statistics
 import sys
@@ -33,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import fxcore
 from tests import zoo
 
+PACKAGES = (fxcore, torch.fx)
 LONGEST_FOR_TORCH = 10_000
 """Nodes. torch.fx looks each parameter up among all of them, so its time grows with the square."""
 
@@ -65,9 +67,7 @@ def measure_models(timm_models: int, rounds: int) -> None:
     print(f"{'model':42} {'fxcore ms':>10} {'torch.fx ms':>12} {'ratio':>6}")
     for name, module in models(timm_models):
         try:
-            ours, theirs = in_turn(
-                rounds, lambda module=module: code_of(fxcore, module), lambda module=module: code_of(torch.fx, module)
-            )
+            ours, theirs = in_turn(rounds, *(functools.partial(code_of, package, module) for package in PACKAGES))
         except Exception as error:  # models that don't trace are the parity check's business
             print(f"{name:42} {type(error).__name__}")
             continue
@@ -120,11 +120,6 @@ def pairs(package: Any, matches: int) -> Any:
     return package.GraphModule(nn.Module(), graph)
 
 
-def tracing(package: Any, module: nn.Module) -> Callable[[], object]:
-    """Work that traces ``module``."""
-    return lambda: package.Tracer().trace(module)
-
-
 def rewrite(package: Any, matches: int) -> Callable[[], object]:
     """Work that replaces ``matches`` matches of a pattern, on a fresh graph each time."""
     return lambda: package.replace_pattern(
@@ -136,9 +131,9 @@ def measure_growth(rounds: int) -> None:
     """Print microseconds per node, for each kind of work and size."""
     sizes = (1_000, 10_000, 100_000)
     print(f"{'microseconds per node':28} {'':9}" + "".join(f"{size:>10,}" for size in sizes) + "   last/first")
-    for package in (fxcore, torch.fx):
+    for package in PACKAGES:
         modules = {size: chain(size) for size in sizes if fits(package, size)}
-        report(package, "trace", {n: tracing(package, m) for n, m in modules.items()}, rounds)
+        report(package, "trace", {n: functools.partial(package.Tracer().trace, m) for n, m in modules.items()}, rounds)
         graphs = {size: relus(package, size) for size in sizes}
         works: dict[str, Callable[[Any], object]] = {
             "lint": lambda g: g.graph.lint(),
@@ -147,7 +142,7 @@ def measure_growth(rounds: int) -> None:
             "deepcopy": lambda g: copy.deepcopy(g.graph),
         }
         for name, work in works.items():
-            report(package, name, {n: lambda g=g, work=work: work(g) for n, g in graphs.items()}, rounds)
+            report(package, name, {n: functools.partial(work, g) for n, g in graphs.items()}, rounds)
         report(package, "replace_pattern, per match", {n: rewrite(package, n) for n in (100, 1_000)}, rounds)
 
 
@@ -172,7 +167,7 @@ def report(package: Any, name: str, works: dict[int, Callable[[], object]], roun
 
 def measure_memory(nodes: int = 100_000) -> None:
     """Print the bytes per node of a graph of ``nodes`` nodes."""
-    for package in (fxcore, torch.fx):
+    for package in PACKAGES:
         gc.collect()
         tracemalloc.start()
         graph = relus(package, nodes).graph

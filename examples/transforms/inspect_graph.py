@@ -17,6 +17,4 @@ class TopScores(nn.Module):
 
 
 traced = fxcore.symbolic_trace(TopScores())
-for node in traced.graph.nodes:
-    target = node.target if isinstance(node.target, str) else node.target.__name__
-    print(node.op, node.name, target, node.args, node.kwargs, sep=" | ")
+traced.graph.print_tabular()

@@ -37,13 +37,14 @@ class ShapeProp:
             return getattr(args[0], str(node.target))(*args[1:], **kwargs)
         if node.op == "output":
             return args[0]
-        return node.target(*args, **kwargs)  # type: ignore[operator]
+        return node.target(*args, **kwargs)
 
     def propagate(self, *args: torch.Tensor) -> Any:
         env: dict[str, Any] = {}
         arguments = iter(args)
         result = None
-        for node in self.graph.nodes:
+        nodes: list[Any] = list(self.graph.nodes)  # any attribute may be set on a node
+        for node in nodes:
             result = env[node.name] = self.run_node(node, arguments, env)
             if isinstance(result, torch.Tensor):
                 node.shape = result.shape
@@ -63,5 +64,6 @@ class TwoLayers(nn.Module):
 
 traced = fxcore.symbolic_trace(TwoLayers())
 ShapeProp(traced).propagate(torch.randn(2, 4))
-for node in traced.graph.nodes:
+nodes: list[Any] = list(traced.graph.nodes)
+for node in nodes:
     print(node.name, tuple(node.shape), node.dtype)

@@ -16,10 +16,10 @@ class AddOne(nn.Module):
 
 traced = fxcore.symbolic_trace(AddOne())
 traced(torch.zeros(1))  # compiled now, so that the debugger stops in forward and not in the compiler
-keys = io.StringIO("next\nnext\nnext\np relu\ncontinue\n")
+keys = io.StringIO("next\nnext\np relu\ncontinue\n")
 screen = io.StringIO()
 debugger = pdb.Pdb(stdin=keys, stdout=screen, nosigint=True, readrc=False)
 debugger.runcall(traced.forward, torch.tensor([3.0]))
 for line in screen.getvalue().splitlines():
-    if "-> " in line or "tensor" in line:
+    if line.startswith("-> ") or "tensor" in line:
         print(line.removeprefix("(Pdb) "))

@@ -1,7 +1,8 @@
-"""The documentation's worked examples run, and print what is written beside them; under torch.fx, the same."""
+"""The worked examples of torch.fx's documentation run, and print what is written beside them."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +11,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples" / "transforms"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
-
-
-def output(script: str) -> str:
-    """What ``script`` prints in a fresh interpreter; it must not fail."""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=FOLDER, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+ADDRESS = re.compile("0x[0-9a-f]+")
 
 
 def test_every_example_has_its_output_beside_it() -> None:
@@ -28,4 +23,4 @@ def test_every_example_has_its_output_beside_it() -> None:
 def test_example(path: Path) -> None:
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == path.with_suffix(".txt").read_text()
+    assert ADDRESS.sub("0x…", done.stdout) == path.with_suffix(".txt").read_text()
