@@ -28,7 +28,10 @@ export default defineConfig(
   {
     files: ["**/*.cjs"],
     extends: [js.configs.recommended],
-    languageOptions: { sourceType: "commonjs", globals: readonly("console", "exports", "require", "setTimeout") },
+    languageOptions: {
+      sourceType: "commonjs",
+      globals: readonly("console", "exports", "module", "process", "require", "setTimeout"),
+    },
   },
   {
     files: ["**/in_page.js"],

@@ -1,4 +1,4 @@
-// Runs in_extension_host.cjs inside VS Code's extension host, with the extension's folder as it is, not packaged.
+// Runs the tests of in_host/ inside VS Code's extension host.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -6,9 +6,12 @@ import { startBed } from "./bed.mjs";
 import { CLIENT } from "./paths.mjs";
 import { until } from "./until.mjs";
 
-test("the extension through VS Code's own API", async (t) => {
-  const driver = ["--vscode-option", "enable-smoke-test-driver"]; // without it the two paths below are ignored
-  const bed = await startBed({ vsix: null, extraArguments: driver });
+const IN_HOST = join(import.meta.dirname, "in_host");
+const USE_THE_PATHS = ["--vscode-option", "enable-smoke-test-driver"]; // else VS Code ignores those in the address
+
+/** Runs `file` of in_host/ with the extension in `folder` beside those installed, and reports each of its tests. */
+async function runInHost(t, file, folder, bedOptions) {
+  const bed = await startBed({ extraArguments: USE_THE_PATHS, ...bedOptions });
   t.after(() => bed.stop());
 
   const results = [];
@@ -23,14 +26,12 @@ test("the extension through VS Code's own API", async (t) => {
 
   const url = new URL(bed.address);
   const remote = (path) => `vscode-remote://${url.host}${path}`;
+  const payload = [
+    ["extensionDevelopmentPath", remote(folder)],
+    ["extensionTestsPath", remote(join(IN_HOST, file))],
+  ];
   url.searchParams.set("folder", bed.workspace);
-  url.searchParams.set(
-    "payload",
-    JSON.stringify([
-      ["extensionDevelopmentPath", remote(CLIENT)],
-      ["extensionTestsPath", remote(join(import.meta.dirname, "in_extension_host.cjs"))],
-    ]),
-  );
+  url.searchParams.set("payload", JSON.stringify(payload));
   await bed.page.goto(url.href, { waitUntil: "domcontentloaded" });
   await until("the end of the tests", () => status !== undefined, 180_000);
 
@@ -38,4 +39,12 @@ test("the extension through VS Code's own API", async (t) => {
     await t.test(name, () => assert.equal(error, null));
   }
   assert.equal(status, 0);
+}
+
+test("the features through VS Code's own interface", async (t) => {
+  await runInHost(t, "features.cjs", CLIENT, { vsix: null });
+});
+
+test("the interpreter that the Python extension has selected", async (t) => {
+  await runInHost(t, "interpreter.cjs", join(IN_HOST, "python_extension"), { interpreter: [] });
 });

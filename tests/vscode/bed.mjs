@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { installExtension, newProfile, startCodeServer } from "./code_server.mjs";
-import { CHROMIUM, VSIX } from "./paths.mjs";
+import { CHROMIUM, TORCH_PYTHON, VSIX } from "./paths.mjs";
 
 const NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1";
 
@@ -27,18 +27,23 @@ async function startBrowser(directory, viewport, scale) {
  * A running VS Code: its address and process id, the workspace's directory, and a browser's page.
  *
  * @param settings - the user's, on top of the bed's own
+ * @param interpreter - the one that traces, as `fxLsp.interpreter` says it
  * @param vsix - the extension to install; null for none
  * @param trusted - whether every workspace is trusted without a question
  */
 export async function startBed({
   settings = {},
+  interpreter = [TORCH_PYTHON],
   vsix = VSIX,
   trusted = true,
   extraArguments = [],
   viewport = { width: 1280, height: 800 },
   scale = 1,
 } = {}) {
-  const { directory, workspace } = newProfile({ "security.workspace.trust.enabled": !trusted, ...settings });
+  const { directory, workspace } = newProfile(
+    { "security.workspace.trust.enabled": !trusted, ...settings },
+    interpreter,
+  );
   if (vsix) {
     installExtension(directory, vsix);
   }

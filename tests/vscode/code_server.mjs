@@ -32,14 +32,11 @@ const USER_SETTINGS = {
   "workbench.tips.enabled": false,
 };
 
-/** The window is a remote one to VS Code: settings that belong to the machine are read from a file of their own. */
-const MACHINE_SETTINGS = { "fxLsp.interpreter": [TORCH_PYTHON] };
-
 /** A marketplace that has nothing. */
 const NO_GALLERY = { serviceUrl: "", itemUrl: "", resourceUrlTemplate: "", controlUrl: "", recommendationsUrl: "" };
 
 /** A profile in a new directory, with a copy of the examples. Its path is short: Unix sockets' take 107 bytes at most. */
-export function newProfile(settings) {
+export function newProfile(settings, interpreter) {
   const directory = mkdtempSync(join(tmpdir(), "fxe2e-"));
   for (const name of ["data/User", "data/Machine", "extensions", "home", "tmp"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -48,7 +45,9 @@ export function newProfile(settings) {
   cpSync(EXAMPLES, workspace, { recursive: true, filter: (path) => !path.includes("__pycache__") });
   writeFileSync(join(directory, "config.yaml"), "auth: none\ncert: false\n");
   writeFileSync(join(directory, "data/User/settings.json"), JSON.stringify({ ...USER_SETTINGS, ...settings }));
-  writeFileSync(join(directory, "data/Machine/settings.json"), JSON.stringify(MACHINE_SETTINGS));
+  // The window is a remote one to VS Code: settings that belong to the machine are read from here alone.
+  const machineSettings = { "fxLsp.interpreter": interpreter };
+  writeFileSync(join(directory, "data/Machine/settings.json"), JSON.stringify(machineSettings));
   return { directory, workspace };
 }
 
@@ -66,6 +65,7 @@ const environment = (directory) => ({
   TMPDIR: join(directory, "tmp"),
   XDG_RUNTIME_DIR: join(directory, "tmp"),
   SHELL: "/bin/sh",
+  FX_LSP_PYTHON: TORCH_PYTHON, // for tests inside the extension host
   EXTENSIONS_GALLERY: JSON.stringify(NO_GALLERY),
 });
 
