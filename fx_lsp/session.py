@@ -73,6 +73,8 @@ class Session:
 
     def configure(self, settings: Settings) -> None:
         """Take the settings, the first ones or new ones, and trace with them."""
+        if self.configured and settings == self.settings:
+            return
         other_agents = (settings.interpreter, settings.env) != (self.settings.interpreter, self.settings.env)
         self.settings = settings
         self.workspace.exclude = settings.exclude
@@ -116,15 +118,14 @@ class Session:
 
     def changed_on_disk(self, events: Sequence[types.FileEvent]) -> None:
         """Files were written, made or deleted by someone."""
-        for event in events:
-            path = self.places.path(event.uri)
-            if path is None or self.documents.is_open(path):
-                continue
-            if event.type == types.FileChangeType.Changed:
+        changed = {self.places.path(event.uri): event.type for event in events}
+        own = {path: how for path, how in changed.items() if path and self._is_watched(path)}
+        if all(how == types.FileChangeType.Changed for how in own.values()):
+            for path in own:
                 self.analysis.changed_on_disk(path)
-            else:
-                # Which import it makes or breaks can't be told from what was imported so far.
-                self.analysis.trace_all()
+        else:
+            # Which import a new or a missing file makes or breaks can't be told from what was imported so far.
+            self.analysis.trace_all()
 
     def set_folders(self, uris: list[str]) -> None:
         """Other folders are open in the editor."""
@@ -141,12 +142,17 @@ class Session:
         await self.analysis.close()
         await self.agents.close()
 
+    def _is_watched(self, path: str) -> bool:
+        """Whether what the disk has of a file matters: of an open one it does not, and installing is no editing."""
+        return self.workspace.owns(path) and not self.documents.is_open(path)
+
     def _interpreter(self, folder: Path) -> Interpreter:
         selected = self.selected.get(str(folder)) or self.selected.get(None, ())
         return choose(folder, setting=self.settings.interpreter, selected=selected)
 
     def _start_agent(self, interpreter: Interpreter, folder: Path) -> Agent:
-        log.info("tracing the files of %s with %s, from %s", folder, interpreter.command, interpreter.origin)
+        command = " ".join(interpreter.command)
+        log.info("tracing the files of %s with %s, from %s", folder, command, interpreter.origin)
 
         def on_state(state: AgentState) -> None:
             self._notify(STATUS, status(state, interpreter))
