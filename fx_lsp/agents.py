@@ -149,8 +149,8 @@ class Agent:
             self._process = process
             self._set_state(AgentState("ready", process.hello))
         else:
-            await process.close()
             self._set_state(AgentState("no-torch", process.hello, process.hello.problem))
+            await process.close()
 
     async def _bury(self, process: AgentProcess) -> None:
         """Count a death, once, however many requests notice it."""

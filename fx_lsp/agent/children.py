@@ -20,7 +20,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import IO, Any, NoReturn
 
@@ -76,7 +76,9 @@ class Child:
 class Brood:
     """The children of this process and the loop that attends to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, private: Iterable[int] = ()) -> None:
+        """``private`` are descriptors that no child may have."""
+        self._private = tuple(private)
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, Child] = {}
         self._die_with_parent = _parent_death_signal()
@@ -146,7 +148,9 @@ class Brood:
         """Take what is in the pipe. A closed pipe is no longer waited on: the child's death is told by a signal."""
         with contextlib.suppress(BlockingIOError):
             data = os.read(child.pipe, CHUNK)
-            if not data:
+            if data:
+                child.deadline = time.monotonic() + child.seconds
+            else:
                 self._selector.unregister(child.pipe)
             self._hear(child, data)
 
@@ -157,7 +161,6 @@ class Brood:
             child.kill()
             return
         for item in items:
-            child.deadline = time.monotonic() + child.seconds
             child.hear(item)
 
     def _attend(self, child: Child) -> None:
@@ -215,8 +218,8 @@ class Brood:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         # Registrations are shared with the parent, so none is undone: only this process's copies are closed.
-        for key in list(self._selector.get_map().values()):
-            os.close(key.fd)
+        for fd in [*self._private, *(key.fd for key in self._selector.get_map().values())]:
+            os.close(fd)
         self._selector.close()
 
 

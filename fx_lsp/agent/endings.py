@@ -10,7 +10,7 @@ from .children import Child
 from .messages import Failure, Report, Span, Step, Trace
 from .places import is_user_code
 
-FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
+FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 """A line of a stack that `faulthandler` writes."""
 
 ESCAPED = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
@@ -40,12 +40,9 @@ def _ending(status: int) -> str:
 def _chain(stack: str, request: Trace) -> tuple[Step, ...]:
     """The steps of the main thread, whose stack comes last, innermost frame first."""
     main_thread = stack.rpartition("(most recent call first):")[2]
-    frames = [
-        (_unescape(found["file"]), int(found["line"]), _unescape(found["name"]))
-        for found in FRAME.finditer(main_thread)
-    ]
+    frames = [tuple(map(_unescape, found)) for found in FRAME.findall(main_thread)]
     return tuple(
-        Step(name, _line_span(file, line, request)) for file, line, name in reversed(frames) if is_user_code(file)
+        Step(name, _line_span(file, int(line), request)) for file, line, name in reversed(frames) if is_user_code(file)
     )
 
 

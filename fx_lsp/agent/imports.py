@@ -50,6 +50,8 @@ class Workspace:
 
     def owns(self, path: str) -> bool:
         """Whether the file at ``path`` is part of the workspace, and was not installed there."""
+        if path.startswith("<"):  # no path, e.g. <frozen importlib._bootstrap>
+            return False
         real = _real(path)
         if real == _real(self.file):
             return True

@@ -23,7 +23,6 @@ from .messages import Failure, Outcome, Report, Target, Trace
 from .places import chain_of_error, chain_of_frame, describe, is_user_code
 from .trace import Doubtful, ImportedFile, TargetRun
 from .untraced import failures_tolerated, is_consequence
-from .warmup import has_threads
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Imported:
     dependencies: tuple[str, ...]
     """Files of the workspace."""
     third_party: tuple[str, ...] = ()
-    """Modules from elsewhere that the agent didn't have, and that were imported without trouble."""
+    """Modules from elsewhere that the agent didn't have."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Session:
                 self._import_failed(error)
                 return None
             complete = False
-        new = [] if has_threads() else [module for module in sys.modules if module not in before]
+        new = [module for module in sys.modules if module not in before]
         self._emit(Imported(self._workspace.dependencies, third_party(new, self._workspace)))
         return ImportedFile(self._workspace, vars(sys.modules[name]) if name in sys.modules else {}, complete)
 

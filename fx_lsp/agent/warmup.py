@@ -1,14 +1,11 @@
-"""What is loaded before the first request, and what the requests show to be worth keeping loaded."""
+"""What is loaded before the first request."""
 
 from __future__ import annotations
 
 import gc
-import importlib
 import importlib.util
 import os
 import sys
-import threading
-from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -59,23 +56,3 @@ def freeze() -> None:
     """Spare the children a private copy of everything that is loaded by now, which collecting garbage would make."""
     gc.collect()
     gc.freeze()
-
-
-def keep_loaded(modules: Iterable[str]) -> None:
-    """Import ``modules`` here, so that the next child is born with them.
-
-    They are third-party modules that a child has just imported with success, in that order; one that fails here all
-    the same is left to the children.
-    """
-    for name in modules:
-        if name not in sys.modules:
-            try:
-                importlib.import_module(name)
-            except BaseException as error:
-                sys.stderr.write(f"not kept loaded: {name}: {error!r}\n")
-    freeze()
-
-
-def has_threads() -> bool:
-    """Whether Python code has started threads: a process with threads must not be forked."""
-    return threading.active_count() > 1

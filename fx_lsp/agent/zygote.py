@@ -12,8 +12,9 @@ from .endings import unanswered
 from .frames import CHUNK, Frames, write_all
 from .limits import GRACE
 from .messages import Cancel, Done, Message, Report, Trace, decode, encode
+from .rehearsal import Rehearsal
 from .session import Imported, Session
-from .warmup import freeze, keep_loaded
+from .warmup import freeze
 
 
 @dataclass
@@ -35,9 +36,9 @@ class Zygote:
         self._read = read
         self._write = write
         self._frames = Frames()
-        self._brood = Brood()
+        self._brood = Brood(private=[write])
+        self._rehearsal = Rehearsal(self._brood)
         self._requests: dict[int, _Request] = {}
-        self._third_party: list[str] = []
         self._serving = True
         self._builtin = frozenset(name.partition(".")[0] for name in sys.modules) | sys.stdlib_module_names
 
@@ -48,9 +49,8 @@ class Zygote:
         try:
             while self._serving:
                 self._brood.wait()
-                if self._third_party and not self._brood:
-                    keep_loaded(self._third_party)
-                    self._third_party.clear()
+                if not self._brood:
+                    self._rehearsal.proceed()
         finally:
             self._brood.kill_all()
 
@@ -80,7 +80,6 @@ class Zygote:
 
     def _session(self, trace: Trace, emit: Emit) -> None:
         """In the child: the request."""
-        os.close(self._write)
         Session(trace, self._builtin, emit).run()
 
     def _cancel(self, number: int) -> None:
@@ -92,7 +91,7 @@ class Zygote:
     def _heard(self, request: _Request, item: object) -> None:
         if isinstance(item, Imported):
             request.dependencies = item.dependencies
-            self._third_party += item.third_party
+            self._rehearsal.want(item.third_party)
         elif isinstance(item, Report) and not request.cancelled:
             request.waiting.discard(item.target)
             self._send(item)

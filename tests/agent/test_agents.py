@@ -45,6 +45,15 @@ async def test_states_on_the_way(connect: Connect) -> None:
     await gone(pid)
 
 
+async def test_the_workspace_is_the_current_folder(connect: Connect) -> None:
+    client = connect()
+    file = client.write("net.py", "import os\n\ndef model(x):\n    return x + len(os.getcwd())\n")
+    assert f"x + {len(str(client.root))}" in (await client.trace(file, "model")).only.code
+    client.write("net.py", "import nowhere\n")
+    (failure,) = (await client.trace(file, "model")).only.failures
+    assert [step.span.file for step in failure.chain] == [file]
+
+
 async def test_two_requests_at_once(client: Client) -> None:
     hanging = client.write("hang.py", HANG)
     file = client.write("net.py", "def model(x):\n    return x\n")

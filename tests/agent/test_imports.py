@@ -189,30 +189,57 @@ async def test_the_files_own_failing_trace_is_told_once(client: Client, call: st
     assert reports["traced"].outcome == "skipped"
 
 
+KEEPS_ITS_PID = "import os\nPID = os.getpid()\n"
+
+BAD_NEIGHBOURS = {
+    "threaded": "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n",
+    "crashing": "import sys\nif sys.argv[0] == '-c': os._exit(1)\n",
+    "failing": "import sys\nif sys.argv[0] == '-c': sys.exit('not without a script')\n",
+}
+"""Modules that a file can import and the agent had better not. The agent's own command line gives it away."""
+
+
 async def test_installed_modules_are_kept_loaded(connect: Connect, tmp_path: Path) -> None:
-    site = tmp_path / "elsewhere"
-    site.mkdir()
-    (site / "installed.py").write_text("import os\nPID = os.getpid()\n")
-    client = connect(env={**os.environ, "PYTHONPATH": str(site)})
+    (tmp_path / "installed.py").write_text(KEEPS_ITS_PID)
+    client = connect(env={**os.environ, "PYTHONPATH": str(tmp_path)})
     file = client.write("net.py", "import installed\n\ndef model(x):\n    return x + installed.PID\n")
-    first, second, third = [(await client.trace(file, "model")).only.code for _ in range(3)]
-    assert first != second
-    assert second == third
+    await traced_the_same_twice(client, file)
     client.write("installed.py", "PID = -1\n")  # now the workspace has one of its own
     assert "x + -1" in (await client.trace(file, "model")).only.code
 
 
-async def test_modules_with_threads_are_not_kept_loaded(connect: Connect, tmp_path: Path) -> None:
-    site = tmp_path / "elsewhere"
-    site.mkdir()
-    (site / "threaded.py").write_text(
-        "import os\nimport threading\nPID = os.getpid()\n"
-        "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+@pytest.mark.parametrize("bad", BAD_NEIGHBOURS)
+async def test_modules_that_would_harm_the_agent_are_not(connect: Connect, tmp_path: Path, bad: str) -> None:
+    (tmp_path / "installed.py").write_text(KEEPS_ITS_PID)
+    (tmp_path / f"{bad}.py").write_text(KEEPS_ITS_PID + BAD_NEIGHBOURS[bad])
+    client = connect(env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    file = client.write(
+        "net.py",
+        f"""
+        import {bad}
+        import installed
+
+        def model(x):
+            return x + installed.PID
+
+        def bad(x):
+            return x + {bad}.PID
+        """,
     )
-    client = connect(env={**os.environ, "PYTHONPATH": str(site)})
-    file = client.write("net.py", "import threaded\n\ndef model(x):\n    return x + threaded.PID\n")
-    first, second, third = [(await client.trace(file, "model")).only.code for _ in range(3)]
-    assert len({first, second, third}) == 3
+    await traced_the_same_twice(client, file)
+    first, second = [(await client.trace(file, "bad")).only.code for _ in range(2)]
+    assert first != second
+
+
+async def traced_the_same_twice(client: Client, file: str) -> None:
+    """Trace ``model`` until it is what it was the time before."""
+    last = ""
+    for _ in range(200):
+        code = (await client.trace(file, "model")).only.code
+        if code == last:
+            return
+        last = code
+    pytest.fail("never the same")
 
 
 async def test_a_virtual_environment_in_the_workspace_is_not_of_it(client: Client) -> None:

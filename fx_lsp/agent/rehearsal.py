@@ -1,0 +1,78 @@
+"""Third-party modules on their way into the agent, so that the children to come are born with them.
+
+Importing runs code that is not ours in the one process that has to last. A child imports them first: only what did
+that without an error, a crash, a hang or a thread is then imported in the agent itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Iterable
+from functools import partial
+
+from .children import Brood, Child, Emit
+from .warmup import freeze
+
+MODULE_SECONDS = 30.0
+"""How long the import of one module may take."""
+
+
+class Rehearsal:
+    """What is wanted, what has been refused, and what has passed."""
+
+    def __init__(self, brood: Brood) -> None:
+        self._brood = brood
+        self._wanted: list[str] = []
+        self._tried: list[str] = []
+        self._passed: list[str] = []
+        self._refused: set[str] = set()
+        """Packages with a module that failed; none of theirs is tried again."""
+
+    def want(self, modules: Iterable[str]) -> None:
+        """Consider ``modules``, which a request has imported, in that order."""
+        self._wanted += modules
+
+    def proceed(self) -> None:
+        """Take the next step. To be called while there are no children."""
+        if self._passed:
+            self._import()
+        new = [name for name in dict.fromkeys(self._wanted) if name not in sys.modules]
+        self._tried = [name for name in new if _package(name) not in self._refused]
+        self._wanted.clear()
+        if self._tried:
+            self._brood.fork(
+                partial(_rehearse, self._tried), seconds=MODULE_SECONDS, hear=self._passed.append, gone=self._judge
+            )
+
+    def _judge(self, child: Child) -> None:
+        """Refuse the package of the module that ended the rehearsal; what comes after it is wanted again in time."""
+        if len(self._passed) < len(self._tried):
+            self._refused.add(_package(self._tried[len(self._passed)]))
+
+    def _import(self) -> None:
+        for name in self._passed:
+            if _package(name) not in self._refused:
+                try:
+                    importlib.import_module(name)
+                except (Exception, SystemExit):
+                    self._refused.add(_package(name))
+        self._passed.clear()
+        freeze()
+
+
+def _rehearse(modules: Iterable[str], emit: Emit) -> None:
+    """In the child: import ``modules`` as long as all goes well, and emit the name of each."""
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except BaseException:
+            return
+        if threading.active_count() > 1:  # a process with threads must not fork
+            return
+        emit(name)
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
