@@ -323,7 +323,7 @@ class Proxy:
         tracer = _the_tracer(cls, orig_method, args, kwargs)
         if isinstance(orig_method, ScriptMethod):
             return tracer.create_proxy("call_method", orig_method.name, (orig_method.owner, *args), kwargs)
-        if torch.overrides.is_tensor_method_or_property(orig_method):
+        if _is_method(orig_method):
             return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
         if isinstance(orig_method, HigherOrderOperator):
             _refuse_callables(tracer, orig_method, args, kwargs)
@@ -402,6 +402,10 @@ class MetaProxy(Proxy):
         with example.fake_mode:
             proxy.node.meta["val"] = orig_method(*examples, **kwargs)
         return MetaProxy(proxy.node, proxy.tracer, example.fake_mode)
+
+
+# Torch's own answer takes a while: it silences warnings around a look-up in a set.
+_is_method = functools.lru_cache(maxsize=1024)(torch.overrides.is_tensor_method_or_property)
 
 
 def _the_tracer(cls: type[Proxy], function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracerBase:

@@ -58,15 +58,13 @@ def constant_attributes(root: torch.nn.Module) -> dict[Any, str]:
     Each with its dotted path, the last one where it has several.
     """
     found: dict[Any, str] = {}
-    is_constant: dict[type, bool] = {}
+    others: set[type] = set()  # few types make up nearly all attributes: a module of those alone needs no closer look
     waiting = [("", root)]
     while waiting:
         prefix, module = waiting.pop()
-        for name, value in module.__dict__.items():
-            kind = type(value)
-            if kind not in is_constant:
-                is_constant[kind] = issubclass(kind, CONSTANT_TYPES)
-            if is_constant[kind]:
-                found[value] = prefix + name
+        kinds = set(map(type, vars(module).values()))
+        if not kinds <= others:
+            others.update(kind for kind in kinds if not issubclass(kind, CONSTANT_TYPES))
+            found |= {value: prefix + name for name, value in vars(module).items() if type(value) not in others}
         waiting += reversed([(f"{prefix}{name}.", child) for name, child in module.named_children()])
     return found

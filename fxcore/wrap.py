@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType
 from typing import Any, TypeVar, overload
 
 from fxcore.patching import PatchScope
@@ -55,9 +56,9 @@ def replace_wrapped(patches: PatchScope) -> None:
 
 def replace_functions(patches: PatchScope, namespace: dict[str, Any], functions: Mapping[int, object]) -> None:
     """Put recording ones in place of a module's public globals that are among ``functions``, a dict by their ids."""
-    found = [name for name, value in namespace.items() if id(value) in functions and not name.startswith("_")]
-    for name in found:
-        patches.replace(namespace, name, recorded)
+    found = [(name, value) for name, value in namespace.items() if id(value) in functions and not name.startswith("_")]
+    for name, value in found:
+        patches.replace(namespace, name, _recorded_builtin if isinstance(value, BuiltinFunctionType) else recorded)
 
 
 def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,6 +74,10 @@ def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return record
+
+
+# All functions of `math` are replaced in every trace, so what they are replaced by is kept.
+_recorded_builtin = functools.lru_cache(maxsize=256)(recorded)
 
 
 def _recorded_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
