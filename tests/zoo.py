@@ -7,6 +7,7 @@ declared here without being implemented: that is all that building and tracing t
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,11 +80,11 @@ UNTRACEABLE = ("fasterrcnn_resnet50_fpn", "raft_small")
 def build(name: str, *, training: bool = False) -> torch.nn.Module:
     """A torchvision model, by its registered name, with random weights that are the same each time."""
     torch.manual_seed(0)
-    options: dict[str, Any] = {"weights": None}
+    options: dict[str, Any] = {"weights": None, "weights_backbone": None}
     if name in ("inception_v3", "googlenet"):
         options["init_weights"] = False  # the slow truncated normal
-    if "rcnn" in name or "retinanet" in name or "fcos" in name or "ssd" in name:
-        options["weights_backbone"] = None
+    parameters = inspect.signature(torchvision.models.get_model_builder(name)).parameters
+    options = {option: value for option, value in options.items() if option in parameters or option == "init_weights"}
     model: torch.nn.Module = torchvision.models.get_model(name, **options)
     return model.train(training)
 
