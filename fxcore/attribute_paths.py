@@ -25,16 +25,43 @@ def _child(module: torch.nn.Module, name: str) -> Any:
     return child
 
 
+class AttributeCopier:
+    """Has one module share attributes with another, at the same paths; modules on the way are made."""
+
+    def __init__(self, from_module: torch.nn.Module, to_module: torch.nn.Module) -> None:
+        self._root = from_module, to_module
+        # The modules at the paths met so far, there and here; None where it is the same one.
+        self._holders: dict[str, tuple[torch.nn.Module, torch.nn.Module] | None] = {"": self._root}
+
+    def copy(self, target: str) -> None:
+        """Share what is at the path ``target``. Raises ``AttributeError`` where there is nothing."""
+        path, _, name = target.rpartition(".")
+        holders = self._holders_at(path)
+        if holders is None:
+            return  # shared already, with all that is below it
+        source, destination = holders
+        _install(destination, name, getattr(source, name))
+        if target in self._holders:  # an empty module stood there
+            self._holders = {"": self._root}
+
+    def _holders_at(self, path: str) -> tuple[torch.nn.Module, torch.nn.Module] | None:
+        if path not in self._holders:
+            parent, _, name = path.rpartition(".")
+            holders = self._holders_at(parent)
+            self._holders[path] = None if holders is None else self._step(*holders, name)
+        return self._holders[path]
+
+    @staticmethod
+    def _step(
+        source: torch.nn.Module, destination: torch.nn.Module, name: str
+    ) -> tuple[torch.nn.Module, torch.nn.Module] | None:
+        child = getattr(source, name)
+        return None if getattr(destination, name, None) is child else (child, _child(destination, name))
+
+
 def _copy_attr(from_module: torch.nn.Module, to_module: torch.nn.Module, target: str) -> None:
     """Have ``to_module`` share the attribute at ``target`` with ``from_module``; modules on the way are made."""
-    *path, name = target.split(".")
-    for atom in path:
-        source = getattr(from_module, atom)
-        if getattr(to_module, atom, None) is source:
-            return  # shared already, with all that is below it
-        to_module = _child(to_module, atom)
-        from_module = source
-    _install(to_module, name, getattr(from_module, name))
+    AttributeCopier(from_module, to_module).copy(target)
 
 
 def _assign_attr(from_obj: object, to_module: torch.nn.Module, target: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import torch
 
 from fxcore.attribute_paths import (
+    AttributeCopier,
     _assign_attr,
     _copy_attr,
     _del_attr,
@@ -99,11 +100,12 @@ class GraphModule(NodeHooks, torch.nn.Module):
             everything = itertools.chain(root.named_children(), root.named_buffers(), root.named_parameters())
             for name in [name for name, _ in everything]:
                 _copy_attr(root, self, name)
+        copier = AttributeCopier(root, self)
         for target in targets:
             if target in graph.constants and not _has_attr(root, target):
                 _assign_attr(graph.constants[target], self, target)
             else:
-                _copy_attr(root, self, target)
+                copier.copy(target)
 
     def _take_from_dict(self, values: dict[str, Any], targets: Iterable[str]) -> None:
         # Shorter paths first: a module that is given must be in place before what is to be set inside it.

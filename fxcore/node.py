@@ -428,6 +428,8 @@ def _map_nodes(a: Any, fn: Callable[[Node], Any]) -> Any:
         return a
     if kind is tuple:
         return tuple([_map_nodes(item, fn) for item in a])
+    if kind is immutable_list or kind is list:
+        return immutable_list([_map_nodes(item, fn) for item in a])
     return _map(a, lambda item: fn(item) if isinstance(item, Node) else item)
 
 

@@ -110,6 +110,21 @@ def test_made_of_a_dict(fx: Any) -> None:
     assert torch.equal(module(INPUT), values["a.b.layer"](INPUT) + 1)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 0, 3, 2), (2, 0, 1, 3)], ids=str)
+def test_overlapping_paths_in_any_order(order: tuple[int, ...]) -> None:
+    net = Net()
+
+    def taken(fx: Any) -> Any:
+        graph = fx.Graph()
+        paths = ["blocks.0.scale", "blocks.0", "blocks.0.linear.weight", "blocks"]
+        graph.output([graph.get_attr(paths[index]) for index in order])
+        module = fx.GraphModule(net, graph)
+        shared = [name for name, child in module.named_modules() if child is net.get_submodule(name)]
+        return shared, list(module.state_dict())
+
+    assert taken(fxcore) == taken(torch.fx)
+
+
 def test_missing_attributes_fail_alike() -> None:
     def failure(fx: Any, root: Any) -> Any:
         return attempt(lambda: fx.GraphModule(root, hand_made(fx)))
