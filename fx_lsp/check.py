@@ -48,8 +48,8 @@ class Checked:
     """Files of which something was traced."""
     targets: int
     """What was traced, to its end or to a failure."""
-    unparsed: tuple[Path, ...]
-    """Files that are not Python that parses."""
+    unread: tuple[Path, ...]
+    """Files that can't be read, or are not Python that parses."""
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
@@ -72,8 +72,17 @@ def _python_files(folder: Path) -> Iterator[Path]:
         names[:] = sorted(name for name in names if not _is_foreign(Path(directory, name)))
         for file in sorted(files):
             path = Path(directory, file)
-            if path.suffix == ".py" and any(mark in path.read_bytes() for mark in _MARKS):
+            if path.suffix == ".py" and _mentions_torch(path):
                 yield path
+
+
+def _mentions_torch(path: Path) -> bool:
+    """Whether the file has to do with torch; one that can't be read may have."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return True
+    return any(mark in content for mark in _MARKS)
 
 
 def _is_foreign(folder: Path) -> bool:
@@ -132,7 +141,7 @@ class _Run:
             documents=self._documents,
             files=len(counts),
             targets=sum(counts),
-            unparsed=tuple(file for file in files if str(file) not in results),
+            unread=tuple(file for file in files if str(file) not in results or not self._documents.lines(str(file))),
         )
 
     async def close(self) -> None:

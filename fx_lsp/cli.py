@@ -146,9 +146,9 @@ def _check(arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     progress.clear()
     _print(_rendered(checked, arguments.format or ("full" if sys.stdout.isatty() else "concise")))
-    for path in checked.unparsed:
-        _say(f"{path} is not Python that parses, so it was not traced")
-    return FAILED if checked.unparsed else FOUND if checked.problems else 0
+    for path in checked.unread:
+        _say(f"{path} cannot be read as Python, so it was not traced")
+    return FAILED if checked.unread else FOUND if checked.problems else 0
 
 
 def _rendered(checked: Checked, format: str) -> str:

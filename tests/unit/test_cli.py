@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -142,6 +143,15 @@ class TestCheck:
             str(folder / "padding.py"): ['Insert torch.fx.wrap("pad_to_multiple") in encoder.py'],
         }
 
+    def test_the_fixes_mend_what_they_are_for(self, tmp_path: Path) -> None:
+        shutil.copytree(ROOT / "examples/models", tmp_path / "models")
+        found = json.loads(check("--format", "json", "models", cwd=tmp_path).stdout)
+        for item in found:
+            for fix in item["fixes"]:
+                _apply(fix["edits"], tmp_path)
+        left = json.loads(check("--format", "json", "models", cwd=tmp_path).stdout)
+        assert left == [item for item in found if not item["fixes"]]
+
     def test_nothing_found(self, tmp_path: Path) -> None:
         (tmp_path / "good.py").write_text(GOOD, encoding="utf-8")
         (tmp_path / "empty").mkdir()
@@ -156,7 +166,13 @@ class TestCheck:
         done = check(".", cwd=tmp_path)
         assert done.returncode == 2
         assert done.stdout.startswith("bad.py:4:")
-        assert done.stderr == f"fx-lsp: {tmp_path / 'half.py'} is not Python that parses, so it was not traced\n"
+        assert done.stderr == f"fx-lsp: {tmp_path / 'half.py'} cannot be read as Python, so it was not traced\n"
+
+    def test_a_file_that_is_no_text(self, tmp_path: Path) -> None:
+        (tmp_path / "torch.py").write_bytes(b"torch = '\xff'\n")
+        done = check(".", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"fx-lsp: {tmp_path / 'torch.py'} cannot be read as Python, so it was not traced\n"
 
     def test_a_python_without_torch(self, tmp_path: Path) -> None:
         venv.create(tmp_path / "bare", with_pip=False)
@@ -188,6 +204,15 @@ class TestCheck:
         assert files_of([tmp_path / "other.py"]) == [tmp_path / "other.py"]
         with pytest.raises(CannotCheck, match="nowhere does not exist"):
             files_of([tmp_path / "nowhere"])
+
+
+def _apply(edits: list[dict[str, Any]], folder: Path) -> None:
+    """Make a fix's edits, which for these files are of whole lines."""
+    for edit in sorted(edits, key=lambda edit: int(edit["range"]["start"]["line"]), reverse=True):
+        file = folder / edit["path"]
+        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines[edit["range"]["start"]["line"] : edit["range"]["end"]["line"]] = [edit["text"]]
+        file.write_text("".join(lines), encoding="utf-8")
 
 
 def _text(item: dict[str, Any]) -> str:

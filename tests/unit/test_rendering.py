@@ -38,7 +38,7 @@ class Found:
         return Problem(Finding(failure, "No way.\nNot here.", place, links, ("f", "g(é)"), 0), fixes)
 
     def checked(self, *problems: Problem) -> Checked:
-        return Checked(problems, self.documents, files=1, targets=2, unparsed=())
+        return Checked(problems, self.documents, files=1, targets=2, unread=())
 
 
 @pytest.fixture

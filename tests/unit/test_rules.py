@@ -53,7 +53,7 @@ def test_the_bad_example_fails_so_and_the_good_one_traces(rule: Rule, examples: 
 
 def test_every_example_was_traced(examples: tuple[Path, Checked]) -> None:
     _, checked = examples
-    assert checked.unparsed == ()
+    assert checked.unread == ()
     assert checked.files == 2 * len(all_rules())
 
 
