@@ -32,7 +32,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import fxcore
-from tests import zoo
+from tests.core import sweep
 
 PACKAGES = (fxcore, torch.fx)
 LONGEST_FOR_TORCH = 10_000
@@ -78,9 +78,11 @@ def measure_models(timm_models: int, rounds: int) -> None:
 
 
 def models(timm_models: int) -> Iterator[tuple[str, nn.Module]]:
-    """torchvision's models, then ``timm_models`` of timm's, spread over its list."""
-    yield from zoo.torchvision_models()
-    yield from zoo.timm_models(timm_models)
+    """torchvision's models, then ``timm_models`` of timm's, spread over its list; on the meta device."""
+    vision = [case for case in sweep.torchvision_cases() if case.mode == "eval"]
+    timm = [case for case in sweep.timm_cases() if case.mode == "eval"]
+    for case in [*vision, *timm[:: len(timm) // timm_models][:timm_models]]:
+        yield case.name, sweep.build(case)
 
 
 class Block(nn.Module):
