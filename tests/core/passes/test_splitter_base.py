@@ -164,7 +164,8 @@ def test_previews(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatc
     support = made.node_support_preview()
     assert "torch.sin: ((torch.float32,), {})" in support
     assert support.index("torch.sin:") < support.index("Unsupported") < support.index("torch.tanh")
-    assert support == splitter(1, "mixed-tensors", {}).node_support_preview()
+    expected = splitter(1, "mixed-tensors", {}).node_support_preview()
+    assert sorted(support.splitlines()) == sorted(expected.splitlines())
     preview = made.split_preview()
     assert "_run_on_acc_0: 1 node(s)" in preview
     assert "Total input size in bytes is 48, total output size in bytes is 48," in preview
