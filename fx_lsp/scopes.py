@@ -1,4 +1,4 @@
-"""Which statement gives a name its value at a place of a file, told from the syntax alone."""
+"""The scopes of a file, and the statements that bind names in them, told from the syntax alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_OWN_NAMES = (*Function, *Comprehension, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(eq=False)
@@ -63,8 +62,8 @@ class Binding:
         return self.place.statement
 
 
-class Names(ast.NodeVisitor):
-    """Every scope, binding, call and class of one file, and what its names stand for."""
+class Walk(ast.NodeVisitor):
+    """One walk through a file, which notes every scope, binding, import, call and class."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.module = Scope()
@@ -77,85 +76,6 @@ class Names(ast.NodeVisitor):
         self._place = Place(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
         self._block = 0
         self._visit_statements(tree.body)
-
-    def qualified(self, expression: ast.expr) -> str | None:
-        """The dotted name that ``expression`` stands for, through the file's imports: ``torch.fx.Tracer``."""
-        if isinstance(expression, ast.Name):
-            return self.imported.get(expression.id, expression.id)
-        if isinstance(expression, ast.Attribute):
-            value = self.qualified(expression.value)
-            return value and f"{value}.{expression.attr}"
-        return None
-
-    def binding(self, name: str, place: Place) -> Binding | None:
-        """What ``name`` was last bound by at ``place``; None for a parameter, a builtin, or where it isn't clear."""
-        scope = self.scope_of(name, place)
-        if scope is None or name in place.hidden or name in scope.parameters:
-            return None
-        bindings = [binding for binding in scope.bindings[name] if not binding.is_change]
-        if scope is place.scope:
-            bindings = [binding for binding in bindings if binding.place.precedes(place)]
-        return bindings[-1] if bindings else None
-
-    def setup(self, expressions: Iterable[ast.expr], place: Place) -> list[ast.stmt] | None:
-        """The statements to run, in order, before ``expressions`` of ``place`` can be evaluated in the imported file.
-
-        None where that can't be told from the text: a parameter, a loop's variable, a name that one branch binds.
-        """
-        needed: dict[ast.stmt, None] = {}
-        todo = [(name, place) for expression in expressions for name in free_names(expression)]
-        while todo:
-            name, at = todo.pop()
-            providers = self._providers(name, at)
-            if providers is None:
-                return None
-            for binding in providers:
-                if binding.statement not in needed:
-                    needed[binding.statement] = None
-                    todo += [(free, binding.place) for free in free_names(binding.statement)]
-        return sorted(needed, key=lambda statement: (statement.lineno, statement.col_offset))
-
-    def scope_of(self, name: str, place: Place) -> Scope | None:
-        """The scope that ``name`` belongs to at ``place``; None for a builtin, or what ``import *`` brought."""
-        scope: Scope | None = place.scope
-        while scope is not None:
-            is_visible = not scope.is_class or scope is place.scope
-            if is_visible and (name in scope.parameters or name in scope.bindings):
-                return scope
-            scope = scope.parent
-        return None
-
-    def _providers(self, name: str, place: Place) -> list[Binding] | None:
-        """The statements that importing the file does not run and that give ``name`` its value at ``place``."""
-        if name in place.hidden:
-            return None
-        scope = self.scope_of(name, place)
-        if scope is None:
-            return []
-        if scope.is_class or name in scope.parameters:
-            return None
-        bindings = scope.bindings[name]
-        changes = [binding for binding in bindings if binding.is_change and place.is_always_after(binding.place)]
-        if scope is self.module and self._is_left_by_import(name, place):
-            return [change for change in changes if change.place.in_main]
-        last = self.binding(name, place)
-        if last is None or not last.is_simple:
-            return None
-        if scope is place.scope and not place.is_always_after(last.place):
-            return None
-        return [last, *(change for change in changes if last.place.precedes(change.place))]
-
-    def _is_left_by_import(self, name: str, place: Place) -> bool:
-        """Whether importing the file leaves ``name`` with the value that it has at ``place``, a module-level name."""
-        bindings = [binding for binding in self.module.bindings[name] if not binding.is_change]
-        if place.scope is not self.module:
-            return any(not binding.place.in_main for binding in bindings)
-        if place.in_main:
-            last = self.binding(name, place)
-            return last is not None and not last.place.in_main
-        return all(binding.place.precedes(place) for binding in bindings)
-
-    # Walking the file
 
     def _visit_statements(self, statements: Iterable[ast.stmt]) -> None:
         around = self._place
@@ -279,7 +199,7 @@ class Names(ast.NodeVisitor):
         """Each case is a branch, and its pattern binds names."""
         self.visit(node.subject)
         for case in node.cases:
-            for name in _bound_names(case.pattern):
+            for name in bound_names(case.pattern):
                 self._bind(name, is_simple=False)
             self._visit_block(case.body)
 
@@ -318,31 +238,12 @@ class Names(ast.NodeVisitor):
         self._place = around
 
     def _visit_comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
-        self._visit_hiding(node, frozenset(_bound_names(node)))
+        self._visit_hiding(node, frozenset(bound_names(node)))
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
 
 
-def free_names(node: ast.AST) -> set[str]:
-    """The names that ``node`` reads and does not bind itself in a function, a class or a comprehension of its own."""
-    if isinstance(node, ast.Name):
-        return {node.id} if isinstance(node.ctx, ast.Load) else set()
-    names: set[str] = set()
-    for child in ast.iter_child_nodes(node):
-        names |= free_names(child)
-    return names.difference(_bound_names(node)) if isinstance(node, _OWN_NAMES) else names
-
-
-def first_callee(expression: ast.expr) -> ast.expr | None:
-    """What is called first in a chain of calls: ``Net`` in ``Net(3).eval().to(device)``; None where nothing is."""
-    callee = None
-    while isinstance(expression, ast.Call):
-        callee = expression.func
-        expression = callee.value if isinstance(callee, ast.Attribute) else callee
-    return callee
-
-
-def _bound_names(node: ast.AST) -> Iterator[str]:
+def bound_names(node: ast.AST) -> Iterator[str]:
     """The names that are bound anywhere inside ``node``."""
     for inner in ast.walk(node):
         match inner:

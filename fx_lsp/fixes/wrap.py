@@ -15,7 +15,8 @@ from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes import Fix, ReadText
 from fx_lsp.fixes.changes import changes_between
 from fx_lsp.fixes.insertion import wrapping
-from fx_lsp.scopes import Function, Names, Place
+from fx_lsp.names import Names
+from fx_lsp.scopes import Function, Place
 
 _BUILTINS = frozenset({"all", "any", "divmod", "len", "max", "min", "round", "sorted", "sum"})
 """Builtin functions that take and return values; those that are classes (``int``) are no functions to wrap."""

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 from fx_lsp.agent.messages import Target
-from fx_lsp.scopes import Names
+from fx_lsp.names import Names
 from fx_lsp.targets.calls import explicit_targets
 from fx_lsp.targets.modules import Classes, class_targets, instance_targets
 from fx_lsp.targets.text import Text

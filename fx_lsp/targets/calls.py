@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Recipe, Target
-from fx_lsp.scopes import Function, Names, Place, first_callee
+from fx_lsp.names import Names, first_callee
+from fx_lsp.scopes import Function, Place
 from fx_lsp.targets.text import Text, title_of
 
 _MODULES = ("torch.fx", "torch.fx._symbolic_trace", "fxcore", "fxcore.tracer")

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Recipe, Snippet, Target
-from fx_lsp.scopes import Binding, Function, Names, first_callee
+from fx_lsp.names import Names, first_callee
+from fx_lsp.scopes import Binding, Function
 from fx_lsp.targets.text import Text
 
 _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"))
