@@ -18,7 +18,10 @@ class Link:
     """A frame on the way from the traced forward to the failure."""
 
     name: str
+    """The function's."""
     place: Place
+    fails: bool = False
+    """Whether it is the failing place itself, which is in a file that is not the user's to mend."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ def _finding(target: Target, failure: Failure, snapshot: Snapshot, owned: Callab
     place = chain[shown][1] if shown is not None else snapshot.place(target.span)
     if place is None:
         return None
-    links = [Link(step.name, at) for index, (step, at) in enumerate(chain) if at and index != shown]
+    last = len(chain) - 1
+    links = [Link(step.name, at, index == last) for index, (step, at) in enumerate(chain) if at and index != shown]
     return Finding(
         failure=failure,
         message=_message(failure, snapshot, shown),

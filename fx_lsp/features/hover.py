@@ -13,6 +13,9 @@ from fx_lsp.features.places import ClientPlaces
 LONGEST = 40
 """Lines of a generated forward that are shown."""
 
+MOST = 3
+"""Targets of one class or function that are shown."""
+
 _NAME = re.compile(r"[^\W\d]\w*")
 _MODULE_CLASS = re.compile(r"^[ \t]*class\s+(\w+)\s*\([^)]*Module\b", re.MULTILINE)
 
@@ -24,7 +27,10 @@ def hover(analysis: Analysis, places: ClientPlaces, path: str, position: types.P
     if offset is None or text is None:
         return None
     name = _name_at(text, offset)
-    parts = [_described(analysis, places, path, traced) for traced in _traced_at(analysis, path, name, offset)]
+    found = _traced_at(analysis, path, name, offset)
+    parts = [_described(analysis, places, path, traced) for traced in found[:MOST]]
+    if len(found) > MOST:
+        parts.append(f"It is traced in {len(found) - MOST} more ways.")
     if not parts and name in _MODULE_CLASS.findall(text):
         parts = [_not_traced(name)]
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts))) if parts else None
@@ -33,7 +39,7 @@ def hover(analysis: Analysis, places: ClientPlaces, path: str, position: types.P
 def _name_at(text: str, offset: int) -> str:
     """The identifier that ``offset`` touches; empty for an attribute of something and where there is none."""
     start = text.rfind("\n", 0, offset) + 1
-    for match in _NAME.finditer(text, start, offset + 100):
+    for match in _NAME.finditer(text, start):
         if match.start() > offset:
             break
         if offset <= match.end():

@@ -143,6 +143,16 @@ async def test_a_helper_that_is_not_open_is_watched_on_the_disk(editor: Editor) 
     assert editor.published["helper.py"].version is None
 
 
+async def test_a_file_that_an_import_lacks_is_seen_when_it_is_made(editor: Editor) -> None:
+    editor.open("model.py", MODEL)
+    (found,) = await editor.diagnostics("model.py")
+    assert (found.code, editor.text("model.py", found.range)) == ("import", "from helper import scale")
+    editor.write("helper.py", HELPER)
+    event = types.FileEvent(editor.uri("helper.py"), types.FileChangeType.Created)
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+    await editor.until(lambda: len(editor.published["model.py"].diagnostics) == 2)
+
+
 async def test_while_the_text_is_half_typed_its_diagnostics_stay(editor: Editor) -> None:
     editor.write("helper.py", HELPER)
     editor.open("model.py", MODEL)

@@ -51,7 +51,9 @@ def test_a_failure_is_shown_where_it_is(files: Files) -> None:
     (finding,) = files.found(failure_at(call, span_of(files.helper, HELPER, "len(x)")))
     assert shown(finding) == ("helper.py", "len(x)")
     assert "`len(x)`" in finding.message
-    assert [(link.name, Path(link.place.path).name) for link in finding.links] == [("f0", "model.py")]
+    assert [(link.name, Path(link.place.path).name, link.fails) for link in finding.links] == [
+        ("f0", "model.py", False)
+    ]
 
 
 def test_a_failure_in_a_library_is_shown_where_the_users_code_enters_it(files: Files) -> None:
@@ -60,7 +62,7 @@ def test_a_failure_in_a_library_is_shown_where_the_users_code_enters_it(files: F
     assert shown(finding) == ("model.py", "resize(x)")
     assert "`len(x)`" in finding.message
     assert "library.py, line 2" in finding.message
-    assert [Path(link.place.path).name for link in finding.links] == ["library.py"]
+    assert [(Path(link.place.path).name, link.fails) for link in finding.links] == [("library.py", True)]
 
 
 def test_a_failure_without_a_place_is_shown_at_its_target(files: Files) -> None:
