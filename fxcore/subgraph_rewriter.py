@@ -143,12 +143,11 @@ class _Rewriter:
 
     def replace(self, match: InternalMatch, replacement: Graph) -> ReplacedPatterns:
         """Copy ``replacement`` into the graph and erase the match."""
+        _check_same_number("results", match.returning_nodes, _results(replacement.output_node().args[0]))
         values = self._bind_placeholders(match, replacement)
         with self._graph.inserting_before(_first_use(match.returning_nodes)):
-            copied = self._graph.graph_copy(replacement, values)
-        results = (copied,) if isinstance(copied, Node) else cast("Sequence[Node]", copied)
+            results = _results(self._graph.graph_copy(replacement, values))
         added = [node for node in values.values() if node not in match.placeholder_nodes]
-        _check_same_number("results", match.returning_nodes, results)
         for old, new in zip(match.returning_nodes, results, strict=True):
             old.replace_all_uses_with(new)
             self._replaced_by[old] = new
@@ -192,6 +191,11 @@ def _first_use(nodes: Iterable[Node]) -> Node:
     nodes = list(nodes)
     users = [user for node in nodes for user in node.users]
     return min(users) if users else max(nodes).next
+
+
+def _results(returned: Any) -> Sequence[Any]:
+    """What a graph returns, as a sequence also if it is one node."""
+    return (returned,) if isinstance(returned, Node) else cast("Sequence[Any]", returned)
 
 
 def _check_same_number(what: str, of_pattern: Sequence[object], of_replacement: Sequence[object]) -> None:

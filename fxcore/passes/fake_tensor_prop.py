@@ -41,9 +41,8 @@ class FakeTensorProp(Interpreter):
 
         A subgraph that ``invoke_subgraph`` calls is propagated through when it is met for the first time.
         """
-        if _invokes_subgraph(n) and n.args[1] not in self.seen_subgraphs:
-            return self._propagate_subgraph(n)
-        result = super().run_node(n)
+        is_new = _invokes_subgraph(n) and n.args[1] not in self.seen_subgraphs
+        result = self._propagate_subgraph(n) if is_new else super().run_node(n)
         recorded = map_aggregate(result, self._snapshot)
         if recorded is not None:
             n.meta["val"] = recorded

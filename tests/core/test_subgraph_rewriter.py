@@ -17,7 +17,7 @@ from torch import nn
 import fxcore
 import fxcore.subgraph_rewriter
 
-from .oracle import assert_same_graph, assert_same_values, attempt
+from .oracle import assert_same_graph, assert_same_values, attempt, rows
 from .passes.models import resnet
 
 LIBRARIES: list[Any] = [fxcore, torch.fx]
@@ -238,6 +238,15 @@ def test_errors(case: str) -> None:
     pattern, replacement, kind = ERRORS[case]
     for fx in LIBRARIES:
         assert isinstance(attempt(partial(with_filters, fx, chain, pattern, replacement)), kind)
+
+
+@pytest.mark.parametrize("replacement", [lambda x, y: x + y, lambda x: (x, x + 1)], ids=["parameters", "results"])
+def test_a_replacement_that_does_not_fit_changes_nothing(replacement: Any) -> None:
+    gm = fxcore.symbolic_trace(chain)
+    before = rows(gm.graph)
+    with pytest.raises(AssertionError):
+        fxcore.replace_pattern(gm, lambda x: torch.relu(x), replacement)
+    assert rows(gm.graph) == before
 
 
 def test_resnet() -> None:

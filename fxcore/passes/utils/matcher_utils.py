@@ -6,7 +6,6 @@ against the flow of data, where every step is determined: a node has many users 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -20,6 +19,9 @@ from fxcore.passes.topology import validate_partition
 from fxcore.torch_compat import FunctionSchema, OpOverload, schemas_of
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
+
+# Arguments of the pattern and of the graph that are still to be matched; the last pair is the next.
+_Pairs = list[tuple[Any, Any]]
 
 
 @dataclass
@@ -108,49 +110,54 @@ class SubgraphMatcher:
         """Every way to place all anchors, as a search with backtracking."""
         anchors = self.pattern_anchors
 
-        def place(index: int, match: InternalMatch) -> Iterator[InternalMatch]:
+        def place(index: int, placed: _Placement) -> Iterator[InternalMatch]:
             if index == len(anchors):
-                match.placeholder_nodes = [match.nodes_map[node] for node in self.pattern_placeholder_nodes]
-                match.returning_nodes = [match.nodes_map[node] for node in self.pattern_returning_nodes]
-                yield match
+                yield self._internal_match(placed.nodes_map)
                 return
-            for node in candidates.given(anchors[index], match.nodes_map):
-                attempt = copy.copy(match)
+            for node in candidates.given(anchors[index], placed.nodes_map):
+                attempt = placed.copy()
                 if self._match_nodes(anchors[index], node, attempt, candidates.node_name_match):
                     yield from place(index + 1, attempt)
 
         if anchors and all(map(candidates.of, anchors)):
-            yield from place(0, InternalMatch(self.pattern_anchors))
+            yield from place(0, _Placement())
 
-    def _match_nodes(self, pn: Node, gn: Node, match: InternalMatch, node_name_match: str = "") -> bool:
-        """Match a node of the pattern and all it is computed from; ``match`` grows, also where this fails."""
-        if pn in match.nodes_map:
-            return match.nodes_map[pn] is gn
-        if any(gn is matched for matched in match.nodes_map.values()):
-            return False
-        if not self._nodes_are_equal(pn, gn, node_name_match):
-            return False
-        match.nodes_map[pn] = gn
-        if pn.op == "placeholder":
-            return True
-        arguments = _comparable_arguments(pn, gn)
-        return arguments is not None and self._match_args(*arguments, match)
-
-    def _match_args(self, pattern_args: Sequence[Any], graph_args: Sequence[Any], match: InternalMatch) -> bool:
-        """Match arguments one by one, and those of lists and tuples among them."""
-        return len(pattern_args) == len(graph_args) and all(
-            self._match_argument(pattern_arg, graph_arg, match)
-            for pattern_arg, graph_arg in zip(pattern_args, graph_args, strict=True)
+    def _internal_match(self, nodes_map: dict[Node, Any]) -> InternalMatch:
+        return InternalMatch(
+            self.pattern_anchors,
+            nodes_map,
+            placeholder_nodes=[nodes_map[node] for node in self.pattern_placeholder_nodes],
+            returning_nodes=[nodes_map[node] for node in self.pattern_returning_nodes],
         )
 
-    def _match_argument(self, pattern_arg: Any, graph_arg: Any, match: InternalMatch) -> bool:
-        if isinstance(pattern_arg, Node) and isinstance(graph_arg, Node):
-            return self._match_nodes(pattern_arg, graph_arg, match)
-        if isinstance(pattern_arg, list | tuple) and isinstance(graph_arg, list | tuple):
-            return self._match_args(pattern_arg, graph_arg, match)
-        return self._match_literals(pattern_arg, graph_arg, match) or self.ignore_literals
+    def _match_nodes(self, pn: Node, gn: Node, placed: _Placement, node_name_match: str = "") -> bool:
+        """Match a node of the pattern and all it is computed from; ``placed`` grows, also where this fails."""
+        pending = self._match_node(pn, gn, placed, node_name_match)
+        while pending:
+            further = self._match_argument(*pending.pop(), placed)
+            if further is None:
+                return False
+            pending += further
+        return pending is not None
 
-    def _match_literals(self, pn: Any, gn: Any, match: InternalMatch) -> bool:
+    def _match_node(self, pn: Node, gn: Node, placed: _Placement, node_name_match: str = "") -> _Pairs | None:
+        """Match one node; the pairs of arguments that are to be matched then, or None where it fails."""
+        if pn in placed.nodes_map:
+            return [] if placed.nodes_map[pn] is gn else None
+        if gn in placed.taken or not self._nodes_are_equal(pn, gn, node_name_match):
+            return None
+        placed.put(pn, gn)
+        return [] if pn.op == "placeholder" else _pairs_of_arguments(pn, gn)
+
+    def _match_argument(self, pattern_arg: Any, graph_arg: Any, placed: _Placement) -> _Pairs | None:
+        """Match two arguments; the pairs that are to be matched then, or None where it fails."""
+        if isinstance(pattern_arg, Node) and isinstance(graph_arg, Node):
+            return self._match_node(pattern_arg, graph_arg, placed)
+        if isinstance(pattern_arg, list | tuple) and isinstance(graph_arg, list | tuple):
+            return _pairs(pattern_arg, graph_arg)
+        return [] if self._match_literals(pattern_arg, graph_arg, placed) or self.ignore_literals else None
+
+    def _match_literals(self, pn: Any, gn: Any, placed: _Placement) -> bool:
         """Match two arguments of which at most one is a node: equal literals, or a placeholder and a literal."""
         if isinstance(gn, Node):
             return False
@@ -158,9 +165,9 @@ class SubgraphMatcher:
             return type(gn) is type(pn) and bool(gn == pn)
         if pn.op != "placeholder":
             return False
-        if pn in match.nodes_map:
-            return bool(match.nodes_map[pn] == gn)
-        match.nodes_map[pn] = gn
+        if pn in placed.nodes_map:
+            return bool(placed.nodes_map[pn] == gn)
+        placed.put(pn, gn)
         return True
 
     def _nodes_are_equal(self, pn: Node, gn: Node, node_name_match: str = "") -> bool:
@@ -208,6 +215,32 @@ class SubgraphMatcher:
     def _operations(self, match: InternalMatch) -> list[Node]:
         """The nodes of the graph that a match consists of: without its inputs and the output node."""
         return [gn for pn, gn in match.nodes_map.items() if pn.op not in ("placeholder", "output")]
+
+
+class _Placement:
+    """A match in the making.
+
+    Attributes:
+        nodes_map: What each node of the pattern has matched so far.
+        taken: The nodes of the graph among that.
+    """
+
+    def __init__(self) -> None:
+        self.nodes_map: dict[Node, Any] = {}
+        self.taken: set[Node] = set()
+
+    def put(self, pattern_node: Node, value: Any) -> None:
+        """Note that ``value``, a node or a literal, matches ``pattern_node``."""
+        self.nodes_map[pattern_node] = value
+        if isinstance(value, Node):
+            self.taken.add(value)
+
+    def copy(self) -> _Placement:
+        """Another one that grows by itself."""
+        new = _Placement()
+        new.nodes_map.update(self.nodes_map)
+        new.taken.update(self.taken)
+        return new
 
 
 class _Candidates:
@@ -270,15 +303,22 @@ def _route_to(anchor: Node, nodes_map: Mapping[Node, Node]) -> list[Node] | None
     return route
 
 
-def _comparable_arguments(pn: Node, gn: Node) -> tuple[list[Any], list[Any]] | None:
-    """All arguments of two nodes, so that those in the same place belong together; None where that can't be.
+def _pairs_of_arguments(pn: Node, gn: Node) -> _Pairs | None:
+    """The arguments of two nodes that belong together; None where they don't fit.
 
     Calls of an operator with a schema may give the same argument by position, by name, or by default.
     """
     if len(pn.args) == len(gn.args) and list(pn.kwargs) == list(gn.kwargs):
-        return [*pn.args, *pn.kwargs.values()], [*gn.args, *gn.kwargs.values()]
+        return _pairs([*pn.args, *pn.kwargs.values()], [*gn.args, *gn.kwargs.values()])
     schemas = schemas_of(pn.target) if isinstance(pn.target, OpOverload) else None
-    return (_by_schema(pn, schemas[0]), _by_schema(gn, schemas[0])) if schemas else None
+    return _pairs(_by_schema(pn, schemas[0]), _by_schema(gn, schemas[0])) if schemas else None
+
+
+def _pairs(pattern_args: Sequence[Any], graph_args: Sequence[Any]) -> _Pairs | None:
+    """The items of two sequences that belong together, the first pair last; None if one is longer."""
+    if len(pattern_args) != len(graph_args):
+        return None
+    return list(zip(reversed(pattern_args), reversed(graph_args), strict=True))
 
 
 def _by_schema(node: Node, schema: FunctionSchema) -> list[Any]:

@@ -42,6 +42,19 @@ def test_holder() -> None:
         assert holder.b is None
 
 
+def deep(x: Any) -> Any:
+    for _ in range(3000):
+        x = torch.relu(x)
+    return x
+
+
+def test_comparing_graphs_deeper_than_the_stack() -> None:
+    graph = fxcore.symbolic_trace(deep).graph
+    assert ours.compare_graphs(graph, fxcore.symbolic_trace(deep).graph)
+    graph.find_nodes(op="call_function", target=torch.relu)[1500].target = torch.neg
+    assert not ours.compare_graphs(graph, fxcore.symbolic_trace(deep).graph)
+
+
 def add_then_relu(x: Any, y: Any) -> Any:
     return torch.relu(x + y)
 

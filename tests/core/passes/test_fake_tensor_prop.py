@@ -74,3 +74,15 @@ def test_a_given_mode_and_fake_inputs() -> None:
     result = ours.FakeTensorProp(fxcore.symbolic_trace(lambda x: x.t()), mode).propagate_dont_convert_inputs(value)
     assert result.fake_mode is mode
     assert tuple(result.shape) == (3, 2)
+
+
+@pytest.mark.skipif(not hasattr(torch.ops.higher_order, "invoke_subgraph"), reason="an operator of newer versions")
+def test_a_subgraph_that_is_called_twice() -> None:
+    inner = fxcore.symbolic_trace(lambda x, y: (torch.relu(x) + y,))
+    graph = fxcore.Graph()
+    x, subgraph = graph.placeholder("x"), graph.create_node("get_attr", "inner")
+    calls = [graph.call_function(torch.ops.higher_order.invoke_subgraph, (subgraph, "a", x, x)) for _ in range(2)]
+    graph.output(tuple(calls))
+    ours.FakeTensorProp(fxcore.GraphModule({"inner": inner}, graph)).propagate(torch.ones(2, 3))
+    assert all(tuple(call.meta["val"][0].shape) == (2, 3) for call in calls)
+    assert all("val" in node.meta for node in inner.graph.nodes)
