@@ -86,7 +86,7 @@ class TraceSession:
         """Have the functions that the tracer wraps by itself recorded where a module calls them."""
         if id(namespace) not in self._searched:
             self._searched.add(id(namespace))
-            replace_functions(self._patches, namespace, self.tracer._autowrap_functions)
+            replace_functions(self._patches, namespace, self.tracer._autowrap_function_ids)
 
     def call_module(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A module is called: the tracer decides what becomes of it."""

@@ -14,7 +14,7 @@ import itertools
 import linecache
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
@@ -56,14 +56,15 @@ def is_user_file(filename: str) -> bool:
     return not filename.startswith(_NOT_THE_USERS)
 
 
-def user_place(frame: FrameType | None, top: CodeType) -> Place | None:
+def user_place(frame: FrameType | None, top: CodeType, machinery: Sequence[CodeType] = ()) -> Place | None:
     """Where the innermost of the user's frames stands that ``frame`` was called by.
 
-    ``top`` is the code at which the search ends: a trace doesn't look past the frame that runs it.
+    ``top`` is the code at which the search ends: a trace doesn't look past the frame that runs it. Frames that run code
+    of ``machinery`` are passed over.
     """
     while frame is not None:
         code = frame.f_code
-        if is_user_file(code.co_filename):
+        if is_user_file(code.co_filename) and code not in machinery:
             return code, frame.f_lasti
         if code is top:
             return None
@@ -87,12 +88,12 @@ def stack_places(frame: FrameType | None, top: CodeType) -> list[Place]:
     return places[::-1]
 
 
-def user_frames(places: Iterable[Place]) -> tuple[Frame, ...]:
-    """The user's frames among ``places``, in the same order."""
+def user_frames(places: Iterable[Place], machinery: Sequence[CodeType] = ()) -> tuple[Frame, ...]:
+    """The user's frames among ``places``, in the same order; not those that run code of ``machinery``."""
     return tuple(
         Frame(getattr(code, "co_qualname", code.co_name), span)
         for code, lasti in places
-        if is_user_file(code.co_filename) and (span := span_at(code, lasti)) is not None
+        if is_user_file(code.co_filename) and code not in machinery and (span := span_at(code, lasti)) is not None
     )
 
 

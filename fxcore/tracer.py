@@ -6,10 +6,11 @@ import collections
 import copy
 import functools
 import inspect
+import itertools
 import math
 import sys
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -53,12 +54,13 @@ class Tracer(TracerBase):
         param_shapes_constant: bool = False,
     ) -> None:
         self._autowrap_search = list(autowrap_modules)
-        self._autowrap_functions = {
-            id(value): value
+        self._autowrap_functions = autowrap_functions  # as long as they are here nothing else can get their ids
+        self._autowrap_function_ids = {id(function) for function in autowrap_functions} | {
+            id(value)
             for module in autowrap_modules
             for name, value in vars(module).items()
             if callable(value) and not name.startswith("_")
-        } | {id(function): function for function in autowrap_functions}
+        }
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[torch.nn.Module, str] | None = None
         self.root_module_name = ""
@@ -68,6 +70,7 @@ class Tracer(TracerBase):
         self.num_calls: dict[str, int] = {}
         self.node_name_to_scope = {}
         self._names: QualifiedNames | None = None
+        self._own_code = _method_codes(type(self))
         self._last_failure: tuple[FailureKind, Place | None] | None = None
 
     # What subclasses override.
@@ -234,7 +237,7 @@ class Tracer(TracerBase):
             try:
                 self._trace(root, concrete_args, session)
             except Exception as error:
-                failure = diagnose(error, TRACE_CODE, session, self._last_failure)
+                failure = diagnose(error, TRACE_CODE, session)
                 if failure is error:
                     raise
                 raise failure from error
@@ -286,8 +289,8 @@ class Tracer(TracerBase):
         return self._names if self._names is not None else QualifiedNames(self.root)
 
     def place(self) -> Place | None:
-        """Where the traced program stands."""
-        return user_place(sys._getframe(1), TRACE_CODE)
+        """Where the traced program stands; this tracer's own methods aren't part of it, wherever they are defined."""
+        return user_place(sys._getframe(1), TRACE_CODE, self._own_code)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         clone = Tracer.__new__(Tracer)
@@ -299,6 +302,12 @@ class Tracer(TracerBase):
 
 TRACE_CODE = Tracer.trace.__code__
 """The frame of the innermost trace is the one that runs this."""
+
+
+def _method_codes(cls: type[Tracer]) -> tuple[CodeType, ...]:
+    """The code of what a subclass of `Tracer` defines itself."""
+    above = itertools.takewhile(lambda base: base is not Tracer, cls.__mro__)
+    return tuple(value.__code__ for base in above for value in vars(base).values() if isinstance(value, FunctionType))
 
 
 def _constant_prefix(value: object) -> str:

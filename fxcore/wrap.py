@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from types import BuiltinFunctionType
 from typing import Any, TypeVar, overload
 
@@ -54,9 +54,9 @@ def replace_wrapped(patches: PatchScope) -> None:
         patches.replace(cls, name, functools.partial(_recorded_method, name))
 
 
-def replace_functions(patches: PatchScope, namespace: dict[str, Any], functions: Mapping[int, object]) -> None:
-    """Put recording ones in place of a module's public globals that are among ``functions``, a dict by their ids."""
-    found = [(name, value) for name, value in namespace.items() if id(value) in functions and not name.startswith("_")]
+def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Collection[int]) -> None:
+    """Put recording ones in place of a module's public globals whose ids are among ``ids``."""
+    found = [(name, value) for name, value in namespace.items() if id(value) in ids and not name.startswith("_")]
     for name, value in found:
         patches.replace(namespace, name, _recorded_builtin if isinstance(value, BuiltinFunctionType) else recorded)
 
