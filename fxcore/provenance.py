@@ -24,7 +24,8 @@ class _ParsedStackTrace(NamedTuple):
 
     def get_summary_str(self) -> str:
         """The frame on one line."""
-        return f"File: {self.file}:{self.lineno} in {self.name}, code: {self.code}"
+        place = f"{self.file}:{self.lineno}"
+        return f"File: {place} in {self.name}, code: {self.code}"
 
 
 FrameFilter: TypeAlias = Callable[[str, str, str], bool]
