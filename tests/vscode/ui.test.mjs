@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { startBed } from "./bed.mjs";
 import { SHOTS } from "./paths.mjs";
-import { processesBelow } from "./processes.mjs";
+import { processesBelow, signal } from "./processes.mjs";
 import { until } from "./until.mjs";
 import { Workbench } from "./workbench.mjs";
 
@@ -109,6 +109,15 @@ test("the restart command brings another server, and the same squiggle", async (
   assert.deepEqual(others, []);
   await editor.command("fx-lsp: Restart Language Server");
   await until("another server", () => servers().length === 1 && servers()[0].pid !== old.pid);
+  await editor.underlined(["x.sum() > 0"], 60_000);
+});
+
+test("a server that is killed comes back by itself", async () => {
+  const [{ pid }] = servers();
+  signal(pid, "SIGKILL");
+  await until("another server", () => servers().length === 1 && servers()[0].pid !== pid);
+  await goInto("rectify.py", "# Which way"); // a comment, so that the text parses
+  await bed.page.keyboard.type("_");
   await editor.underlined(["x.sum() > 0"], 60_000);
 });
 
