@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import linecache
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Literal
 
-import torch
-from torch.overrides import TorchFunctionMode
-
+from .devices import Devices
 from .messages import Recipe, Snippet
 
 SEED = 0
@@ -29,33 +25,12 @@ class Built:
     tracer: Any
 
 
-class WeightsOnMeta(TorchFunctionMode):
-    """Sends the factories that make weights to the device ``meta``, where tensors have shapes but no memory.
-
-    Other factories stay where they are, since constructors compute with what they make: ``torch.linspace(…).tolist()``
-    of the stochastic depth rates is the classic.
-    """
-
-    FACTORIES = frozenset(
-        {torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.randint, torch.normal}
-        | {torch.empty_strided, torch.randperm}
-    )
-
-    def __torch_function__(
-        self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        keywords = dict(kwargs or {})
-        if function in self.FACTORIES and keywords.get("device") is None and "out" not in keywords:
-            keywords["device"] = "meta"
-        return function(*args, **keywords)
-
-
 def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
     """Run the recipe in the file's own namespace, which the functions that it defines share.
 
     Raises what the code of the user raises; the frames of a snippet are those of the file.
     """
-    with WeightsOnMeta() if on_meta else contextlib.nullcontext():
+    with Devices(on_meta=on_meta):
         for snippet in recipe.setup:
             exec(_compile(snippet, file, "exec"), namespace)
         return Built(

@@ -16,6 +16,7 @@ import torch
 
 from .build import SEED
 from .children import Brood, Child, Emit
+from .devices import Devices
 from .endings import unanswered
 from .imports import Workspace, third_party
 from .limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
@@ -63,7 +64,7 @@ class Session:
         name = self._workspace.enter()
         torch.manual_seed(SEED)
         try:
-            with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated():
+            with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
                 self._workspace.load(name)
         except BaseException as error:
             if not is_consequence(error):

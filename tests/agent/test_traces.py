@@ -243,6 +243,33 @@ async def test_code_that_reads_its_weights_gets_them(client: Client, constructor
     assert (report.outcome, report.failures) == ("traced", ())
 
 
+async def test_code_for_an_accelerator_needs_none(client: Client) -> None:
+    file = client.write(
+        "gpu.py",
+        """
+        import torch
+
+        device = torch.device("cuda:0")
+        scale = torch.ones(3, device=device).cuda()
+        model = torch.nn.Linear(3, 3).to("cuda")
+
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(1 << 20, 1 << 20, device="cuda")
+                self.register_buffer("table", torch.arange(3, device=device).to(device))
+                self.cuda()
+
+            def forward(self, x):
+                return self.linear(x) + self.table
+
+        assert not torch.cuda.is_available()
+        """,
+    )
+    reports = (await client.trace(file, "Net()", "model")).reports
+    assert [(report.outcome, report.failures) for report in reports.values()] == [("traced", ())] * 2
+
+
 async def test_random_structure_is_the_same_every_time(client: Client) -> None:
     file = client.write("dice.py", "import torch\n\ndef model(x):\n    return x * torch.rand(()).item()\n")
     first, second = [(await client.trace(file, "model")).only for _ in range(2)]
