@@ -16,11 +16,13 @@ RULE = Rule(
     code="memory-limit",
     title="Tracing needs too much memory",
     why="""\
-Building a module allocates its parameters, and tracing it what `forward` makes itself. Both have a limit, so that a
-mistyped size cannot take the machine down while you type.
+Importing the file, building the module and tracing it have a limit of memory, so that a mistyped size cannot take the
+machine down while you type. Weights that `torch.empty`, `torch.randn` and the like make are built without memory, so
+they hardly count.
 
 - A size that is larger than was meant.
-- Constants that `forward` makes anew: make them once, in `__init__`, as buffers.
+- Data that is read, or a table that is computed, while the file is imported or the module is built: do that where the
+  model is trained or run.
 - A model that is really that large: trace it with a smaller configuration, or raise the limit.""",
     bad="""\
 import torch
@@ -31,10 +33,10 @@ from torch import nn
 class Table(nn.Module):
     def __init__(self):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(1 << 20, 1 << 22))
+        self.weight = nn.Parameter(torch.tensor([1.0] * (1 << 40)))
 
     def forward(self, x):
-        return x @ self.weight
+        return x * self.weight
 
 
 traced = torch.fx.symbolic_trace(Table())
@@ -48,10 +50,10 @@ from torch import nn
 class Table(nn.Module):
     def __init__(self):
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(1 << 10, 1 << 2))
+        self.weight = nn.Parameter(torch.tensor([1.0] * (1 << 4)))
 
     def forward(self, x):
-        return x @ self.weight
+        return x * self.weight
 
 
 traced = torch.fx.symbolic_trace(Table())

@@ -51,10 +51,10 @@ def test_the_bad_example_fails_so_and_the_good_one_traces(rule: Rule, examples: 
     assert codes == {"bad": [rule.code], "good": []}
 
 
-def test_every_example_was_traced(examples: tuple[Path, Checked]) -> None:
+def test_a_warning_is_about_what_was_not_traced(examples: tuple[Path, Checked]) -> None:
     _, checked = examples
     assert checked.unread == ()
-    assert checked.files == 2 * len(all_rules())
+    assert checked.files == len(all_rules()) + sum(rule.severity == "error" for rule in all_rules())
 
 
 @by_code
