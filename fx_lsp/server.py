@@ -6,12 +6,14 @@ import asyncio
 import logging
 import sys
 import threading
+from collections.abc import Generator
 from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from fx_lsp import __version__
 from fx_lsp.config import SECTION, Settings
@@ -22,7 +24,20 @@ from fx_lsp.session import Session
 log = logging.getLogger(__name__)
 
 CONFIGURATION_SECONDS = 5.0
-"""How long the client may take to say its settings; after that they are the defaults until it does."""
+"""How long the client may take to say its settings; after that it goes on without them."""
+
+
+class FxProtocol(LanguageServerProtocol):
+    """pygls's protocol, but for the texts of documents: ours are kept by the session.
+
+    pygls splits lines at form feeds and other characters that end no line for clients. To apply an edit behind one of
+    these it not only takes a wrong place, it also changes the edit's own range before a feature sees it.
+    """
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
+        """Leave the edit to our feature."""
+        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
 
 class FxLanguageServer(LanguageServer):
@@ -36,7 +51,7 @@ class FxLanguageServer(LanguageServer):
         log.error("%s: %s", getattr(source, "__name__", source), error, exc_info=error)
 
 
-server = FxLanguageServer("fx-lsp", __version__)
+server = FxLanguageServer("fx-lsp", __version__, protocol_cls=FxProtocol)
 
 
 @server.feature(types.INITIALIZE)
@@ -44,7 +59,7 @@ def initialize(ls: FxLanguageServer, params: types.InitializeParams) -> None:
     """Make the session; what the server can do is answered by pygls from the features below."""
     ls.session = Session(
         params,
-        str(ls.workspace.position_encoding),
+        ls.workspace.position_encoding or "utf-16",
         publish=ls.text_document_publish_diagnostics,
         notify=ls.protocol.notify,
         log_to_client=lambda message: ls.window_log_message(types.LogMessageParams(types.MessageType.Warning, message)),
@@ -165,20 +180,20 @@ async def shutdown(ls: FxLanguageServer, params: None) -> None:
 
 
 async def _configure(ls: FxLanguageServer, pushed: Any = None) -> None:
-    """Take the settings from where the client has them."""
-    values = ls.session.options
+    """Take the settings from where the client has them: it answers them, pushes them, or said them at the start."""
+    values = None
     if ls.session.can("workspace.configuration"):
         values = await _pulled_settings(ls)
     elif isinstance(pushed, dict):
         values = pushed.get(SECTION, pushed)
-    settings, problems = Settings.read(values)
+    settings, problems = Settings.read(ls.session.options if values is None else values)
     for problem in problems:
         ls.window_show_message(types.ShowMessageParams(types.MessageType.Warning, problem))
     ls.session.configure(settings)
 
 
 async def _pulled_settings(ls: FxLanguageServer) -> Any:
-    """The settings that the client answers; None, which means the defaults, when it does not."""
+    """The settings that the client answers; None when it has none, or does not answer."""
     items = [types.ConfigurationItem(section=SECTION)]
     try:
         asked = ls.workspace_configuration_async(types.ConfigurationParams(items))

@@ -49,7 +49,7 @@ class Session:
         self.selected: dict[str | None, tuple[str, ...]] = {}
         """Workspace folder (None: any) -> the Python that is selected in the editor."""
         self.select_interpreter(None, self.options.get("interpreter"))
-        self.documents = Documents(_ENCODINGS.get(encoding, "utf-16"))
+        self.documents = Documents(_ENCODINGS[encoding])
         self.places = ClientPlaces(self.documents)
         uris = [folder.uri for folder in params.workspace_folders or []]
         self.workspace = Workspace(self._paths(uris or [params.root_uri or ""]))

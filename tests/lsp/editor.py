@@ -53,9 +53,10 @@ class Editor:
         *,
         python: Sequence[str] = (sys.executable,),
         settings: Mapping[str, Any] | None = None,
+        pulls: bool = True,
     ) -> AsyncIterator["Editor"]:
         """The server, from ``initialize`` to its orderly end."""
-        await self.start(python=python, settings=settings)
+        await self.start(python=python, settings=settings, pulls=pulls)
         try:
             yield self
         finally:
@@ -67,14 +68,22 @@ class Editor:
         *,
         python: Sequence[str] = (sys.executable,),
         settings: Mapping[str, Any] | None = None,
+        pulls: bool = True,
     ) -> types.InitializeResult:
-        """Start the server; ``python`` is the interpreter that is selected in the editor."""
+        """Start the server; ``python`` is the interpreter that is selected in the editor.
+
+        ``pulls``: the server can ask for settings; else it is told them at the start.
+        """
         self.client.set_configuration({"fxLsp": dict(settings or {})})
         await self.client.start_io(*SERVER, cwd=ROOT)
         return await self.client.initialize_session(
             types.InitializeParams(
-                capabilities=capabilities(self.encoding),
-                initialization_options={"status": True, "interpreter": list(python)},
+                capabilities=capabilities(self.encoding, pulls=pulls),
+                initialization_options={
+                    "status": True,
+                    "interpreter": list(python),
+                    **({} if pulls else dict(settings or {})),
+                },
                 workspace_folders=[types.WorkspaceFolder(self.folder.as_uri(), "work")],
             )
         )
@@ -211,7 +220,7 @@ class Editor:
         return types.Range(first, last)
 
 
-def capabilities(encoding: Encoding) -> types.ClientCapabilities:
+def capabilities(encoding: Encoding, *, pulls: bool) -> types.ClientCapabilities:
     """What VS Code can, as far as it matters here, with another way of counting characters."""
     dynamic = types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True)
     return types.ClientCapabilities(
@@ -221,7 +230,7 @@ def capabilities(encoding: Encoding) -> types.ClientCapabilities:
             code_action=types.CodeActionClientCapabilities(disabled_support=True),
         ),
         workspace=types.WorkspaceClientCapabilities(
-            configuration=True,
+            configuration=pulls,
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
             did_change_watched_files=dynamic,
         ),

@@ -143,6 +143,20 @@ async def test_a_helper_that_is_not_open_is_watched_on_the_disk(editor: Editor) 
     assert editor.published["helper.py"].version is None
 
 
+async def test_edits_behind_form_feeds_and_other_separators_hit_what_the_client_means(editor: Editor) -> None:
+    separated = "\f\nimport torch.fx\n\ndef f(x):\n    a = 'a\u2028b\x0bc'; b = x.abs() / len(x)\n    return b\n\n\f"
+    editor.open("model.py", separated + "torch.fx.symbolic_trace(f)\n")
+    (found,) = await editor.diagnostics("model.py")
+    assert editor.text("model.py", found.range) == "len(x)"
+    editor.edit("model.py", "abs()", "relu()")
+    editor.edit("model.py", "x.relu()", "(x + 1)")
+    (found,) = await editor.diagnostics("model.py")
+    assert editor.text("model.py", found.range) == "len(x)"
+    editor.edit("model.py", "len(x)", "2")
+    assert await editor.diagnostics("model.py") == []
+    assert "truediv = add / 2" in await editor.hover("model.py", "f(x)")
+
+
 async def test_a_file_that_an_import_lacks_is_seen_when_it_is_made(editor: Editor) -> None:
     editor.open("model.py", MODEL)
     (found,) = await editor.diagnostics("model.py")

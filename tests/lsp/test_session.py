@@ -133,6 +133,16 @@ async def test_a_setting_that_cannot_be_used_is_said_once_and_has_its_default(fo
         ]
 
 
+async def test_a_client_that_cannot_be_asked_says_its_settings_at_the_start_and_when_they_change(folder: Path) -> None:
+    async with Editor(folder).session(settings={"hover": False}, pulls=False) as editor:
+        editor.open("a.py", MODEL)
+        assert len(await editor.diagnostics("a.py")) == 1
+        assert await editor.hover("a.py", "f(x)") == ""
+        pushed = {"fxLsp": {"interpreter": [sys.executable], "exclude": ["a.py"]}}
+        editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(pushed))
+        await editor.until(lambda: not editor.published["a.py"].diagnostics)
+
+
 async def test_the_agent_can_be_restarted(editor: Editor) -> None:
     editor.open("a.py", MODEL)
     assert await editor.diagnostics("a.py")
