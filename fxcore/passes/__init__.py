@@ -6,28 +6,17 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from types import ModuleType
 
-__all__ = [
-    "annotate_getitem_nodes",
-    "fake_tensor_prop",
-    "graph_drawer",
-    "graph_manipulation",
-    "net_min_base",
-    "operator_support",
-    "param_fetch",
-    "pass_manager",
-    "reinplace",
-    "runtime_assert",
-    "shape_prop",
-    "split_module",
-    "split_utils",
-    "splitter_base",
-    "tools_common",
-]
+_MODULES = frozenset(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in __all__:
+    if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
