@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -35,6 +35,8 @@ class Place:
     """Under ``if __name__ == "__main__":``, which importing the file does not run."""
     hidden: frozenset[str] = frozenset()
     """Names that a comprehension or a lambda around the expression binds."""
+    expects_error: bool = False
+    """Within ``with pytest.raises(...)`` or the like."""
 
     def is_always_after(self, other: Place) -> bool:
         """Whether ``other``'s statement has run, once, by the time that this one does (loops aside)."""
@@ -80,20 +82,20 @@ class Walk(ast.NodeVisitor):
     def _visit_statements(self, statements: Iterable[ast.stmt]) -> None:
         around = self._place
         for statement in statements:
-            self._place = Place(around.scope, statement, around.blocks, around.in_main)
+            self._place = replace(around, statement=statement)
             self.visit(statement)
         self._place = around
 
     def _visit_block(self, statements: list[ast.stmt], *, in_main: bool = False) -> None:
         around, self._block = self._place, self._block + 1
         blocks = around.blocks if in_main else (*around.blocks, self._block)
-        self._place = Place(around.scope, around.statement, blocks, around.in_main or in_main)
+        self._place = replace(around, blocks=blocks, in_main=around.in_main or in_main)
         self._visit_statements(statements)
         self._place = around
 
     def _visit_scope(self, scope: Scope, statements: list[ast.stmt]) -> None:
         around = self._place
-        self._place = Place(scope, around.statement)
+        self._place = Place(scope, around.statement, expects_error=around.expects_error)
         self._visit_statements(statements)
         self._place = around
 
@@ -191,7 +193,11 @@ class Walk(ast.NodeVisitor):
         """The body of a ``with`` runs like the statements around it."""
         for item in node.items:
             self.visit(item)
+        around = self._place
+        expects_error = any(_expects_error(item.context_expr) for item in node.items)
+        self._place = replace(around, expects_error=around.expects_error or expects_error)
         self._visit_statements(node.body)
+        self._place = around
 
     visit_AsyncWith = visit_With
 
@@ -230,7 +236,7 @@ class Walk(ast.NodeVisitor):
     def _visit_hiding(self, node: ast.expr, names: frozenset[str]) -> None:
         around = self._place
         hidden = around.hidden | names
-        self._place = Place(around.scope, around.statement, around.blocks, around.in_main, hidden)
+        self._place = replace(around, hidden=hidden)
         for child in ast.iter_child_nodes(node):
             parts = (child.iter, *child.ifs) if isinstance(child, ast.comprehension) else (child,)
             for part in parts:
@@ -269,6 +275,12 @@ def _flat(target: ast.expr) -> Iterator[ast.expr]:
             yield from _flat(element)
     else:
         yield target.value if isinstance(target, ast.Starred) else target
+
+
+def _expects_error(context: ast.expr) -> bool:
+    """Whether ``with context:`` is there for an error that its body is to raise."""
+    name = ast.unparse(context.func).rpartition(".")[2] if isinstance(context, ast.Call) else ""
+    return name in ("raises", "suppress") or name.startswith("assertRaises")
 
 
 def _is_main_guard(test: ast.expr) -> bool:

@@ -35,7 +35,7 @@ def explicit_targets(names: Names, text: Text) -> Iterator[Target]:
     seen: Counter[str] = Counter()
     for call, place in names.calls:
         traced = _traced(call, place, names, tracers)
-        if traced is None:
+        if traced is None or place.expects_error:
             continue
         key = f"call:{place.scope.prefix}{ast.unparse(call)}"
         seen[key] += 1

@@ -196,6 +196,14 @@ class TestSetup:
     def test_is_not_guessed(self, body: str) -> None:
         assert explicit(f"{NET}from torch.fx import symbolic_trace as st\ndef main():\n" + _indented(body)) == []
 
+    @pytest.mark.parametrize(
+        "context", ["pytest.raises(ValueError)", "self.assertRaisesRegex(E, 'a')", "suppress(E), open(f)"]
+    )
+    def test_a_call_that_is_to_fail_is_left_alone(self, context: str) -> None:
+        source = f"{NET}def test():\n    with {context}:\n        torch.fx.symbolic_trace(Net())\n"
+        assert explicit(source) == []
+        assert len(explicit(f"{source}    torch.fx.symbolic_trace(Net())\n")) == 1
+
     @pytest.mark.parametrize("call", ["st(m)", "st(Net(m))", "st(Net(), m)", "T(m).trace(Net())", "st(self.net)"])
     def test_a_parameter_has_no_value(self, call: str) -> None:
         source = (
