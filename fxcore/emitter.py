@@ -16,6 +16,7 @@ import torch
 
 from fxcore import torch_compat
 from fxcore.annotations import Painter, tensor_annotation
+from fxcore.immutable_collections import immutable_list
 from fxcore.namespace import _custom_builtins, _Namespace
 from fxcore.node import Argument, Node, map_arg
 from fxcore.operators import EXPRESSIONS, STATEMENTS
@@ -227,6 +228,8 @@ class Emitter:
         if kind is tuple:
             items = [self._value(item) for item in arg]
             return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+        if kind is immutable_list:
+            return f"[{', '.join([self._value(item) for item in arg])}]"
         return self._special_value(arg)
 
     def _special_value(self, arg: Any) -> str:
@@ -241,7 +244,7 @@ class Emitter:
         if isinstance(arg, torch.Tensor):
             return f"torch.Tensor(size={list(arg.size())}, dtype={str(arg.dtype).split('.')[-1]})"
         if isinstance(arg, list):
-            return f"[{', '.join([self._value(item) for item in arg])}]"
+            return self._value(immutable_list(arg))
         if isinstance(arg, tuple):
             return self._value(tuple(arg))
         if isinstance(arg, slice):
@@ -283,7 +286,7 @@ class Emitter:
         if isinstance(annotation, _GenericAlias):
             origin = _TYPING_NAMES.get(origin, origin)
         origin_name = self.add_global(_type_repr(origin), origin)
-        # A TensorType is no alias of typing's: it has its sizes in `__args__`.
+        # A TensorType is no alias of typing's: it has its sizes in `dims`.
         args = typing.get_args(annotation) or getattr(annotation, "dims", ())
         return f"{origin_name}[{','.join(map(self._type, args))}]" if args else origin_name
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fxcore.node import Node, _SortKey
+from fxcore.linked import SortKey
+from fxcore.node import Node
 
 if TYPE_CHECKING:
     from fxcore.graph import Graph
@@ -36,14 +37,14 @@ def _empty(cls: type[Graph]) -> Graph:
     return graph
 
 
-def _node_at(graph: Graph, key: _SortKey) -> Node:
+def _node_at(graph: Graph, key: SortKey) -> Node:
     """The node with this sort key; while the graph is being loaded, one that has yet to be filled."""
     if graph._unfilled is None:
         return next(node for node in graph.nodes if node._sort_key == key)
     return graph._unfilled.setdefault(key, Node.__new__(Node))
 
 
-def _fill(graph: Graph, stored: tuple[dict[str, Any], list[tuple[_SortKey, list[Any], dict[str, Any]]]]) -> None:
+def _fill(graph: Graph, stored: tuple[dict[str, Any], list[tuple[SortKey, list[Any], dict[str, Any]]]]) -> None:
     state, nodes = stored
     graph._start()
     for key, values, attributes in nodes:

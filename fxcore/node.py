@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import torch
 
 from fxcore.immutable_collections import immutable_dict, immutable_list
+from fxcore.linked import Linked
 from fxcore.purity import has_side_effect, is_impure_function
 from fxcore.qualified_name import _find_module_of_method, _get_qualified_name, _type_repr
 
@@ -46,20 +47,8 @@ _ATOMS = frozenset({str, int, float, bool, complex, type(None), torch.dtype, tor
 
 _NO_KWARGS: immutable_dict[str, Any] = immutable_dict()
 
-_SortKey: TypeAlias = tuple[int, ...]
 
-
-def _key_between(before: _SortKey, after: _SortKey) -> _SortKey:
-    """A key between two neighbours': runs of insertions at one place count up or down in their last number."""
-    depth = min(len(before), len(after))
-    if len(before) > depth:
-        return (*before[:depth], before[depth] + 1)
-    if len(after) > depth:
-        return (*after[:depth], after[depth] - 1)
-    return (*before, 0)
-
-
-class Node:
+class Node(Linked):
     """One operation in a `Graph`. What it does is given by ``op``, ``target``, ``args`` and ``kwargs``:
 
     - ``placeholder``: an input of the function, called ``target``; ``args`` holds its default value, if it has one.
@@ -84,13 +73,9 @@ class Node:
         "_erased",
         "_inputs",
         "_kwargs",
-        "_next",
         "_op",
-        "_prev",
         "_repr_fn",
-        "_sort_key",
         "_target",
-        "graph",
         "meta",
         "name",
         "type",
@@ -132,7 +117,7 @@ class Node:
         self.meta = {}
         self._prev = self._next = self
         self._erased = False
-        self._sort_key: _SortKey = ()
+        self._sort_key = ()
         self._repr_fn: Callable[[Node], str] | None = None
         self.where = None
         self._update_args_kwargs(args, kwargs)
@@ -255,51 +240,6 @@ class Node:
         for user in changed:
             user.replace_input_with(self, replace_with)
         return changed
-
-    # Where it stands.
-
-    @property
-    def next(self) -> Node:
-        """The node after this one; after the last, the graph's root."""
-        return self._next
-
-    @property
-    def prev(self) -> Node:
-        """The node before this one; before the first, the graph's root."""
-        return self._prev
-
-    def prepend(self, x: Node) -> None:
-        """Move ``x``, of the same graph (else ``AssertionError``), to the place right before this node."""
-        if x.graph is not self.graph:
-            raise AssertionError(f"'{x.name}' belongs to another Graph; copy it into this one with `node_copy`")
-        if x is self:
-            return
-        x._remove_from_list()
-        before = self._prev
-        x._prev, x._next = before, self
-        before._next = self._prev = x
-        x._sort_key = _key_between(before._sort_key, self._sort_key)
-
-    def append(self, x: Node) -> None:
-        """Move ``x``, of the same graph (else ``AssertionError``), to the place right after this node."""
-        self._next.prepend(x)
-
-    def _remove_from_list(self) -> None:
-        # Its own links stay, so that an iteration that stands on it finds the way on.
-        self._prev._next = self._next
-        self._next._prev = self._prev
-
-    def __lt__(self, other: object) -> bool:
-        return self._sort_key < other._sort_key if isinstance(other, Node) else NotImplemented
-
-    def __le__(self, other: object) -> bool:
-        return self._sort_key <= other._sort_key if isinstance(other, Node) else NotImplemented
-
-    def __gt__(self, other: object) -> bool:
-        return self._sort_key > other._sort_key if isinstance(other, Node) else NotImplemented
-
-    def __ge__(self, other: object) -> bool:
-        return self._sort_key >= other._sort_key if isinstance(other, Node) else NotImplemented
 
     # What is known of it.
 
