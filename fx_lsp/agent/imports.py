@@ -125,7 +125,7 @@ class Workspace:
         elif (root := self._nearest_root(folder)) and RELATIVE_IMPORT.search(self._source()):
             names = [*folder.relative_to(root).parts, *names]
             folder = root
-        if names[0] in self._builtin:  # e.g. a script called random.py
+        if len(names) == 1 and names[0] in self._builtin:  # e.g. a script called random.py
             names[0] += "_"
         return ".".join(names), str(folder)
 

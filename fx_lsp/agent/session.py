@@ -61,9 +61,9 @@ class Session:
         """The imported file; None where it could not be imported, which has then been reported."""
         complete = True
         before = frozenset(sys.modules)
-        name = self._workspace.enter()
         torch.manual_seed(SEED)
         try:
+            name = self._workspace.enter()
             with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
                 self._workspace.load(name)
         except BaseException as error:

@@ -92,6 +92,18 @@ async def test_relative_imports_in_a_package(client: Client) -> None:
     assert (await client.trace(str(client.root / "zoo/__init__.py"), "model")).only.outcome == "traced"
 
 
+async def test_a_package_that_torch_needs_too(client: Client) -> None:
+    client.write("sympy/__init__.py", "")
+    file = client.write("sympy/nets.py", "def model(x):\n    return x.cos()\n")
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+
+
+async def test_a_file_that_is_gone(client: Client) -> None:
+    report = (await client.trace(str(client.root / "gone.py"), "model")).only
+    assert report.outcome == "not-imported"
+    assert "FileNotFoundError" in report.failures[0].error
+
+
 async def test_relative_imports_without_an_init_file(client: Client) -> None:
     client.write("zoo/ops.py", "def f(x):\n    return x.cos()\n")
     file = client.write("zoo/nets.py", "from .ops import f\n\ndef model(x):\n    return f(x)\n")
