@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 
 from fx_lsp.check import Checked, Problem
@@ -86,22 +87,19 @@ class _Page:
 
     def _edits(self, fix: Fix) -> Iterator[str]:
         """The lines that the fix takes out and puts in, numbered as in the file before and after."""
-        shift = 0
+        rows: list[tuple[int, str, str]] = []
+        shift = Counter[str]()
         for change in fix.changes:
-            lines = self._documents.lines(change.span.file) or LineIndex("")
+            file, line = change.span.file, change.span.line
+            lines = self._documents.lines(file) or LineIndex("")
+            old = [lines.line(number - 1) for number in range(line, change.span.end_line)]
             new = change.text.splitlines()
-            old = range(change.span.line, change.span.end_line)
-            width = len(str(change.span.line + shift + len(new)))
-            for number in old:
-                yield self._edited(width, number, "-", lines.line(number - 1))
-            for number, text in enumerate(new, change.span.line + shift):
-                if text:
-                    yield self._edited(width, number, "+", text)
-            shift += len(new) - len(old)
-
-    def _edited(self, width: int, number: int, sign: str, text: str) -> str:
-        row = f"{number:>{width}} {sign} {_visible(text)}".rstrip()
-        return self._paint("help" if sign == "+" else "error", row)
+            rows += [(number, "-", text) for number, text in enumerate(old, line)]
+            rows += [(number, "+", text) for number, text in enumerate(new, line + shift[file]) if text]
+            shift[file] += len(new) - len(old)
+        width = max((len(str(number)) for number, _, _ in rows), default=0)
+        for number, sign, text in rows:
+            yield self._paint("help" if sign == "+" else "error", f"{number:>{width}} {sign} {_visible(text)}".rstrip())
 
     def _framed(self, width: int, number: str, text: str) -> str:
         return f"{self._paint('frame', f'{number:>{width}} |')} {text}".rstrip()
