@@ -305,7 +305,8 @@ class Node(Linked):
     def __deepcopy__(self, memo: dict[int, Any]) -> Node:
         # A node is a place in a graph: its copy is the one in that place of the graph's copy.
         copy.deepcopy(self.graph, memo)
-        return memo.get(id(self), self)
+        copied: Node = memo.get(id(self), self)
+        return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
         from fxcore.graph_pickle import reduced_node
