@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { installExtension, newProfile, startCodeServer } from "./code_server.mjs";
+import { installExtension, newProfile, startCodeServer, writeMachineSettings } from "./code_server.mjs";
 import { CHROMIUM, TORCH_PYTHON, VSIX } from "./paths.mjs";
 
 const NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1";
@@ -24,7 +24,8 @@ async function startBrowser(directory, viewport, scale) {
 }
 
 /**
- * A running VS Code: its address and process id, the workspace's directory, and a browser's page.
+ * A running VS Code: its address and process id, the workspace's directory, a browser's page, and what changes the
+ * settings that belong to the machine.
  *
  * @param settings - the user's, on top of the bed's own
  * @param interpreter - the one that traces, as `fxLsp.interpreter` says it
@@ -54,6 +55,7 @@ export async function startBed({
     pid,
     workspace,
     page: browser.pages()[0] ?? (await browser.newPage()),
+    setMachineSettings: (machineSettings) => writeMachineSettings(directory, machineSettings),
     async stop() {
       await browser.close();
       await stop();

@@ -45,10 +45,13 @@ export function newProfile(settings, interpreter) {
   cpSync(EXAMPLES, workspace, { recursive: true, filter: (path) => !path.includes("__pycache__") });
   writeFileSync(join(directory, "config.yaml"), "auth: none\ncert: false\n");
   writeFileSync(join(directory, "data/User/settings.json"), JSON.stringify({ ...USER_SETTINGS, ...settings }));
-  // The window is a remote one to VS Code: settings that belong to the machine are read from here alone.
-  const machineSettings = { "fxLsp.interpreter": interpreter };
-  writeFileSync(join(directory, "data/Machine/settings.json"), JSON.stringify(machineSettings));
+  writeMachineSettings(directory, { "fxLsp.interpreter": interpreter });
   return { directory, workspace };
+}
+
+/** The window is a remote one to VS Code: settings that belong to the machine are read from a file of their own. */
+export function writeMachineSettings(directory, settings) {
+  writeFileSync(join(directory, "data/Machine/settings.json"), JSON.stringify(settings));
 }
 
 const codeServer = (directory) => [

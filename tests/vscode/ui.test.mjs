@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { startBed } from "./bed.mjs";
-import { SHOTS } from "./paths.mjs";
+import { SHOTS, TORCH_PYTHON } from "./paths.mjs";
 import { processesBelow, signal } from "./processes.mjs";
 import { until } from "./until.mjs";
 import { Workbench } from "./workbench.mjs";
@@ -118,6 +118,17 @@ test("a server that is killed comes back by itself", async () => {
   await until("another server", () => servers().length === 1 && servers()[0].pid !== pid);
   await goInto("rectify.py", "# Which way"); // a comment, so that the text parses
   await bed.page.keyboard.type("_");
+  await editor.underlined(["x.sum() > 0"], 60_000);
+});
+
+test("a Python that the server can't run on is named, and a better one is taken at once", async () => {
+  bed.setMachineSettings({ "fxLsp.interpreter": [TORCH_PYTHON], "fxLsp.server.python": ["/nowhere/python"] });
+  const message = bed.page.locator(".notification-toast", { hasText: "found no Python 3.10 or newer" });
+  await message.locator(".monaco-button", { hasText: "Open Settings" }).waitFor();
+  await until("the server's end", () => servers().length === 0);
+  await shot("no-python");
+  bed.setMachineSettings({ "fxLsp.interpreter": [TORCH_PYTHON], "fxLsp.server.python": [TORCH_PYTHON] });
+  await until("a server on it", () => servers().some(({ command }) => command.startsWith(TORCH_PYTHON)));
   await editor.underlined(["x.sum() > 0"], 60_000);
 });
 
