@@ -161,13 +161,13 @@ class Analysis:
 
     async def _ask_agent(self, path: str) -> None:
         """Have the file's targets traced, and keep each report as it comes."""
-        result = self.results[path]
-        if result.traced:
+        traced = self.results[path].traced
+        if traced:
             snapshot = self.documents.snapshot()
-            agent = self._agent_for(Path(self.workspace.folder_of(path)))
-            answers = agent.trace(
+            silent = set(traced)
+            answers = self._agent_for(Path(self.workspace.folder_of(path))).trace(
                 path,
-                [traced.target for traced in result.traced.values()],
+                [item.target for item in traced.values()],
                 overlays=snapshot.overlays(),
                 roots=self.workspace.roots_of(path),
                 limits=self.choices.limits,
@@ -178,7 +178,11 @@ class Analysis:
                     if isinstance(answer, Done):
                         self._keep_dependencies(path, answer, snapshot)
                     else:
+                        silent.discard(answer.target)
                         self._keep_report(path, answer, snapshot)
+            for key in silent:
+                # There is no agent to be had: what an earlier one said is of another text or another Python.
+                traced[key] = Traced(traced[key].target, traced[key].place)
         self.on_result(path, True)
 
     def _keep_report(self, path: str, report: Report, snapshot: Snapshot) -> None:
@@ -201,7 +205,7 @@ class Analysis:
 
     def _again(self, path: str) -> None:
         """Trace a file for another reason than its own edit; one that waits for quiet will be traced anyway."""
-        if path not in self._quiet:
+        if path in self.results and path not in self._quiet:
             self._start(path, self.trace(path))
 
     def _start(self, path: str, work: Coroutine[Any, Any, None]) -> None:

@@ -43,7 +43,7 @@ def _name_at(text: str, offset: int) -> str:
         if match.start() > offset:
             break
         if offset <= match.end():
-            return "" if text[: match.start()].endswith(".") else match[0]
+            return "" if text.endswith(".", 0, match.start()) else match[0]
     return ""
 
 

@@ -104,6 +104,16 @@ async def test_another_interpreter_is_traced_with_from_then_on(folder: Path) -> 
         editor.client.protocol.notify("fx/interpreterChanged", {"interpreter": [sys.executable]})
         await editor.until(lambda: bool(editor.published["a.py"].diagnostics))
         assert [status.torch for status in editor.statuses if status.phase == "ready"][-1]
+        editor.client.protocol.notify("fx/interpreterChanged", {"interpreter": [sys.executable, "-S"]})
+        await editor.until(lambda: not editor.published["a.py"].diagnostics)
+
+
+async def test_a_notification_that_makes_no_sense_is_logged_and_shows_no_message_box(editor: Editor) -> None:
+    editor.client.protocol.notify("fx/interpreterChanged", {"no": "interpreter"})
+    editor.client.protocol.notify("fx/interpreterChanged", {"interpreter": "python"})
+    editor.open("a.py", MODEL)
+    assert await editor.diagnostics("a.py")
+    assert editor.client.messages == []
 
 
 async def test_the_setting_goes_before_what_is_selected(folder: Path) -> None:

@@ -149,6 +149,32 @@ async def test_results_stay_until_newer_ones_come(bench: Bench) -> None:
     assert bench.found() == [("model.py", "len(x)")]
 
 
+async def test_without_an_agent_nothing_old_is_kept(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
+    bench.analysis.trace_all()
+    request = await bench.agent.asked()
+    assert bench.found() == [("model.py", "len(x)")]
+    request.done()
+    await bench.complete(path)
+    assert bench.found() == []
+    assert [traced.report for traced in bench.analysis.results[path].traced.values()] == [None]
+
+
+async def test_a_file_that_is_closed_just_before_it_is_traced_again_stays_forgotten(bench: Bench) -> None:
+    helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
+    request = await bench.agent.asked()
+    bench.edit(helper, "def scale", "# first\ndef scale")
+    await bench.complete(helper)
+    bench.analysis.on_result = lambda path, complete: bench.analysis.forget(path) if complete else None
+    request.report(request.targets[0].key)
+    request.done(helper)
+    await asyncio.wait_for(request.ended.wait(), PATIENCE)
+    other = bench.open("other.py", MODEL)
+    assert (await bench.agent.asked()).file == other
+    assert model not in bench.analysis.results
+
+
 async def test_a_closed_file_is_forgotten(bench: Bench) -> None:
     path = bench.open("model.py", MODEL)
     await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
