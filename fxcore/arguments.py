@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxcore.failures import ArgumentFailure, DictKeyFailure
+from fxcore.failures import ArgumentFailure, DictKeyFailure, TwoTracersFailure
 from fxcore.node import Argument, Node, map_arg
-from fxcore.torch_compat import HigherOrderOperator, OpOverload, is_opaque_value
+from fxcore.torch_compat import HigherOrderOperator, OpOverload, is_opaque_value, is_proxy_of_torch_fx
 
 if TYPE_CHECKING:
     from fxcore.proxy import TracerBase
@@ -44,6 +44,8 @@ def lower(tracer: TracerBase, value: Any) -> Argument:
 
 
 def _rule_for(value: Any) -> Handler:
+    if is_proxy_of_torch_fx(value):
+        return _lower_foreign_proxy
     if hasattr(value, "__fx_create_arg__"):
         return _lower_by_itself
     for types, handler in _RULES:
@@ -60,6 +62,13 @@ def _rule_for(value: Any) -> Handler:
 
 def _as_it_is(tracer: TracerBase, value: Any) -> Any:
     return value
+
+
+def _lower_foreign_proxy(tracer: TracerBase, value: Any) -> Any:
+    """A tracer that was made for torch.fx may put our nodes into proxies of its own; others have nodes of torch.fx."""
+    if value.tracer is not tracer:
+        tracer.fail(TwoTracersFailure, "a value of a trace by torch.fx was used in a trace by fxcore")
+    return value.node
 
 
 def _lower_by_itself(tracer: TracerBase, value: Any) -> Any:

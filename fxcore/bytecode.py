@@ -72,6 +72,32 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
     return loads_error and bool(skipped) and skipped[-1].opname == "RAISE_VARARGS"
 
 
+def raising_truth(code: CodeType, lasti: int) -> bool | None:
+    """Which truth of the condition that the instruction at ``lasti`` decides leads straight to a ``raise``; if any."""
+    at = _operation(code.co_code, lasti)
+    decide, *rest = [instruction for instruction in _instructions(code) if instruction.offset >= at]
+    if decide.opname == "TO_BOOL":
+        decide, *rest = rest
+    if not decide.opname.startswith(("POP_JUMP", "JUMP_IF")) or "IF_" not in decide.opname or "NONE" in decide.opname:
+        return None
+    jumps_if = "IF_TRUE" in decide.opname
+    if _raises(rest):
+        return not jumps_if
+    if _raises([instruction for instruction in _instructions(code) if instruction.offset >= decide.argval]):
+        return jumps_if
+    return None
+
+
+def _raises(instructions: list[dis.Instruction]) -> bool:
+    """Whether running on from the first instruction ends in a ``raise`` without any choice in between."""
+    for instruction in instructions:
+        if instruction.opname == "RAISE_VARARGS":
+            return True
+        if "JUMP" in instruction.opname or instruction.opname.startswith(("RETURN", "FOR_ITER", "YIELD", "SEND")):
+            return False
+    return False
+
+
 def _operation(instructions: bytes, lasti: int) -> int:
     """The offset of the operation itself.
 

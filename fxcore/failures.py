@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 
 from fxcore.source import Frame, SourceSpan
+from fxcore.torch_compat import torch_fx_class
 
 
 class FailureKind(str, Enum):
@@ -48,8 +49,8 @@ class FailureKind(str, Enum):
     """The traced code raised an error of its own."""
 
 
-class TraceError(ValueError):
-    """A traced value was used in a way that needs to know its content."""
+class TraceError(torch_fx_class("TraceError", ValueError)):  # type: ignore[misc]
+    """A traced value was used in a way that needs to know its content: a ValueError, and torch.fx's own one."""
 
 
 class TraceFailure(Exception):

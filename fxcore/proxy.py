@@ -40,7 +40,7 @@ from fxcore.operator_schemas import check_for_mutable_operation
 from fxcore.operators import magic_methods, reflectable_magic_methods
 from fxcore.scope import Scope, ScopeContextManager
 from fxcore.source import Place, is_user_file
-from fxcore.torch_compat import HigherOrderOperator, ScriptMethod, torch_pytree
+from fxcore.torch_compat import HigherOrderOperator, ScriptMethod, torch_fx_class, torch_pytree
 
 __all__ = [
     "Attribute",
@@ -228,6 +228,13 @@ class Proxy:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        # Libraries ask `isinstance(x, torch.fx.Proxy)` to learn whether they are traced. They are.
+        return torch_fx_class(self._known_as, type(self))
+
+    _known_as = "Proxy"
+
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
 
@@ -333,6 +340,8 @@ class Proxy:
 
 class Attribute(Proxy):
     """The attribute of a value. Reading it is recorded only when it is used; calling it is a method's call."""
+
+    _known_as = "Attribute"
 
     def __init__(self, root: Proxy, attr: str) -> None:
         self.tracer = root.tracer

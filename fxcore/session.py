@@ -7,8 +7,9 @@ may run the same models, go on as ever. Everything is undone when the session en
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar, Token
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,16 @@ def is_fx_tracing() -> bool:
 def is_fx_symbolic_tracing() -> bool:
     """Whether the calling code is being traced, and not compiled."""
     return is_fx_tracing() and not torch.compiler.is_compiling()
+
+
+@contextlib.contextmanager
+def outside_of_traces() -> Iterator[None]:
+    """Code in the block runs as if nothing were being traced."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 class TraceSession:

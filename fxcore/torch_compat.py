@@ -64,6 +64,7 @@ __all__ = [
     "script_type_of",
     "set_grad_enabled",
     "side_effectful_functions",
+    "torch_fx_class",
     "torch_fx_symbolic_trace",
     "torch_pytree",
 ]
@@ -227,10 +228,16 @@ def is_placeholder_of_torch_fx(value: object) -> bool:
     return placeholder is not None and isinstance(value, placeholder)
 
 
+def torch_fx_class(name: str, otherwise: type) -> type:
+    """A class of torch.fx's proxies' module, where torch has loaded it: what a program may compare ours with."""
+    found: type = getattr(sys.modules.get("torch.fx.proxy"), name, otherwise)
+    return found
+
+
 def is_proxy_of_torch_fx(value: object) -> bool:
-    """Whether a value is torch.fx's ``Proxy``: one that a tracer of torch.fx traces with."""
-    proxy: type | None = (torch_fx_symbolic_trace() or {}).get("Proxy")
-    return proxy is not None and isinstance(value, proxy)
+    """Whether a value is torch.fx's own ``Proxy``: by its type, since ours says that it is one too."""
+    proxy = torch_fx_class("Proxy", type(None))
+    return issubclass(type(value), proxy)
 
 
 def compile_lazy_graph_module(module: torch.nn.Module) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy
-from fxcore.torch_compat import functions_wrapped_by_torch_fx, methods_wrapped_by_torch_fx
+from fxcore.torch_compat import functions_wrapped_by_torch_fx, is_proxy_of_torch_fx, methods_wrapped_by_torch_fx
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -94,8 +94,8 @@ def _recorded_method(name: str, method: Callable[..., Any]) -> Callable[..., Any
 def find_proxy(*values: Any) -> Proxy | None:
     """A traced value among ``values`` or in tuples, lists, dicts and slices among them; None where there is none."""
     for value in values:
-        if isinstance(value, Proxy):
-            return value
+        if isinstance(value, Proxy) or is_proxy_of_torch_fx(value):  # as a tracer made for torch.fx makes them
+            return value  # type: ignore[no-any-return]
         contained = _contained(value)
         if contained and (proxy := find_proxy(*contained)) is not None:
             return proxy

@@ -1,0 +1,145 @@
+"""To and from torch.fx: graphs, graph modules, and tracers that were written for it.
+
+The one place that imports torch.fx.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any, overload
+
+import torch
+import torch.fx
+from torch.fx import graph as torch_graph
+from torch.fx import node as torch_node
+
+from fxcore import codegen, node
+from fxcore.graph import Graph
+from fxcore.graph_module import GraphModule
+from fxcore.tracer import Tracer
+
+__all__ = ["from_torch", "to_torch", "tracer_from"]
+
+_CODEGENS: dict[type, type] = {
+    torch_graph.CodeGen: codegen.CodeGen,
+    torch_graph._PyTreeCodeGen: codegen._PyTreeCodeGen,
+    torch_graph._BoxedCodeGen: codegen._BoxedCodeGen,
+}
+
+
+@overload
+def from_torch(source: torch.fx.GraphModule) -> GraphModule: ...
+@overload
+def from_torch(source: torch.fx.Graph) -> Graph: ...
+def from_torch(source: Any) -> Any:
+    """An fxcore graph (or graph module) that is the same as torch.fx's ``source``.
+
+    Names, annotations, ``meta``, pytree structures and where a node stands are kept; a graph module's parameters,
+    buffers and submodules are shared. Raises TypeError for a graph with a code generator of one's own.
+    """
+    if not isinstance(source, torch.fx.GraphModule):
+        return _converted(source, Graph(), torch_node.map_arg, _CODEGENS, codegen._PyTreeInfo)
+    return _with_all_of(GraphModule(source, from_torch(source.graph), _class_name(source)), source)
+
+
+@overload
+def to_torch(source: GraphModule) -> torch.fx.GraphModule: ...
+@overload
+def to_torch(source: Graph) -> torch.fx.Graph: ...
+def to_torch(source: Any) -> Any:
+    """A graph (or graph module) of torch.fx that is the same as fxcore's ``source``; the reverse of `from_torch`.
+
+    A graph's constants, for which torch.fx has no place, are in its attribute ``constants``. Raises TypeError for a
+    graph with a code generator of one's own.
+    """
+    if not isinstance(source, GraphModule):
+        to_theirs = {ours: theirs for theirs, ours in _CODEGENS.items()}
+        return _converted(source, torch.fx.Graph(), node.map_arg, to_theirs, torch_graph._PyTreeInfo)
+    return _with_all_of(torch.fx.GraphModule(source, to_torch(source.graph), _class_name(source)), source)
+
+
+def _converted(source: Any, target: Any, map_arg: Any, codegens: dict[type, type], pytree_info: Any) -> Any:
+    """``target``, an empty graph of the other kind, with everything that is in ``source``."""
+    nodes: dict[Any, Any] = {}
+    for each in source.nodes:
+        args, kwargs = map_arg((each.args, each.kwargs), nodes.__getitem__)
+        copied = target.create_node(each.op, each.target, args, kwargs, each.name, each.type)
+        copied.name = each.name
+        copied.meta = each.meta.copy()
+        copied.where = getattr(each, "where", None)
+        nodes[each] = copied
+    target._codegen = _converted_codegen(source._codegen, codegens, pytree_info)
+    target._tracer_cls, target._tracer_extras = source._tracer_cls, source._tracer_extras
+    target._co_fields = dict(source._co_fields)
+    target.constants = dict(getattr(source, "constants", ()))
+    return target
+
+
+def _converted_codegen(source: Any, codegens: dict[type, type], pytree_info: Any) -> Any:
+    if type(source) not in codegens:
+        raise TypeError(f"a code generator of one's own can't be converted: {source!r}")
+    kind: Any = codegens[type(source)]
+    target = kind.__new__(kind)
+    target.__dict__.update(source.__dict__)
+    if source.__dict__.get("pytree_info") is not None:
+        target.pytree_info = pytree_info(*source.pytree_info)
+    return target
+
+
+def _class_name(module: torch.nn.Module) -> str:
+    return type(module).__name__
+
+
+def _with_all_of(target: Any, source: Any) -> Any:
+    """``target``, which has what its graph names, with whatever else ``source`` has."""
+    for name, module in source.named_children():
+        if not hasattr(target, name):
+            target.add_module(name, module)
+    for name, parameter in source.named_parameters(recurse=False):
+        if not hasattr(target, name):
+            target.register_parameter(name, parameter)
+    for name, buffer in source.named_buffers(recurse=False):
+        if not hasattr(target, name):
+            target.register_buffer(name, buffer)
+    target.meta = dict(source.meta)
+    return target
+
+
+class _SteeredTracer(Tracer, torch.fx.Tracer):  # type: ignore[misc]
+    """fxcore's tracer, in the place of torch.fx's.
+
+    A subclass of it and of a tracer class that was made for torch.fx has, in Python's order of base classes, first that
+    class's own methods, then fxcore's: so what it overrides is called by fxcore, and its ``super()`` is fxcore's too.
+    """
+
+
+@overload
+def tracer_from(tracer: type[torch.fx.Tracer]) -> type[Tracer]: ...
+@overload
+def tracer_from(tracer: torch.fx.Tracer) -> Tracer: ...
+def tracer_from(tracer: Any) -> Any:
+    """A tracer (or class of tracers) that traces as fxcore does, by the rules of one that was written for torch.fx.
+
+    Every method that the given class overrides is called with what it expects, and decides what it decided there. An
+    instance keeps its attributes' values. What is fxcore's already is returned as it is.
+    """
+    cls: Any = tracer if isinstance(tracer, type) else type(tracer)
+    if issubclass(cls, Tracer):
+        return tracer
+    steered = _steered(cls)
+    if cls is tracer:
+        return steered
+    made = steered.__new__(steered)
+    Tracer.__init__(made)
+    vars(made).update(vars(tracer))
+    return made
+
+
+@functools.lru_cache(maxsize=64)
+def _steered(cls: Any) -> Any:
+    if cls is torch.fx.Tracer:
+        return _SteeredTracer
+    return types.new_class(
+        cls.__name__, (cls, _SteeredTracer), exec_body=lambda body: body.update(__module__=cls.__module__)
+    )
