@@ -101,7 +101,7 @@ def _not_traced(name: str) -> str:
 
 def _cut(code: str) -> str:
     """Generated code, shortened to what one reads in a hover."""
-    lines = code.strip("\n").splitlines()
+    lines = code.rstrip().lstrip("\n").splitlines()
     if len(lines) > LONGEST:
         lines = [*lines[:LONGEST], f"# … {len(lines) - LONGEST} more lines"]
     return "\n".join(lines)

@@ -57,7 +57,7 @@ async def test_while_it_is_traced_it_says_so(bench: Bench) -> None:
 
 async def test_a_name_has_the_generated_code_of_what_it_stands_for(bench: Bench) -> None:
     path, request = await asked(bench)
-    request.report(request.targets[0].key, code="\ndef forward(self, x):\n    return x\n", nodes=2)
+    request.report(request.targets[0].key, code="\n\n\ndef forward(self, x):\n    return x\n    ", nodes=2)
     request.done()
     await bench.complete(path)
     for at in ("f(x)", "f)\nother", "symbolic_trace(f)", "f)\n"):
