@@ -1,0 +1,295 @@
+"""Past the first failure: every place of a program that can't be traced, found in one run.
+
+Where a tracer would fail, an exploring one notes the place and goes on under an assumption: what the example inputs
+say, if there are any, or else a fixed answer: a condition is false, unless that leads straight to a ``raise``; a
+sequence has two items; a number is one. Where no answer would do, the innermost module's call is recorded as one.
+Places that were reached on a guess say so: in a real run they may not be reached at all.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import operator
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+
+from fxcore.bytecode import raising_truth
+from fxcore.cause import cause_of
+from fxcore.failures import FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
+from fxcore.graph import Graph
+from fxcore.node import Argument, Node, Target
+from fxcore.patching import PatchScope
+from fxcore.proxy import Proxy
+from fxcore.shadow import Shadows, Unknown
+from fxcore.soft_calls import soften_calls
+from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
+from fxcore.tracer import TRACE_CODE, Tracer
+from fxcore.wrap import find_proxy
+
+LOOP_TURNS = 16
+"""How often one loop's condition gets the same answer before it gets the other one."""
+MOST_EVENTS = 5_000
+"""Failures met, repeated ones included, after which a run is given up: it isn't going anywhere."""
+
+
+_NUMBERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "int": (1, int),
+    "index": (1, operator.index),
+    "float": (1.0, float),
+    "complex": (1 + 0j, complex),
+    "round": (1, round),
+    "format": ("1", str),
+}
+"""For each conversion the guess, and how an example is converted."""
+
+
+class GaveUp(BaseException):
+    """The run was ended on purpose. No handler in the program is to take this for an error of its own."""
+
+
+@dataclass
+class Site:
+    """One place that can't be traced."""
+
+    failure: TraceFailure
+    assumption: str
+    """How the run went on, e.g. ``it is false``; empty where it didn't."""
+    certain: bool
+    """Whether what was assumed is what the example inputs say."""
+    after: Site | None
+    """The last site before this one whose assumption is a guess; None where this one is surely reached."""
+    cause: tuple[Frame, ...] = ()
+    """From an input of the program through the operations to the value that it failed on."""
+    count: int = 1
+    """How often the run came by."""
+
+
+@dataclass
+class Exploration:
+    """What one run found."""
+
+    sites: list[Site] = field(default_factory=list)
+    """In the order of the program; the first one is where a plain trace ends."""
+    graph: Graph | None = None
+    """What was recorded, if the run came to the end."""
+
+
+def explore(
+    root: torch.nn.Module | Callable[..., Any],
+    concrete_args: Mapping[str, Any] | tuple[Any, ...] | None = None,
+    *,
+    tracer: Tracer | None = None,
+    examples: Mapping[str, Any] | None = None,
+) -> Exploration:
+    """Trace ``root``, going on after each failure.
+
+    ``tracer`` says what is a leaf and so on; it is copied. ``examples`` gives a value for each input that is traced, by
+    its name; tensors may be on the device meta, like the root's parameters.
+    """
+    explorer = copy.copy(tracer or Tracer())
+    cls: Any = type(explorer)
+    explorer.__class__ = _exploring(cls)
+    assert isinstance(explorer, _Explorer)
+    return explorer.explore(root, concrete_args, examples)
+
+
+@functools.lru_cache(maxsize=16)
+def _exploring(cls: Any) -> type[Tracer]:
+    """``cls`` that goes on after failures."""
+    return type(cls.__name__, (_Explorer, cls), {"__module__": cls.__module__})
+
+
+class _Explorer(Tracer):
+    """What `_exploring` puts before a tracer's class."""
+
+    _found: Exploration
+    _shadows: Shadows | None
+    _by_place: dict[SourceSpan | None, Site]
+    """One failing expression may ask several things of a value: it is one place."""
+    _unregistered: dict[str, torch.nn.Module]
+    _turns: dict[tuple[int, int], int]
+    """For a running function and an instruction of it: how often its condition was asked."""
+    _guess: Site | None
+    """The last site that was passed on a guess."""
+
+    def explore(self, root: Any, concrete_args: Any, examples: Mapping[str, Any] | None) -> Exploration:
+        self._found = Exploration()
+        self._by_place, self._unregistered, self._turns = {}, {}, {}
+        self._guess = None
+        self._events = 0
+        self._shadows = Shadows(examples, self._attribute) if examples is not None else None
+        with PatchScope() as patches:
+            soften_calls(patches, self._refused)
+            try:
+                self._found.graph = self.trace(root, concrete_args)
+            except TraceFailure as failure:
+                self._note(failure, "", certain=True)
+            except GaveUp:
+                pass
+        return self._found
+
+    def _attribute(self, path: str) -> Any:
+        if path in self._unregistered:
+            return self._unregistered[path]
+        if path in self.graph.constants:
+            return self.graph.constants[path]
+        return functools.reduce(getattr, path.split("."), self.root)
+
+    # Recording, with examples beside.
+
+    def create_node(
+        self,
+        kind: str,
+        target: Target,
+        args: tuple[Argument, ...],
+        kwargs: dict[str, Argument],
+        name: str | None = None,
+        type_expr: Any | None = None,
+    ) -> Node:
+        node = super().create_node(kind, target, args, kwargs, name, type_expr)
+        if self._shadows is not None and kind != "output":
+            self._shadows.compute(node)
+        return node
+
+    def path_of_module(self, mod: torch.nn.Module) -> str:
+        try:
+            return super().path_of_module(mod)
+        except NotASubmoduleFailure as failure:
+            path = f"_unregistered_{len(self._unregistered)}"
+            self._unregistered[path] = mod
+            self._note(self._placed(failure), "it is registered", certain=True)
+            return path
+
+    def call_module(
+        self, m: torch.nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        try:
+            return super().call_module(m, forward, args, kwargs)
+        except GaveUp:
+            raise
+        except Exception as error:
+            self._note(self._caught(error), f"{type(m).__name__} is recorded as one call", certain=True)
+            return self.create_proxy("call_module", self.path_of_module(m), args, kwargs)
+
+    # Questions, and what is answered.
+
+    def to_bool(self, obj: Proxy) -> bool:
+        return self._asked(obj, super().to_bool, bool, self._likely_truth)  # type: ignore[no-any-return]
+
+    def iter(self, obj: Proxy) -> Iterator[Any]:
+        items = self._asked(obj, super().iter, lambda value: _items(obj, len(list(value))), lambda: _items(obj, 2))
+        return iter(items)
+
+    def len(self, obj: Proxy) -> int:
+        return self._asked(obj, super().len, len, lambda: 2)  # type: ignore[no-any-return]
+
+    def convert(self, obj: Proxy, to: str) -> Any:
+        guess, learn = _NUMBERS[to]
+        return self._asked(obj, functools.partial(super().convert, to=to), learn, lambda: guess)
+
+    def contains(self, obj: Proxy, item: Any) -> bool:
+        ask = functools.partial(super().contains, item=item)
+        return self._asked(obj, ask, lambda value: item in value, lambda: False)  # type: ignore[no-any-return]
+
+    def setitem(self, obj: Proxy, key: Any, value: Any) -> None:
+        self._recorded(operator.setitem, (obj, key, value), super().setitem)
+
+    def delitem(self, obj: Proxy, key: Any) -> None:
+        self._recorded(operator.delitem, (obj, key), super().delitem)
+
+    def _asked(
+        self, obj: Proxy, ask: Callable[[Proxy], Any], learn: Callable[[Any], Any], guess: Callable[[], Any]
+    ) -> Any:
+        """The tracer's own answer, if it has one; or else what the example says, or a guess, and the place is noted."""
+        try:
+            return ask(obj)
+        except TraceFailure as error:
+            failure = error
+        try:
+            answer, certain = learn(self._example(obj)), True
+        except Exception:  # no example, or one that can't tell (it is on the device meta)
+            answer, certain = guess(), False
+        self._note(self._placed(failure), _said(answer), certain=certain, value=obj)
+        return answer
+
+    def _example(self, obj: Proxy) -> Any:
+        if self._shadows is None:
+            raise Unknown
+        return self._shadows[obj.node]
+
+    def _likely_truth(self) -> bool:
+        """False, unless that leads straight to a ``raise``; the other one when a loop went round often enough."""
+        frame = _users_frame()
+        turn = frame.f_lasti, id(frame)
+        self._turns[turn] = self._turns.get(turn, 0) + 1
+        if self._turns[turn] > 4 * LOOP_TURNS:
+            raise GaveUp
+        likely = raising_truth(frame.f_code, frame.f_lasti) is False
+        return likely if self._turns[turn] <= LOOP_TURNS else not likely
+
+    def _recorded(self, function: Callable[..., Any], args: tuple[Any, ...], ask: Callable[..., None]) -> None:
+        try:
+            ask(*args)
+        except TraceFailure as failure:
+            self._note(self._placed(failure), "it is recorded", certain=True, value=args[0])
+            self.create_proxy("call_function", function, args, {})
+
+    def _refused(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+        failure = self._placed(as_failure(error, FailureKind.FOREIGN_CALL))
+        self._note(failure, "it is recorded", certain=True, value=find_proxy(args, kwargs))
+        return self.create_proxy("call_function", function, args, kwargs)
+
+    # Sites.
+
+    def _placed(self, failure: TraceFailure) -> TraceFailure:
+        """``failure``, which is where the program stands now."""
+        failure.frames = user_frames(stack_places(sys._getframe(1), TRACE_CODE))
+        return failure
+
+    def _caught(self, error: Exception) -> TraceFailure:
+        """The failure that an exception is, which was caught on its way out of a module."""
+        failure = as_failure(error, FailureKind.EXCEPTION)
+        running = stack_places(sys._getframe(1), TRACE_CODE)
+        failure.frames = user_frames(itertools.chain(running, traceback_places(error.__traceback__)))
+        return failure
+
+    def _note(self, failure: TraceFailure, assumption: str, *, certain: bool, value: Proxy | None = None) -> None:
+        site = self._by_place.get(failure.span)
+        if site is not None:
+            site.count += 1
+        else:
+            cause = () if value is None else cause_of(value.node)
+            site = Site(failure, assumption, certain, self._guess, cause)
+            self._by_place[failure.span] = site
+            self._found.sites.append(site)
+        if not certain:
+            self._guess = site
+        self._events += 1
+        if self._events > MOST_EVENTS:
+            raise GaveUp
+
+
+def _items(obj: Any, count: int) -> list[Any]:
+    return [obj[index] for index in range(count)]
+
+
+def _said(answer: object) -> str:
+    """An answer in words, of whatever was asked."""
+    if isinstance(answer, bool):
+        return f"it is {str(answer).lower()}"
+    return f"it has {len(answer)} items" if isinstance(answer, list) else f"it is {answer}"
+
+
+def _users_frame() -> FrameType:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    assert frame is not None, "a traced program runs"
+    return frame

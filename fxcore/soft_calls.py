@@ -1,0 +1,51 @@
+"""Functions in C++ that refuse traced values, made to go on: they are recorded instead, and the refusal is reported.
+
+C++ dispatches a call to a proxy's ``__torch_function__`` only if the proxy stands where a tensor could. As a size among
+varargs (``torch.zeros(n, 4)``), a bound of a slice of a real tensor, or a dtype, it is refused with a TypeError.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from fxcore.patching import PatchScope
+from fxcore.wrap import find_proxy
+
+Refused = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Exception], Any]
+"""What to do about a refused call: function, arguments, error -> what the call returns."""
+
+# fmt: off
+_FUNCTIONS = (
+    "arange", "as_tensor", "broadcast_shapes", "empty", "eye", "finfo", "from_numpy", "full", "iinfo", "linspace",
+    "logspace", "ones", "rand", "randint", "randn", "randperm", "tensor", "zeros",
+)
+_METHODS = (
+    "__getitem__", "expand", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros", "permute", "repeat",
+    "reshape", "resize_", "tile", "to", "unflatten", "view",
+)
+# fmt: on
+
+
+def soften_calls(patches: PatchScope, refused: Refused) -> None:
+    """Until ``patches`` ends, ask ``refused`` when one of these functions refuses a traced value."""
+    for name in _FUNCTIONS:
+        patches.replace(torch.__dict__, name, functools.partial(_soft, refused))
+    for name in _METHODS:
+        patches.replace(torch.Tensor, name, functools.partial(_soft, refused))
+
+
+def _soft(refused: Refused, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if find_proxy(args, kwargs) is None:
+                raise
+            return refused(function, args, kwargs, error)
+
+    return call

@@ -1,0 +1,134 @@
+"""Every failure of a program in one run."""
+
+from __future__ import annotations
+
+import linecache
+
+import pytest
+import torch
+from torch import nn
+
+import fxcore
+from fxcore.explore import Exploration, explore
+from fxcore.failures import FailureKind, TraceFailure
+from tests import zoo
+from tests.core.untraceable import Everything
+
+
+def text(failure: TraceFailure) -> str:
+    """The failing expression."""
+    span = failure.span
+    assert span is not None
+    assert span.line == span.end_line
+    return linecache.getline(span.file, span.line).encode()[span.col : span.end_col].decode()
+
+
+def seen(found: Exploration) -> list[tuple[str, str]]:
+    return [(text(site.failure), site.assumption) for site in found.sites]
+
+
+def test_all_failures_are_found_by_guessing() -> None:
+    found = explore(Everything())
+    assert seen(found) == [
+        ("h != w", "it is false"),
+        ("c == 3", "it is true"),
+        ("x.sum() > 0", "it is false"),
+        ("torch.zeros(b, c)", "it is 1"),
+        ("(*x.shape[:2], -1)", "it has 2 items"),
+        ("len(x)", "it is 2"),
+        ("x[0]", "it is recorded"),
+        ("x.mean() > 0", "it is false"),
+        ("nn.ReLU()(x)", "it is registered"),
+        ("int(h)", "it is 1"),
+        ("max(h, w)", "it is false"),
+    ]
+    assert found.graph is not None
+
+
+def test_examples_lead_the_real_way() -> None:
+    found = explore(Everything(), examples={"x": torch.ones(2, 3, 8, 8), "flag": True})
+    assert ("h > 3", "it is true") in seen(found)
+    assert all(site.certain and site.after is None for site in found.sites)
+
+
+def test_the_first_is_where_a_plain_trace_ends() -> None:
+    for name in zoo.UNTRACEABLE:
+        module = zoo.build(name)
+        with pytest.raises(TraceFailure) as failure:
+            fxcore.symbolic_trace(module)
+        first = explore(module).sites[0].failure
+        assert (first.kind, first.frames) == (failure.value.kind, failure.value.frames)
+
+
+def test_a_program_that_traces_has_no_sites_and_the_same_graph() -> None:
+    module = zoo.build("resnet50")
+    found = explore(module)
+    assert not found.sites
+    assert str(found.graph) == str(fxcore.symbolic_trace(module).graph)
+
+
+class Endless(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        while not (x.sum() > 0):
+            x = x + 1
+        while True:
+            if x.max() > 5:
+                x = x * 2
+
+
+def test_loops_without_end_are_left() -> None:
+    found = explore(Endless())
+    assert [text(site.failure) for site in found.sites] == ["x.sum() > 0", "x.max() > 5"]
+    assert found.graph is None
+
+
+class Inner(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.ndim != 4:
+            raise ValueError(f"four dimensions, not {x.ndim}")
+        return {x.dtype: x}["missing"]  # type: ignore[index]
+
+
+class Outer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x: torch.Tensor) -> int:
+        return len(self.inner(x))
+
+
+def test_an_error_costs_the_innermost_module_alone() -> None:
+    found = explore(Outer())
+    assert [(site.failure.kind, site.assumption) for site in found.sites] == [
+        (FailureKind.CONTROL_FLOW, "it is false"),
+        (FailureKind.EXCEPTION, "Inner is recorded as one call"),
+        (FailureKind.LEN, "it is 2"),
+    ]
+    assert found.sites[1].after is found.sites[0]
+
+
+def test_the_cause_leads_from_the_input_to_the_place() -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        size = y.shape[0]
+        return y if size > 3 else -y
+
+    (site,) = explore(forward).sites
+    lines = [linecache.getline(frame.span.file, frame.span.line).strip() for frame in site.cause]
+    assert lines == ["y = x + 1", "size = y.shape[0]", "return y if size > 3 else -y"]
+
+
+def test_own_tracers_steer_and_stay_as_they_are() -> None:
+    class KeepsInner(fxcore.Tracer):
+        def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+            return isinstance(m, Inner)
+
+        def to_bool(self, obj: fxcore.Proxy) -> bool:
+            return True
+
+    tracer = KeepsInner()
+    found = explore(Outer(), tracer=tracer)
+    assert [text(site.failure) for site in found.sites] == ["len(self.inner(x))"]
+    assert type(tracer) is KeepsInner
+    assert not hasattr(tracer, "graph")
