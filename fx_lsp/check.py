@@ -60,11 +60,16 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for path in paths:
-        absolute = Path(os.path.normpath(path.absolute()))  # symbolic links stay as the user wrote them
+        absolute = _absolute(path)
         if not absolute.exists():
             raise CannotCheck(f"{path} does not exist.")
         found.update(dict.fromkeys(_python_files(absolute) if absolute.is_dir() else [absolute]))
     return list(found)
+
+
+def _absolute(path: Path) -> Path:
+    """``path`` from the root, with symbolic links as the user wrote them."""
+    return Path(os.path.normpath(path.absolute()))
 
 
 def _python_files(folder: Path) -> Iterator[Path]:
@@ -93,35 +98,41 @@ def _is_foreign(folder: Path) -> bool:
 
 
 async def check(
-    files: Sequence[Path],
+    paths: Sequence[Path],
     *,
     python: str | None = None,
     limits: Limits | None = None,
     progress: Callable[[int, int, Path], None] = lambda done, of, file: None,
 ) -> Checked:
-    """Trace the targets of ``files`` (absolute), one file after another.
+    """Trace the targets of the files that ``paths`` name (see `files_of`), one file after another.
 
     ``python`` is the interpreter to trace with, by default the one that the folder's project runs with;
-    ``progress(done, len(files), file)`` is called before each file. Raises CannotCheck where there is no PyTorch to
-    trace with.
+    ``progress(done, of, file)`` is called before each file. Raises CannotCheck where a path does not exist, or there is
+    no PyTorch to trace with.
     """
-    run = _Run(files, python, limits or Limits())
+    files = files_of(paths)
+    run = _Run(_folders(paths), python, limits or Limits())
     try:
         return await run.check(files, progress)
     finally:
         await run.close()
 
 
+def _folders(paths: Sequence[Path]) -> list[str]:
+    """What an editor would have open: the working directory, and folders for what lies outside of it."""
+    here = Path.cwd()
+    outside = [path for path in map(_absolute, paths) if not path.is_relative_to(here)]
+    return [str(here), *(str(path if path.is_dir() else path.parent) for path in outside)]
+
+
 class _Run:
     """The rooms of the server, put together without a client."""
 
-    def __init__(self, files: Sequence[Path], python: str | None, limits: Limits) -> None:
-        here = Path.cwd()
-        outside = [file.parent for file in files if not file.is_relative_to(here)]
+    def __init__(self, folders: Sequence[str], python: str | None, limits: Limits) -> None:
         self._python = python
         self._problem: str | None = None
         self._documents = Documents()
-        self._workspace = Workspace([str(folder) for folder in (here, *outside)])
+        self._workspace = Workspace(folders)
         self._agents = AgentPool(self._interpreter, self._start_agent)
         choices = Choices(limits=limits)
         self._analysis = Analysis(self._documents, self._workspace, self._agents.agent_for, choices=choices)

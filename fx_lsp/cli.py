@@ -130,14 +130,13 @@ def _rule(code: str) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     import asyncio
 
-    from fx_lsp.check import CannotCheck, check, files_of
+    from fx_lsp.check import CannotCheck, check
 
     progress = _Progress()
     try:
-        files = files_of(arguments.paths)
         python = _executable(arguments.python) if arguments.python else None
         limits = Limits(seconds=arguments.time_limit, memory_mb=int(arguments.memory_limit))
-        checked = asyncio.run(check(files, python=python, limits=limits, progress=progress.show))
+        checked = asyncio.run(check(arguments.paths, python=python, limits=limits, progress=progress.show))
     except CannotCheck as reason:
         progress.clear()
         _say(str(reason))

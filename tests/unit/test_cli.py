@@ -160,6 +160,13 @@ class TestCheck:
         done = check("empty", "--format", "json", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (0, "[]\n")
 
+    def test_a_package_outside_of_the_working_directory(self, tmp_path: Path) -> None:
+        shutil.copytree(ROOT / "examples/models", tmp_path / "project/deep/models")
+        (tmp_path / "here").mkdir()
+        done = check(tmp_path / "project", cwd=tmp_path / "here")
+        assert f"{Path('..', 'project', 'deep', 'models', 'padding.py')}:11:8: control-flow " in done.stdout
+        assert done.stdout.count("\n") == 7
+
     def test_a_file_that_does_not_parse(self, tmp_path: Path) -> None:
         (tmp_path / "half.py").write_text("import torch\ndef f(:\n", encoding="utf-8")
         (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
