@@ -10,6 +10,7 @@ every Nth; ``--write`` rewrites docs/parity.md. The exit status is 1 where anyth
 from __future__ import annotations
 
 import argparse
+import copy
 import functools
 import gc
 import importlib.metadata
@@ -141,7 +142,8 @@ def users_innermost(traceback: TracebackType | None) -> TracebackType | None:
 
 def compare(module: nn.Module, concrete_args: dict[str, Any] | None) -> str:
     """Trace a module with both and compare. ``"traced"`` or ``"failed"``; AssertionError says what differs."""
-    ours = attempt(lambda: fxcore.symbolic_trace(module, concrete_args))
+    fresh = copy.deepcopy(module)  # forwards that keep what they compute would hand our values to torch.fx
+    ours = attempt(lambda: fxcore.symbolic_trace(fresh, concrete_args))
     theirs = attempt(lambda: torch.fx.symbolic_trace(module, concrete_args))
     assert_same_failure(ours, theirs)
     if not isinstance(theirs, Exception):
