@@ -193,18 +193,25 @@ class FxNetAccFusionsFinder:
         """The group that ``node`` belongs to."""
         group = self.FusionGroup(self.node_index[node], {node}, set(node.all_input_nodes), {node})
         while group.nodes_need_process:
-            node = group.nodes_need_process.pop()
-            self.recursive_add_node(group, group.inputs)
-            if "tensor_meta" not in node.meta:
-                for user in _calls(node.users):
-                    group.add_node(user)
-                    self.recursive_add_node(group, group.inputs)
-            for used in _calls(node.all_input_nodes):
-                if "tensor_meta" not in used.meta and used not in group.nodes:
-                    group.add_node(used)
-                    group.top_node_idx = min(group.top_node_idx, self.node_index[used])
-                    self.recursive_add_node(group, group.inputs)
+            # In the order of the graph, because a set's own differs from run to run.
+            batch = sorted(group.nodes_need_process, key=self.node_index.__getitem__)
+            group.nodes_need_process.clear()
+            for node in batch:
+                self._add_neighbours(group, node)
         return group.nodes
+
+    def _add_neighbours(self, group: FusionGroup, node: Node) -> None:
+        """Add to a group what must run together with one of its nodes."""
+        self.recursive_add_node(group, group.inputs)
+        if "tensor_meta" not in node.meta:
+            for user in _calls(node.users):
+                group.add_node(user)
+                self.recursive_add_node(group, group.inputs)
+        for used in _calls(node.all_input_nodes):
+            if "tensor_meta" not in used.meta and used not in group.nodes:
+                group.add_node(used)
+                group.top_node_idx = min(group.top_node_idx, self.node_index[used])
+                self.recursive_add_node(group, group.inputs)
 
 
 def legalize_graph(gm: GraphModule) -> GraphModule:
