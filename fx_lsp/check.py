@@ -148,7 +148,7 @@ class _Run:
         results = self._analysis.results
         counts = [count for count in map(_count, results.values()) if count]
         return Checked(
-            problems=tuple(Problem(finding, fixes_for(finding.failure, self._own_text)) for finding in findings),
+            problems=tuple(Problem(finding, self._fixes(finding)) for finding in findings),
             documents=self._documents,
             files=len(counts),
             targets=sum(counts),
@@ -159,6 +159,14 @@ class _Run:
         """Stop all work and every tracing process."""
         await self._analysis.close()
         await self._agents.close()
+
+    def _fixes(self, finding: Finding) -> tuple[Fix, ...]:
+        """The edits that may mend it; none where this Python has no libcst, as that of an editor's bundle may not."""
+        try:
+            return fixes_for(finding.failure, self._own_text)
+        except ImportError as error:
+            log.warning("no fixes: %s", error)
+            return ()
 
     def _own_text(self, path: str) -> str | None:
         """The text of a file that is the user's to edit."""

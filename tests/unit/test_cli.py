@@ -152,6 +152,15 @@ class TestCheck:
         left = json.loads(check("--format", "json", "models", cwd=tmp_path).stdout)
         assert left == [item for item in found if not item["fixes"]]
 
+    def test_findings_do_not_depend_on_libcst(self, tmp_path: Path) -> None:
+        (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+        (tmp_path / "broken").mkdir()
+        (tmp_path / "broken/libcst.py").write_text("raise ImportError('not here')\n", encoding="utf-8")
+        paths = os.pathsep.join([str(tmp_path / "broken"), str(ROOT)])
+        done = check("bad.py", "--format", "json", cwd=tmp_path, PYTHONPATH=paths)
+        assert [(item["code"], item["fixes"]) for item in json.loads(done.stdout)] == [("len", [])]
+        assert done.stderr == "no fixes: not here\n"
+
     def test_nothing_found(self, tmp_path: Path) -> None:
         (tmp_path / "good.py").write_text(GOOD, encoding="utf-8")
         (tmp_path / "empty").mkdir()
