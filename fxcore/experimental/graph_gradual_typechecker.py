@@ -1,0 +1,178 @@
+"""Checks the shapes of tensors in a graph without running it, as far as they are known.
+
+Source: Migeed, Reed, Ansel and Palsberg, "Generalizing Shape Analysis with Gradual Types", ECOOP 2024; the interface
+and results are those of ``torch.fx.experimental.graph_gradual_typechecker``, but for expressions over unknown
+dimensions (``Refine.symbolic_relations``), which need sympy.
+"""
+
+import itertools
+from typing import Any
+
+import torch
+
+from fxcore.experimental.refinement_types import Equality
+from fxcore.experimental.type_inference_rules import (
+    _INFERENCE_RULES,
+    adaptiveavgpool2d_check,
+    adaptiveavgpool2d_inference_rule,
+    add_inference_rule,
+    bn2d_inference_rule,
+    broadcast_types,
+    calculate_out_dimension,
+    conv2d_inference_rule,
+    expand_to_tensor_dim,
+    flatten_check,
+    flatten_inference_rule,
+    get_attr_inference_rule,
+    get_greatest_upper_bound,
+    linear_check,
+    linear_inference_rule,
+    maxpool2d_check,
+    maxpool2d_inference_rule,
+    register_inference_rule,
+    relu_inference_rule,
+    reshape_inference_rule,
+    transpose_inference_rule,
+)
+from fxcore.experimental.type_refinement_rules import (
+    _REFINEMENT_RULES,
+    all_eq,
+    conv_refinement_rule,
+    element_wise_eq,
+    first_two_eq,
+    flatten_refinement_rule,
+    linear_refinement_rule,
+    register_refinement_rule,
+)
+from fxcore.experimental.unification import Var
+from fxcore.graph_module import GraphModule
+from fxcore.node import Node, map_arg
+from fxcore.tensor_type import Dyn, TensorType
+
+__all__ = [
+    "GraphTypeChecker",
+    "Refine",
+    "adaptiveavgpool2d_check",
+    "adaptiveavgpool2d_inference_rule",
+    "add_inference_rule",
+    "all_eq",
+    "bn2d_inference_rule",
+    "broadcast_types",
+    "calculate_out_dimension",
+    "conv2d_inference_rule",
+    "conv_refinement_rule",
+    "element_wise_eq",
+    "expand_to_tensor_dim",
+    "first_two_eq",
+    "flatten_check",
+    "flatten_inference_rule",
+    "flatten_refinement_rule",
+    "get_attr_inference_rule",
+    "get_greatest_upper_bound",
+    "get_parameter",
+    "linear_check",
+    "linear_inference_rule",
+    "linear_refinement_rule",
+    "maxpool2d_check",
+    "maxpool2d_inference_rule",
+    "register_inference_rule",
+    "register_refinement_rule",
+    "relu_inference_rule",
+    "reshape_inference_rule",
+    "transpose_inference_rule",
+]
+
+
+class GraphTypeChecker:
+    """Gives every node of a graph module the type that follows from those of the inputs.
+
+    Args:
+        env: not used; torch.fx has it in its signature.
+        traced: the module. Inputs without an annotation are `Dyn`.
+    """
+
+    def __init__(self, env: dict[str, Any], traced: GraphModule) -> None:
+        self.env = env
+        self.traced = traced
+
+    def type_check(self) -> bool:
+        """Check all nodes; returns True.
+
+        Raises:
+            TypeError: an operation can't take what it gets.
+            RuntimeError: there is no rule for a function or a module.
+            NotImplementedError: the graph calls a method.
+        """
+        for node in self.traced.graph.nodes:
+            self.type_check_node(node)
+        return True
+
+    def type_check_node(self, n: Node) -> Any:
+        """Check one node; returns its type. Raises what `type_check` raises."""
+        if n.type is None:
+            n.type = Dyn
+        if n.op == "placeholder":
+            return n.type
+        if n.op == "get_attr":
+            n.type = TensorType(get_parameter(self.traced, str(n.target)).data.shape)
+            return n.type
+        if n.op == "output":
+            n.type = map_arg(n.args[0], lambda node: node.type)
+            return n.type
+        if n.op == "call_function":
+            return self._rule(n.target)(*((n, self.traced) if n.target is getattr else (n,)))
+        if n.op == "call_module":
+            module = self.traced.get_submodule(str(n.target))
+            return self._rule(type(module))(n, module)
+        raise NotImplementedError(f"Method {n.op} not yet implemented")
+
+    @staticmethod
+    def _rule(target: Any) -> Any:
+        if target not in _INFERENCE_RULES:
+            raise RuntimeError(f"No inference rule registered for {target}!")
+        return _INFERENCE_RULES[target]
+
+
+class Refine:
+    """Puts a variable in the place of each unknown dimension, and collects which of them must be the same.
+
+    ``constraints`` has the equalities.
+    """
+
+    def __init__(self, traced: GraphModule) -> None:
+        self.constraints: list[Equality] = []
+        self.traced = traced
+        self.symbol_iter = itertools.count()
+
+    def refine(self) -> bool:
+        """Go through all nodes; returns True."""
+        for node in self.traced.graph.nodes:
+            self.refine_node(node)
+        return True
+
+    def replace_dyn_with_fresh_var(self, typ: Any) -> Any:
+        """The type with a new variable for each part that isn't known."""
+        if typ == Dyn:
+            return Var(next(self.symbol_iter))
+        if isinstance(typ, TensorType):
+            return TensorType(tuple(self.replace_dyn_with_fresh_var(dim) for dim in typ.dims))
+        if isinstance(typ, list | tuple):
+            return type(typ)([self.replace_dyn_with_fresh_var(each) for each in typ])
+        return typ
+
+    def refine_node(self, n: Node) -> None:
+        """Give one node variables, and collect its equalities."""
+        n.type = self.replace_dyn_with_fresh_var(Dyn if n.type is None else n.type)
+        target: Any = n.target
+        if n.op == "call_module":
+            target = type(self.traced.get_submodule(str(n.target)))
+        if n.op in ("call_function", "call_module") and target in _REFINEMENT_RULES:
+            self.constraints += _REFINEMENT_RULES[target](n)
+        if n.op == "output":
+            n.type = map_arg(n.args[0], lambda node: node.type)
+
+
+def get_parameter(traced: torch.nn.Module, target: str) -> Any:
+    """The parameter, or other attribute, with a qualified name. Raises AttributeError where there is none."""
+    path, _, name = target.rpartition(".")
+    return getattr(traced.get_submodule(path), name)

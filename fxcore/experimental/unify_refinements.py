@@ -1,0 +1,78 @@
+"""Infers which unknown dimensions of a graph's tensors are the same.
+
+Source: the interface and results are those of ``torch.fx.experimental.unify_refinements``.
+"""
+
+from typing import Any
+
+from fxcore.experimental.graph_gradual_typechecker import Refine
+from fxcore.experimental.refinement_types import Equality
+from fxcore.experimental.unification import Var, unify
+from fxcore.graph import Graph
+from fxcore.graph_module import GraphModule
+from fxcore.tensor_type import TensorType
+
+__all__ = [
+    "check_for_type_equality",
+    "convert_eq",
+    "infer_symbolic_types",
+    "infer_symbolic_types_single_pass",
+    "substitute_all_types",
+    "substitute_solution_one_type",
+    "unify_eq",
+]
+
+
+def infer_symbolic_types_single_pass(traced: GraphModule) -> None:
+    """Give the nodes types in which equal variables stand for equal dimensions.
+
+    Raises:
+        TypeError: the dimensions contradict each other.
+    """
+    refine = Refine(traced)
+    refine.refine()
+    substitute_all_types(traced.graph, unify_eq(refine.constraints))
+
+
+def infer_symbolic_types(traced: GraphModule) -> None:
+    """Infer twice: what broadcasting leaves equal shows only after the first time."""
+    infer_symbolic_types_single_pass(traced)
+    infer_symbolic_types_single_pass(traced)
+
+
+def convert_eq(list_of_eq: list[Equality]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The left and the right sides."""
+    return tuple(each.lhs for each in list_of_eq), tuple(each.rhs for each in list_of_eq)
+
+
+def unify_eq(list_of_eq: list[Equality]) -> dict[Any, Any]:
+    """What variables must stand for. Raises TypeError where the equalities can't all hold."""
+    found = unify(*convert_eq(list_of_eq))
+    if found is False:
+        raise TypeError(f"these can't all hold: {list_of_eq}")
+    return found
+
+
+def substitute_solution_one_type(mapping: dict[Any, Any], t: Any) -> Any:
+    """The type with variables replaced, once, by what ``mapping`` has for them."""
+    if isinstance(t, Var):
+        return mapping.get(t, t)
+    if isinstance(t, TensorType):
+        return TensorType(tuple(mapping.get(dim, dim) for dim in t.dims))
+    if isinstance(t, list | tuple):
+        return type(t)([substitute_solution_one_type(mapping, each) for each in t])
+    return t
+
+
+def substitute_all_types(graph: Graph, mapping: dict[Any, Any]) -> None:
+    """Replace the variables in all nodes' types; ``mapping`` itself is made to lead to the end of each chain."""
+    for variable in mapping:
+        while mapping[variable] in mapping:
+            mapping[variable] = mapping[mapping[variable]]
+    for node in graph.nodes:
+        node.type = substitute_solution_one_type(mapping, node.type)
+
+
+def check_for_type_equality(g1: Graph, g2: Graph) -> bool:
+    """Whether the nodes of the graphs, one by one, have equal types."""
+    return all(n.type == m.type for n, m in zip(g1.nodes, g2.nodes, strict=False))
