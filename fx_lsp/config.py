@@ -50,7 +50,7 @@ class Settings:
         {"type": "integer", "minimum": 0},
     )
     time_limit: float = _setting(
-        10.0,
+        10,
         "Seconds that importing a file may take, and again that tracing each of its models may take.",
         {"type": "number", "exclusiveMinimum": 0},
     )
