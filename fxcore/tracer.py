@@ -70,6 +70,7 @@ class Tracer(TracerBase):
         self.num_calls: dict[str, int] = {}
         self.node_name_to_scope = {}
         self._names: QualifiedNames | None = None
+        self._last_numbers: dict[str, int] = {}  # of constants' names, so that no search begins at 0 again
         self._own_code = _method_codes(type(self))
         self._last_failure: tuple[FailureKind, Place | None] | None = None
 
@@ -186,9 +187,10 @@ class Tracer(TracerBase):
 
     def get_fresh_qualname(self, prefix: str) -> str:
         """``prefix`` and the first number that gives a name which neither the root nor the graph's constants have."""
-        number = 0
+        number = self._last_numbers.get(prefix, 0)
         while f"{prefix}{number}" in self.graph.constants or hasattr(self.root, f"{prefix}{number}"):
             number += 1
+        self._last_numbers[prefix] = number
         return f"{prefix}{number}"
 
     def create_args_for_root(
@@ -249,6 +251,7 @@ class Tracer(TracerBase):
     def _trace(self, root: Any, concrete_args: Any, session: TraceSession) -> None:
         function = self._start(root)
         self._names = QualifiedNames(self.root)
+        self._last_numbers = {}
         self.tensor_attrs = constant_attributes(self.root)
         if not isinstance(function, FunctionType):
             raise AssertionError(f"only a function or a method can be traced, not {function!r}")
