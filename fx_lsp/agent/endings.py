@@ -7,6 +7,7 @@ import re
 import signal
 
 from .children import Child
+from .imports import lines_of
 from .messages import Failure, Report, Span, Step, Trace
 from .places import is_user_code
 
@@ -49,7 +50,7 @@ def _chain(stack: str, request: Trace) -> tuple[Step, ...]:
 def _line_span(file: str, line: int, request: Trace) -> Span:
     """A line of the text that was traced, without its indentation: a dying process knows no columns."""
     overlay = request.overlays.get(file)
-    lines = linecache.getlines(file) if overlay is None else overlay.splitlines()
+    lines = linecache.getlines(file) if overlay is None else lines_of(overlay)
     text = lines[line - 1].rstrip() if line <= len(lines) else ""
     indent = len(text) - len(text.lstrip())
     return Span(file, line, indent, line, len(text.encode()))

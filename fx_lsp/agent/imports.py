@@ -7,6 +7,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import io
 import linecache
 import os
 import re
@@ -27,6 +28,11 @@ _real = functools.cache(os.path.realpath)
 """The path without symbolic links, by which files are compared; what is shown and sent keeps the spelling it had."""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a file with this text, as Python counts them: unlike ``str.splitlines``, not at form feeds."""
+    return io.StringIO(text, newline=None).readlines()
+
+
 class Workspace:
     """The files of one request: what is theirs, and how they are imported."""
 
@@ -41,7 +47,7 @@ class Workspace:
         self._texts = {_real(path): text for path, text in request.overlays.items()}
         self._found = {self.file}
         for path, text in request.overlays.items():
-            linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+            linecache.cache[path] = (len(text), None, lines_of(text), path)
 
     @property
     def dependencies(self) -> tuple[str, ...]:

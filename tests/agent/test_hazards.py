@@ -64,6 +64,14 @@ async def test_a_hang_that_no_signal_interrupts(client: Client) -> None:
     assert reports["good"].outcome == "traced"
 
 
+async def test_a_crash_behind_a_form_feed_in_unsaved_text(client: Client) -> None:
+    file = client.write("net.py", "")
+    text = "import os\x0c\r\n\x0c\r\ndef model(x):\r\n    os.abort()\r\n"
+    report = (await client.trace(file, "model", overlays={file: text})).only
+    span = report.failures[0].chain[-1].span
+    assert (span.line, span.col, span.end_col) == (4, 4, 14)
+
+
 @pytest.mark.parametrize("block", ["", "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])"])
 async def test_a_hang_at_import(client: Client, block: str) -> None:
     file = client.write("net.py", "import helpers\n")
