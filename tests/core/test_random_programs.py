@@ -111,7 +111,7 @@ class Editor:
 
     def rename(self, number: int) -> None:
         nodes = list(self.graph.nodes)
-        nodes[number % len(nodes)].name = "renamed"
+        nodes[number % len(nodes)]._rename("renamed")
 
     def split(self, number: int) -> None:
         split_module = sys.modules[f"{self.package.__name__}.passes.split_module"].split_module
