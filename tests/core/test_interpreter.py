@@ -244,3 +244,20 @@ def test_transformer_keeps_pytrees_constants_and_the_old_module() -> None:
     values = (torch.ones(1), torch.full((1,), 2.0))
     assert_same_values(transformed(values), traced(values))
     assert rows(traced.graph) == before
+
+
+def test_constants_that_a_transformer_adds() -> None:
+    class Constant(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.relu(x + torch.tensor([7.0, 8.0]))
+
+    def scaling(fx: Any) -> Any:
+        class Scale(fx.Transformer):  # type: ignore[misc]
+            def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+                return super().call_function(target, args, kwargs) * torch.tensor([2.0, 3.0])
+
+        return Scale(fx.symbolic_trace(Constant())).transform()
+
+    ours, theirs = map(scaling, LIBRARIES)
+    assert_same_graph(ours, theirs)
+    assert_same_values(ours(torch.ones(2)), theirs(torch.ones(2)))

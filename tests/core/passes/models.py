@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import random
 from typing import Any
@@ -34,8 +35,9 @@ def image() -> torch.Tensor:
     return torch.randn(2, 3, 8, 8, generator=torch.Generator().manual_seed(0))
 
 
+@functools.cache
 def resnet() -> nn.Module:
-    """torchvision's ResNet-18 with random weights, in eval mode."""
+    """torchvision's ResNet-18 with random weights, in eval mode; the same one every time."""
     import torchvision  # type: ignore[import-untyped]
 
     torch.manual_seed(0)
