@@ -19,7 +19,7 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised whenever a message changes its shape; server and agent refuse to work across two versions."""
 
 HEADER = struct.Struct(">I")
@@ -106,6 +106,14 @@ class Failure:
     """The exception's type and text, e.g. ``TypeError: 'int' object is not callable``."""
     chain: tuple[Step, ...] = ()
     """Frames outside torch and fxcore, the traced forward first; the last one's span is the failing expression."""
+    count: int = 1
+    """How often the trace came by."""
+    assumption: str = ""
+    """How the trace went on from there, e.g. ``it is false``; empty where it ended."""
+    after: Span | None = None
+    """Where the guess was made that this place was reached on; None where it is surely reached."""
+    cause: tuple[Step, ...] = ()
+    """From an input through the operations to the value that failed; each step is named by its node."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +171,9 @@ class Report:
     """The target's key."""
     outcome: Outcome
     failures: tuple[Failure, ...] = ()
+    """Every place that the trace can't go through; the first is where torch.fx would stop."""
+    notices: tuple[Failure, ...] = ()
+    """Places where the graph silently differs from the program; their kinds are ``fxcore.notices.NoticeKind``s."""
     nodes: int = 0
     """Nodes of the graph."""
     code: str = ""
