@@ -124,12 +124,20 @@ def package() -> None:
     run(["npm", "run", "--silent", "package"], cwd=CLIENT)
 
 
+def e2e() -> None:
+    """Drive a real VS Code, headless, over the examples; the first time this installs it (Debian, as root)."""
+    package()
+    run(["sh", ROOT / "tests" / "vscode" / "setup.sh"])
+    run(["node", "--test", "--test-concurrency=1", *sorted((ROOT / "tests" / "vscode").glob("*.test.mjs"))])
+
+
 COMMANDS: dict[str, Callable[[], None]] = {
     "setup": set_up,
     "demo": demo,
     "lint": lint,
     "test": test,
     "package": package,
+    "e2e": e2e,
 }
 
 
