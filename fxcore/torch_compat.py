@@ -47,6 +47,7 @@ __all__ = [
     "enter_autocast",
     "exit_autocast",
     "functions_wrapped_by_torch_fx",
+    "has_internal_overlap",
     "is_fake_tensor",
     "is_impure_operator",
     "is_opaque_reference",
@@ -103,6 +104,11 @@ boolean_dispatched: Mapping[Callable[..., Any], Mapping[str, Callable[..., Any]]
 
 # What graphs call, as they call enter_autocast and exit_autocast, to change a global state.
 set_grad_enabled: Callable[[bool], None] = torch._C._set_grad_enabled
+
+
+def has_internal_overlap(tensor: torch.Tensor) -> bool:
+    """Whether two elements of a tensor certainly have the same place in memory, as an expanded one's do."""
+    return torch._debug_has_internal_overlap(tensor) == 1
 
 
 def schemas_of(op: Callable[..., Any]) -> list[FunctionSchema] | None:

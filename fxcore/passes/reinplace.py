@@ -1,0 +1,162 @@
+"""Lets operators of a functional graph write to their operands where nobody can tell.
+
+Source: the interface and results are those of ``torch.fx.passes.reinplace``.
+"""
+
+import operator
+from typing import Any
+
+import torch
+
+from fxcore.graph_module import GraphModule
+from fxcore.node import Node
+from fxcore.passes.aten_aliasing import Aliases, ViewType, inplace_variant, takes_tensor_first, view_type
+from fxcore.torch_compat import OpOverload, has_internal_overlap
+
+__all__ = ["reinplace"]
+
+# An operator that puts a part back into a tensor, and the one that takes the part out as a view.
+_VIEW_OF_SCATTER: dict[Any, OpOverload] = {
+    torch.ops.aten.diagonal_scatter.default: torch.ops.aten.diagonal.default,
+    torch.ops.aten.select_scatter.default: torch.ops.aten.select.int,
+    torch.ops.aten.slice_scatter.default: torch.ops.aten.slice.Tensor,
+    torch.ops.aten.as_strided_scatter.default: torch.ops.aten.as_strided.default,
+}
+
+
+def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
+    """Turn ``b = add(a, …)`` into ``b = add_(a, …)`` wherever ``a``, or what shares its memory, isn't used later.
+
+    A ``select_scatter``, ``slice_scatter``, ``diagonal_scatter`` or ``as_strided_scatter`` that puts a part back into
+    the tensor that it was taken from is left out where the part was written to in place, and becomes a ``copy_`` into a
+    view elsewhere. Memory of the inputs is never written to.
+
+    Args:
+        gm: a module whose graph calls functional ATen operators only (``torch.ops.aten.…``); it is changed.
+        sample_args: its positional arguments; they tell shapes, and which inputs share memory.
+
+    Returns:
+        The same module.
+    """
+    work = _Reinplacing(gm, sample_args)
+    for node in gm.graph.nodes:
+        if work.may_write(node):
+            work.rewrite(node)
+    for node in sorted(work.superseded, reverse=True):
+        gm.graph.erase_node(node)
+    gm.recompile()
+    return gm
+
+
+class _Reinplacing:
+    """The work on one graph. ``superseded`` has the nodes that nothing uses any more."""
+
+    def __init__(self, gm: GraphModule, sample_args: tuple[Any, ...]) -> None:
+        self.graph = gm.graph
+        self.aliases = Aliases(gm, sample_args)
+        self.superseded: set[Node] = set()
+        self.of_inputs: set[Node] = set()
+        for node in gm.graph.nodes:
+            if node.op == "placeholder":
+                self.of_inputs |= self.aliases.sharing(node)
+
+    def may_write(self, node: Node) -> bool:
+        """Whether the operator's result fits in its first operand's memory, and that memory may be written to."""
+        if node.op != "call_function" or not takes_tensor_first(node.target):
+            return False
+        target = node.args[0]
+        if not isinstance(target, Node) or node.args.count(target) > 1:
+            return False
+        return self._same_memory(target, node) and target not in self.of_inputs
+
+    def _same_memory(self, target: Node, node: Node) -> bool:
+        before, after = self.aliases.tensors(target), self.aliases.tensors(node)
+        if len(before) != len(after) or node.target == torch.ops.aten.resize.default:
+            return True
+        return all(
+            old.numel() == new.numel() and old.dtype == new.dtype and not has_internal_overlap(old)
+            for old, new in zip(before, after, strict=True)
+        )
+
+    def rewrite(self, node: Node) -> None:
+        """Let one operator write to its first operand, unless a later use of it stands against that."""
+        target: Node = node.args[0]
+        shared = self.aliases.sharing(target)
+        if not shared.isdisjoint(used for used in node.all_input_nodes if used is not target):
+            return  # it reads the memory by another way, too
+        later = self._later_uses(shared, node)
+        undone = [user for user in sorted(later) if self._puts_back(user, shared)]
+        if len(undone) < len(later):
+            return
+        if node.target in _VIEW_OF_SCATTER and node not in self.superseded:
+            self._copy_into_view(node)
+        else:
+            variant = inplace_variant(node.target)
+            if variant is None:
+                return
+            node.target = variant
+        self.aliases.join(target, node)
+        self.superseded.update(undone)
+        for old in (node, *undone):
+            self._use_operand_instead(old, node)
+
+    def _later_uses(self, shared: set[Node], node: Node) -> set[Node]:
+        """What uses one of the nodes after ``node``; taking a further view of it is no use yet."""
+        return {
+            user for each in shared for user in each.users if node < user and not (user in shared and _is_view(user))
+        }
+
+    def _puts_back(self, scatter: Node, shared: set[Node]) -> bool:
+        """Whether the node puts one of the views in ``shared`` back to where it was taken from."""
+        take = _VIEW_OF_SCATTER.get(scatter.target)
+        if take is None:
+            return False
+        (base,) = self.aliases.tensors(scatter.args[0])
+        for view in shared:
+            origin = self._origin(view)
+            if origin is None:
+                continue
+            (whole,) = self.aliases.tensors(origin)
+            try:
+                part = take(whole, *scatter.args[2:], **scatter.kwargs)
+            except Exception:  # the arguments don't fit this view
+                continue
+            (given,) = self.aliases.tensors(view)
+            if _layout(whole) == _layout(base) and _layout(part) == _layout(given):
+                return True
+        return False
+
+    @staticmethod
+    def _origin(view: Node) -> Node | None:
+        """The node that the node is a view of, maybe by way of a list of views."""
+        if view.target is operator.getitem:
+            source = view.args[0]
+            is_list = isinstance(source, Node) and view_type(source.target) is ViewType.SEVERAL
+            return source.args[0] if is_list else None
+        if view_type(view.target) is not ViewType.SINGLE or not isinstance(view.args[0], Node):
+            return None
+        return view.args[0]
+
+    def _copy_into_view(self, scatter: Node) -> None:
+        """Have the part written to a view of the tensor that the node puts it into."""
+        whole, part, *arguments = scatter.args
+        with self.graph.inserting_before(scatter):
+            view = self.graph.call_function(_VIEW_OF_SCATTER[scatter.target], (whole, *arguments), dict(scatter.kwargs))
+            self.graph.call_function(torch.ops.aten.copy_.default, (view, part))
+        self.superseded.add(scatter)
+
+    def _use_operand_instead(self, old: Node, node: Node) -> None:
+        """Have what comes after ``node`` use the first operand of ``old``, which holds its value now."""
+        new: Node = old.args[0]
+        for user in [user for user in old.users if node < user]:
+            user.replace_input_with(old, new)
+            if user in self.aliases.sharing(old):
+                self.aliases.join(user, new)
+
+
+def _is_view(node: Node) -> bool:
+    return isinstance(node.target, OpOverload) or node.target is operator.getitem
+
+
+def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return tensor.size(), tensor.stride(), tensor.storage_offset()
