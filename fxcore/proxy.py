@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import collections
 import copy
-import functools
 import logging
 import operator
 import sys
 import traceback
-import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,13 +24,11 @@ from fxcore.failures import (
     ContainmentFailure,
     ControlFlowFailure,
     ConversionFailure,
-    HigherOrderFailure,
     ItemAssignmentFailure,
     IterationFailure,
     LenFailure,
     TraceError,
     TraceFailure,
-    TwoTracersFailure,
 )
 from fxcore.graph import Graph
 from fxcore.node import Argument, Node, Target
@@ -40,7 +36,8 @@ from fxcore.operator_schemas import check_for_mutable_operation
 from fxcore.operators import magic_methods, reflectable_magic_methods
 from fxcore.scope import Scope, ScopeContextManager
 from fxcore.source import Place, is_user_file
-from fxcore.torch_compat import HigherOrderOperator, ScriptMethod, torch_fx_class, torch_pytree
+from fxcore.torch_compat import torch_fx_class
+from fxcore.torch_functions import record_torch_function
 
 __all__ = [
     "Attribute",
@@ -326,16 +323,7 @@ class Proxy:
     @classmethod
     def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Record a call of a torch function that has a proxy among its arguments."""
-        args, kwargs = args or (), kwargs or {}
-        tracer = _the_tracer(cls, orig_method, args, kwargs)
-        if isinstance(orig_method, ScriptMethod):
-            return tracer.create_proxy("call_method", orig_method.name, (orig_method.owner, *args), kwargs)
-        if _is_method(orig_method):
-            return tracer.create_proxy("call_method", orig_method.__name__, args, kwargs)
-        if isinstance(orig_method, HigherOrderOperator):
-            _refuse_callables(tracer, orig_method, args, kwargs)
-        name = tracer.graph._target_to_str(orig_method.__name__)
-        return tracer.create_proxy("call_function", orig_method, args, kwargs, name=name)
+        return record_torch_function(cls, orig_method, args or (), kwargs or {})
 
 
 class Attribute(Proxy):
@@ -411,50 +399,6 @@ class MetaProxy(Proxy):
         with example.fake_mode:
             proxy.node.meta["val"] = orig_method(*examples, **kwargs)
         return MetaProxy(proxy.node, proxy.tracer, example.fake_mode)
-
-
-# Torch's own answer takes a while: it silences warnings around a look-up in a set.
-_is_method = functools.lru_cache(maxsize=1024)(torch.overrides.is_tensor_method_or_property)
-
-
-def _the_tracer(cls: type[Proxy], function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracerBase:
-    """The tracer of the values among some arguments, however deep. Raises a `TwoTracersFailure` if there are two."""
-    tracers: dict[TracerBase, None] = {}
-    for arg in args:
-        _collect_tracers(cls, arg, tracers)
-    for arg in kwargs.values():
-        _collect_tracers(cls, arg, tracers)
-    tracer = next(iter(tracers))
-    if len(tracers) > 1:
-        tracer.fail(TwoTracersFailure, f"{function} was called with values of {len(tracers)} different traces")
-    return tracer
-
-
-def _collect_tracers(cls: type[Proxy], value: Any, tracers: dict[TracerBase, None]) -> None:
-    if isinstance(value, cls):
-        tracers[value.tracer] = None
-    elif type(value) in (tuple, list):
-        for item in value:
-            _collect_tracers(cls, item, tracers)
-    elif type(value) in torch_pytree.SUPPORTED_NODES:
-        for item in torch_pytree.tree_leaves(value):
-            if isinstance(item, cls):
-                tracers[item.tracer] = None
-
-
-def _refuse_callables(tracer: TracerBase, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    for value in torch_pytree.tree_leaves((args, kwargs)):
-        if isinstance(value, _CALLABLES):
-            message = f"the operator {function} was handed {value}: what that computes can't be traced"
-            tracer.fail(HigherOrderFailure, message)
-
-
-_CALLABLES: tuple[type, ...] = (
-    types.FunctionType,
-    types.MethodType,
-    types.BuiltinFunctionType,
-    functools.partial,
-)
 
 
 def _recorder(function: Callable[..., Any]) -> Callable[..., Any]:
