@@ -163,7 +163,10 @@ class Hello:
 
 @dataclass(frozen=True)
 class Report:
-    """Agent to server: all that the trace of one target brought."""
+    """Agent to server: all that the trace of one target brought.
+
+    A report of the first failure comes at once, and may be followed by one that has them all: the last one counts.
+    """
 
     id: int
     """The request's."""
@@ -172,14 +175,14 @@ class Report:
     outcome: Outcome
     failures: tuple[Failure, ...] = ()
     """Every place that the trace can't go through; the first is where torch.fx would stop."""
-    notices: tuple[Failure, ...] = ()
-    """Places where the graph silently differs from the program; their kinds are ``fxcore.notices.NoticeKind``s."""
     nodes: int = 0
     """Nodes of the graph."""
     code: str = ""
     """The generated forward, as Python."""
     seconds: float = 0.0
     """Wall clock of build and trace."""
+    notices: tuple[Failure, ...] = ()
+    """Places where the graph silently differs from the program; their kinds are ``fxcore.notices.NoticeKind``s."""
 
 
 @dataclass(frozen=True)

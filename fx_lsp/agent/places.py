@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 
-from fxcore.failures import TraceFailure
-from fxcore.source import Frame, Place, is_user_file, traceback_places, user_frames
+from fxcore.source import Frame, Place, SourceSpan, is_user_file, traceback_places, user_frames
 
 from .messages import Span, Step
 
@@ -50,9 +49,9 @@ def chain_of_frame(frame: FrameType | None, belongs: Belongs) -> tuple[Step, ...
     return _cut(_steps(reversed(places), belongs))
 
 
-def chain_of_failure(failure: TraceFailure) -> tuple[Step, ...]:
-    """The steps from the traced forward to the place of a typed failure."""
-    return _cut([to_step(frame) for frame in failure.frames])
+def chain_of_frames(frames: Iterable[Frame]) -> tuple[Step, ...]:
+    """The frames as they travel; many of them (a recursion) with the middle left out."""
+    return _cut([to_step(frame) for frame in frames])
 
 
 def is_user_code(file: str) -> bool:
@@ -62,8 +61,12 @@ def is_user_code(file: str) -> bool:
 
 def to_step(frame: Frame) -> Step:
     """The frame as it travels."""
-    span = frame.span
-    return Step(frame.name, Span(span.file, span.line, span.col, span.end_line, span.end_col))
+    return Step(frame.name, to_span(frame.span))
+
+
+def to_span(span: SourceSpan) -> Span:
+    """The range as it travels."""
+    return Span(span.file, span.line, span.col, span.end_line, span.end_col)
 
 
 def _steps(places: Iterable[Place], belongs: Belongs) -> list[Step]:

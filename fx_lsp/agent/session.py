@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -22,7 +23,7 @@ from .imports import Workspace, third_party
 from .limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from .messages import Failure, Outcome, Report, Target, Trace
 from .places import chain_of_error, chain_of_frame, describe, is_user_code
-from .trace import Doubtful, ImportedFile, TargetRun
+from .trace import Doubtful, ImportedFile, TargetRun, is_explorable
 from .untraced import failures_tolerated, is_consequence
 
 
@@ -146,6 +147,10 @@ class _Targets:
         if self._file.workspace.dependencies != known:
             emit(Imported(self._file.workspace.dependencies))
         emit(answer)
+        if isinstance(answer, Report) and is_explorable(answer):
+            # The first failure is told already: what goes wrong from here on costs no more than the rest.
+            with time_limit(limits.seconds, lambda frame: None), contextlib.suppress(Exception):
+                emit(run.explore(answer, on_meta=on_meta))
 
     def _heard(self, attempt: _Attempt, item: object) -> None:
         if isinstance(item, OnCpu):

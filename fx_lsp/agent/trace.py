@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import time
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ import fxcore
 from fxcore.failures import FailureKind, TraceFailure
 
 from .build import SEED, Built, build
+from .exploration import all_failures
 from .imports import Workspace
 from .limits import is_out_of_memory, lift_memory_limit
 from .messages import Failure, Outcome, Report, Target
-from .places import chain_of_error, chain_of_failure, describe, is_user_code
+from .places import chain_of_error, chain_of_frames, describe, is_user_code
 from .untraced import Untraced, is_consequence
 
 LONGEST_CODE = 200_000
@@ -61,19 +63,30 @@ class TargetRun:
     def run(self, *, on_meta: bool) -> Report:
         """Build and trace. Raises `Doubtful` where that failed with ``on_meta`` and might not without."""
         try:
-            built = build(self._target.recipe, self._file.workspace.file, self._file.namespace, on_meta=on_meta)
+            built = self._build(on_meta)
         except BaseException as error:
             return self._not_built(error, on_meta)
         if isinstance(built.root, Untraced) or not is_traceable(built.root):
             return self.report("skipped")
-        torch.manual_seed(SEED)
         try:
             return self._traced(built)
         except BaseException as error:
             return self._failed(error, on_meta)
 
+    def explore(self, first: Report, *, on_meta: bool) -> Report:
+        """``first``, the report of a failed trace, with all the failures that there are."""
+        failures = all_failures(
+            first.failures[0], self._build(on_meta)
+        )  # the trace may have left its mark on the other
+        return self.report("failed", *failures)
+
+    def _build(self, on_meta: bool) -> Built:
+        built = build(self._target.recipe, self._file.workspace.file, self._file.namespace, on_meta=on_meta)
+        torch.manual_seed(SEED)
+        return dataclasses.replace(built, tracer=tracer_for(built.tracer))
+
     def _traced(self, built: Built) -> Report:
-        graph = tracer_for(built.tracer).trace(built.root, built.concrete_args)
+        graph = built.tracer.trace(built.root, built.concrete_args)
         code = graph.python_code("self").src
         return self.report("traced", nodes=len(graph.nodes), code=code[:LONGEST_CODE])
 
@@ -93,7 +106,7 @@ class TargetRun:
         if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
             raise Doubtful from error
         if isinstance(error, TraceFailure):
-            failure = Failure(error.kind.value, describe(error.__cause__ or error), chain_of_failure(error))
+            failure = Failure(error.kind.value, describe(error.__cause__ or error), chain_of_frames(error.frames))
         else:  # SystemExit and the like
             failure = Failure("exception", describe(error), chain_of_error(error, is_user_code))
         return self.report("failed", failure)
@@ -102,6 +115,12 @@ class TargetRun:
         lift_memory_limit()
         chain = chain_of_error(error, self._owns)
         return self.report("out-of-memory", Failure("memory-limit", describe(error), chain))
+
+
+def is_explorable(report: Report) -> bool:
+    """Whether there may be more failures behind the one that the report tells: the program was being traced."""
+    kinds = {kind.value for kind in FailureKind} - {FailureKind.CALL_BINDING.value}
+    return report.outcome == "failed" and report.failures[0].kind in kinds
 
 
 def is_traceable(root: object) -> bool:
