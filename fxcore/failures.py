@@ -151,10 +151,11 @@ class CallBindingFailure(TraceFailure, RuntimeError):
 def as_failure(error: Exception, kind: FailureKind) -> TraceFailure:
     """A failure that is also an instance of ``error``'s type, with its arguments, attributes and text."""
     error_type: Any = type(error)
+    failure: TraceFailure
     try:
-        failure_type = _failure_type(error_type)
-        failure = failure_type.__new__(failure_type, *error.args)
-        _builtin_base(error_type).__init__(failure, *error.args)
+        builtin: Any = _builtin_base(error_type)
+        failure = builtin.__new__(_failure_type(error_type), *error.args)
+        builtin.__init__(failure, *error.args)
     except TypeError:  # a class that can't be inherited from, or not together with another
         failure = TraceFailure(*error.args)
     failure.__dict__.update(error.__dict__)
@@ -168,5 +169,5 @@ def _failure_type(error: Any) -> type[TraceFailure]:
 
 
 def _builtin_base(error: type[Exception]) -> type[Exception]:
-    """The class that Python itself defines and ``error`` is or inherits: its ``__init__`` fills what C code reads."""
+    """The class of Python itself that ``error`` is or inherits: it fills what C code reads, and needs no more."""
     return next(base for base in error.__mro__ if base.__module__ == "builtins")
