@@ -189,13 +189,11 @@ def type_matches(signature_type: Any, argument_type: Any) -> bool:
         return any(type_matches(choice, argument_type) for choice in typing.get_args(signature_type))
     if getattr(signature_type, "__origin__", None) is list:
         return _matches_list(typing.get_args(signature_type)[0], signature_type, argument_type)
-    if signature_type is int and argument_type is torch.dtype:
-        return True  # schemas write a dtype as an int
-    if signature_type is numbers.Number and argument_type in {int, float}:
+    accepted: dict[Any, Any] = {int: {torch.dtype}, numbers.Number: {int, float}}  # schemas write a dtype as an int
+    if signature_type in accepted and argument_type in accepted[signature_type]:
         return True
-    if inspect.isclass(argument_type) and inspect.isclass(signature_type):
-        return issubclass(argument_type, signature_type)
-    return False
+    both_classes = inspect.isclass(signature_type) and inspect.isclass(argument_type)
+    return both_classes and issubclass(argument_type, signature_type)
 
 
 def _matches_list(element: Any, signature_type: Any, argument_type: Any) -> bool:

@@ -4,6 +4,7 @@ Source: the interface and results are those of ``torch.fx.experimental.accelerat
 """
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -53,13 +54,16 @@ __all__ = [
 ]
 
 
+Nodes = list[Node]
+
+
 @dataclass(eq=False)
 class DAGNode:
     """One partition of the result: its call, what it uses and what it yields, its devices and its bytes."""
 
     submodule_node: Node
-    input_nodes: list[Node]
-    output_nodes: list[Node]
+    input_nodes: Nodes
+    output_nodes: Nodes
     logical_device_ids: list[int]
     size_bytes: int
 
@@ -74,12 +78,7 @@ class DAG:
     nodes: list[DAGNode] = field(default_factory=list)
 
     def create_node(
-        self,
-        submodule_node: Node,
-        input_nodes: list[Node],
-        output_nodes: list[Node],
-        logical_devices: list[int],
-        size_bytes: int,
+        self, submodule_node: Node, input_nodes: Nodes, output_nodes: Nodes, logical_devices: list[int], size_bytes: int
     ) -> None:
         """Append a partition."""
         self.nodes.append(DAGNode(submodule_node, input_nodes, output_nodes, logical_devices, size_bytes))
@@ -96,9 +95,9 @@ class Partitioner:
     """Divides one graph module; `partition_graph` is what to call."""
 
     def __init__(self) -> None:
-        self.partitions: list[Partition] = []
-        self.node_to_partition: dict[Node, int] = {}
         self.devices: list[Device] = []
+        self.partitions: list[Partition] = []
+        self.node_to_partition: Mapping[Node, int] = {}
 
     def partition_graph(
         self, fx_module: GraphModule, torch_module: torch.nn.Module, partitioner_config: PartitionerConfig
@@ -171,8 +170,8 @@ class Partitioner:
 
     def aot_based_partition(
         self,
-        node_to_partition_mapping: dict[Node, int],
-        partition_to_logical_device_mapping: dict[int, list[int]],
+        node_to_partition_mapping: Mapping[Node, int],
+        partition_to_logical_device_mapping: Mapping[int, list[int]],
     ) -> None:
         """Make the partitions that the tables describe."""
         self.node_to_partition = node_to_partition_mapping
@@ -318,7 +317,7 @@ class Partitioner:
     # By cost.
 
     def cost_aware_partition(
-        self, transfer_rate_bytes_per_sec: float, node_to_latency_mapping: dict[Node, NodeLatency]
+        self, transfer_rate_bytes_per_sec: float, node_to_latency_mapping: Mapping[Node, NodeLatency]
     ) -> None:
         """Start from single nodes, and combine the two partitions that make the whole fastest as long as that helps.
 
@@ -332,7 +331,7 @@ class Partitioner:
         self.node_to_partition = get_node_to_partition_mapping(self.partitions)
 
     def kl_based_partition(
-        self, transfer_rate_bytes_per_sec: float, node_to_latency_mapping: dict[Node, NodeLatency]
+        self, transfer_rate_bytes_per_sec: float, node_to_latency_mapping: Mapping[Node, NodeLatency]
     ) -> None:
         """Start from partitions by size, and move each node, or exchange it for another, where that helps most.
 

@@ -49,38 +49,14 @@ from fxcore.graph_module import GraphModule
 from fxcore.node import Node, map_arg
 from fxcore.tensor_type import Dyn, TensorType
 
-__all__ = [
-    "GraphTypeChecker",
-    "Refine",
-    "adaptiveavgpool2d_check",
-    "adaptiveavgpool2d_inference_rule",
-    "add_inference_rule",
-    "all_eq",
-    "bn2d_inference_rule",
-    "broadcast_types",
-    "calculate_out_dimension",
-    "conv2d_inference_rule",
-    "conv_refinement_rule",
-    "element_wise_eq",
-    "expand_to_tensor_dim",
-    "first_two_eq",
-    "flatten_check",
-    "flatten_inference_rule",
-    "flatten_refinement_rule",
-    "get_attr_inference_rule",
-    "get_greatest_upper_bound",
-    "get_parameter",
-    "linear_check",
-    "linear_inference_rule",
-    "linear_refinement_rule",
-    "maxpool2d_check",
-    "maxpool2d_inference_rule",
-    "register_inference_rule",
-    "register_refinement_rule",
-    "relu_inference_rule",
-    "reshape_inference_rule",
-    "transpose_inference_rule",
-]
+__all__ = ["GraphTypeChecker", "Refine", "get_parameter", "register_inference_rule", "register_refinement_rule"]
+__all__ += ["adaptiveavgpool2d_check", "flatten_check", "linear_check", "maxpool2d_check"]
+__all__ += ["adaptiveavgpool2d_inference_rule", "add_inference_rule", "bn2d_inference_rule", "conv2d_inference_rule"]
+__all__ += ["flatten_inference_rule", "get_attr_inference_rule", "linear_inference_rule", "maxpool2d_inference_rule"]
+__all__ += ["relu_inference_rule", "reshape_inference_rule", "transpose_inference_rule"]
+__all__ += ["all_eq", "conv_refinement_rule", "element_wise_eq", "first_two_eq"]
+__all__ += ["flatten_refinement_rule", "linear_refinement_rule"]
+__all__ += ["broadcast_types", "calculate_out_dimension", "expand_to_tensor_dim", "get_greatest_upper_bound"]
 
 
 class GraphTypeChecker:
@@ -109,21 +85,22 @@ class GraphTypeChecker:
 
     def type_check_node(self, n: Node) -> Any:
         """Check one node; returns its type. Raises what `type_check` raises."""
-        if n.type is None:
-            n.type = Dyn
-        if n.op == "placeholder":
-            return n.type
-        if n.op == "get_attr":
-            n.type = TensorType(get_parameter(self.traced, str(n.target)).data.shape)
-            return n.type
-        if n.op == "output":
-            n.type = map_arg(n.args[0], lambda node: node.type)
-            return n.type
-        if n.op == "call_function":
-            return self._rule(n.target)(*((n, self.traced) if n.target is getattr else (n,)))
-        if n.op == "call_module":
-            module = self.traced.get_submodule(str(n.target))
-            return self._rule(type(module))(n, module)
+        n.type = Dyn if n.type is None else n.type
+        target: Any = n.target
+        match n.op:
+            case "placeholder":
+                return n.type
+            case "get_attr":
+                n.type = TensorType(get_parameter(self.traced, target).data.shape)
+                return n.type
+            case "call_function":
+                return self._rule(target)(*((n, self.traced) if target is getattr else (n,)))
+            case "call_module":
+                module = self.traced.get_submodule(target)
+                return self._rule(type(module))(n, module)
+            case "output":
+                n.type = map_arg(n.args[0], lambda node: node.type)
+                return n.type
         raise NotImplementedError(f"Method {n.op} not yet implemented")
 
     @staticmethod

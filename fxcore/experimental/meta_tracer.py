@@ -14,48 +14,15 @@ import torch
 from fxcore._symbolic_trace import Tracer
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
-from fxcore.node import Node, Target, map_aggregate
+from fxcore.node import Argument, Node, Target, map_aggregate
 from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy
 from fxcore.session import current
 
-__all__ = [
-    "MetaAttribute",
-    "MetaDeviceAttribute",
-    "MetaProxy",
-    "MetaTracer",
-    "embedding_override",
-    "functional_relu_override",
-    "gen_constructor_wrapper",
-    "manual_meta_overrides",
-    "nn_layernorm_override",
-    "proxys_to_metas",
-    "symbolic_trace",
-    "torch_abs_override",
-    "torch_nn_relu_override",
-    "torch_relu_override",
-    "torch_where_override",
-]
-
-
-def embedding_override(self: torch.nn.Embedding, input: torch.Tensor) -> torch.Tensor:
-    """The result of an embedding: the indices' shape and the embedding's width."""
-    return torch.empty(*input.shape, self.weight.shape[-1], device="meta")
-
-
-def nn_layernorm_override(self: torch.nn.LayerNorm, input: torch.Tensor) -> torch.Tensor:
-    """The result of a layer norm: of its input's shape."""
-    return input
-
-
-def torch_relu_override(x: torch.Tensor) -> torch.Tensor:
-    """The result of ``torch.relu``: of its input's shape."""
-    return x
-
-
-def torch_nn_relu_override(self: torch.nn.ReLU, x: torch.Tensor) -> torch.Tensor:
-    """The result of a ReLU module: of its input's shape."""
-    return x
+__all__ = ["MetaAttribute", "MetaDeviceAttribute", "MetaProxy", "MetaTracer", "symbolic_trace"]
+__all__ += ["gen_constructor_wrapper", "manual_meta_overrides", "proxys_to_metas"]
+__all__ += ["embedding_override", "functional_relu_override", "nn_layernorm_override", "torch_abs_override"]
+__all__ += ["torch_nn_relu_override", "torch_relu_override", "torch_where_override"]
 
 
 def functional_relu_override(x: torch.Tensor, inplace: bool = False) -> torch.Tensor:
@@ -65,11 +32,6 @@ def functional_relu_override(x: torch.Tensor, inplace: bool = False) -> torch.Te
     return x
 
 
-def torch_where_override(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The result of ``torch.where``: its three inputs broadcast, as an addition does it."""
-    return condition.to(device="meta") + x.to(device="meta") + y.to(device="meta")
-
-
 def torch_abs_override(input: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """The result of ``torch.abs``: of its input's shape. Raises AssertionError where it writes to ``out``."""
     if out is not None:
@@ -77,15 +39,40 @@ def torch_abs_override(input: torch.Tensor, *, out: torch.Tensor | None = None) 
     return input
 
 
+def torch_relu_override(x: torch.Tensor) -> torch.Tensor:
+    """The result of ``torch.relu``: of its input's shape."""
+    return x
+
+
+def embedding_override(self: torch.nn.Embedding, input: torch.Tensor) -> torch.Tensor:
+    """The result of an embedding: the indices' shape and the embedding's width."""
+    return torch.empty(*input.shape, self.weight.shape[-1], device="meta")
+
+
+def torch_nn_relu_override(self: torch.nn.ReLU, x: torch.Tensor) -> torch.Tensor:
+    """The result of a ReLU module: of its input's shape."""
+    return x
+
+
+def torch_where_override(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The result of ``torch.where``: its three inputs broadcast, as an addition does it."""
+    return condition.to(device="meta") + x.to(device="meta") + y.to(device="meta")
+
+
+def nn_layernorm_override(self: torch.nn.LayerNorm, input: torch.Tensor) -> torch.Tensor:
+    """The result of a layer norm: of its input's shape."""
+    return input
+
+
 # What gives a result's shape for a function, or for the modules of a class, in place of the thing itself.
 manual_meta_overrides: dict[Callable[..., Any], Callable[..., Any]] = {
+    torch.abs: torch_abs_override,
     torch.nn.Embedding: embedding_override,
     torch.nn.LayerNorm: nn_layernorm_override,
-    torch.relu: torch_relu_override,
-    torch.nn.functional.relu: functional_relu_override,
     torch.nn.ReLU: torch_nn_relu_override,
+    torch.nn.functional.relu: functional_relu_override,
+    torch.relu: torch_relu_override,
     torch.where: torch_where_override,
-    torch.abs: torch_abs_override,
 }
 
 
@@ -153,9 +140,8 @@ class MetaAttribute(MetaProxy):
     """The attribute of a value. Reading it is recorded only when it is used; calling it is a method's call."""
 
     def __init__(self, root: MetaProxy, attr: str) -> None:
-        self.root = root
-        self.attr = attr
         self.tracer = root.tracer
+        self.root, self.attr = root, attr
         self._node: Node | None = None
 
     @property
@@ -205,7 +191,7 @@ class MetaTracer(Tracer):
         kind: str,
         target: Target,
         args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        kwargs: dict[str, Argument],
         name: str | None = None,
         type_expr: Any | None = None,
         proxy_factory_fn: Callable[[Node], Proxy] | None = None,

@@ -51,19 +51,19 @@ def extract_subgraph(orig_module: nn.Module, nodes: list[Node], inputs: list[Nod
 
 # What runs on tensors in MKL-DNN's layout.
 mkldnn_supported: list[Any] = [
+    F.adaptive_avg_pool2d,
+    F.avg_pool2d,
+    F.relu,
+    nn.AdaptiveAvgPool2d,
+    nn.AvgPool2d,
+    nn.BatchNorm2d,
     nn.Conv2d,
     nn.Linear,
-    nn.BatchNorm2d,
-    nn.ReLU,
     nn.MaxPool2d,
-    nn.AvgPool2d,
-    nn.AdaptiveAvgPool2d,
+    nn.ReLU,
     torch.relu,
-    torch.transpose,
     torch.sigmoid,
-    F.relu,
-    F.avg_pool2d,
-    F.adaptive_avg_pool2d,
+    torch.transpose,
 ]
 # What does so where an operand is in that layout already: the operands may be numbers.
 mkldnn_supported_unknown: list[Any] = [operator.add, operator.mul]
@@ -108,6 +108,11 @@ class MklSubgraph:
         self.nodes: list[Node] = []
         self.start_nodes: list[Node] = []
         self.end_nodes: list[Node] = []
+
+
+def use_mkl_length(graph: MklSubgraph) -> bool:
+    """A heuristic for `optimize_for_inference`: three nodes in the layout are worth the conversions."""
+    return len(graph.nodes) > 2
 
 
 class _Shapes(Interpreter):
@@ -161,11 +166,6 @@ def gen_mkl_autotuner(
     return is_faster
 
 
-def use_mkl_length(graph: MklSubgraph) -> bool:
-    """A heuristic for `optimize_for_inference`: three nodes in the layout are worth the conversions."""
-    return len(graph.nodes) > 2
-
-
 class UnionFind:
     """Disjoint sets of the numbers below ``n``.
 
@@ -173,8 +173,8 @@ class UnionFind:
     """
 
     def __init__(self, n: int) -> None:
+        self.size = [0] * n
         self.parent: list[int | None] = [None] * n
-        self.size: list[int] = [0] * n
 
     def make_set(self, v: int) -> None:
         """Make a set of ``v`` alone."""
@@ -195,14 +195,11 @@ class UnionFind:
 
     def join(self, a: int, b: int) -> int:
         """Unite the sets of ``a`` and ``b``; returns the number that stands for the union."""
-        a, b = self.find(a), self.find(b)
-        if a == b:
-            return a
-        if self.size[a] < self.size[b]:
-            a, b = b, a
-        self.parent[b] = a
-        self.size[a] += self.size[b]
-        return a
+        large, small = sorted((self.find(a), self.find(b)), key=self.size.__getitem__, reverse=True)
+        if large != small:
+            self.parent[small] = large
+            self.size[large] += self.size[small]
+        return large
 
 
 def use_mkldnn_layout(model: nn.Module, heuristic: Callable[[MklSubgraph], bool], tracer: Tracer) -> GraphModule:

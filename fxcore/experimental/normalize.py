@@ -34,23 +34,23 @@ class NormalizeArgs(Transformer):
 
     def run_node(self, n: Node) -> Any:
         """Copy one node, its meta and type with it."""
-        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        if n.op == "output":
+            return super().run_node(n)
         if n.op == "call_function":
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
             arg_types = tuple(create_type_hint(found) for found in map_aggregate(n.args, _type_in(n)))
             out = self.call_function(n.target, args, kwargs, arg_types, {k: type(v) for k, v in kwargs.items()})
         else:
             out = super().run_node(n)
-        if n.op != "output":
-            self.node_map[out] = n
-            out.node.meta = n.meta
-            out.node.type = n.type
+        out.node.meta, out.node.type = n.meta, n.type
+        self.node_map[out] = n
         return out
 
     def call_function(
         self,
         target: Target,
         args: tuple[Argument, ...],
-        kwargs: dict[str, Any],
+        kwargs: dict[str, Argument],
         arg_types: tuple[Any, ...] | None = None,
         kwarg_types: dict[str, Any] | None = None,
     ) -> Any:
@@ -81,17 +81,17 @@ class NormalizeOperators(AnnotateTypesWithSchema):
 
     binary_magic_method_remap: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
         torch.add: operator.add,
-        torch.mul: operator.mul,
-        torch.sub: operator.sub,
         torch.div: operator.truediv,
-        torch.floor_divide: operator.floordiv,
-        torch.remainder: operator.mod,
         torch.eq: operator.eq,
-        torch.ne: operator.ne,
-        torch.lt: operator.lt,
-        torch.le: operator.le,
-        torch.gt: operator.gt,
+        torch.floor_divide: operator.floordiv,
         torch.ge: operator.ge,
+        torch.gt: operator.gt,
+        torch.le: operator.le,
+        torch.lt: operator.lt,
+        torch.mul: operator.mul,
+        torch.ne: operator.ne,
+        torch.remainder: operator.mod,
+        torch.sub: operator.sub,
     }
 
     def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:

@@ -34,13 +34,13 @@ class Partition:
     """
 
     def __init__(self, partition_id: int) -> None:
-        self.nodes: set[Node] = set()
         self.partition_id = partition_id
-        self.parents: set[Partition] = set()
-        self.children: set[Partition] = set()
         self.bfs_level = -1
         self.used_mem_bytes = 0
+        self.nodes: set[Node] = set()
         self.logical_device_ids: list[int] = []
+        self.parents: set[Partition] = set()
+        self.children: set[Partition] = set()
 
     def __str__(self) -> str:
         return str(self.partition_id)
@@ -66,19 +66,8 @@ class Partition:
         self.recalculate_mem_size()
 
 
-class Device(NamedTuple):
-    """A device: its name, its free memory in bytes, and its number."""
-
-    name: str
-    available_mem_bytes: int
-    logical_id: int
-
-
-class NodeLatency(NamedTuple):
-    """The seconds that a node takes for memory traffic and for computation; the two overlap."""
-
-    mem_latency_sec: float
-    computer_latency_sec: float
+# How to find partitions.
+PartitionMode = Enum("PartitionMode", ["size_based", "sparse_nn", "cost_aware", "kl_based", "aot_based"], start=0)
 
 
 class PartitionLatency(NamedTuple):
@@ -92,14 +81,19 @@ class PartitionLatency(NamedTuple):
 _NO_TIME = PartitionLatency(0.0, 0.0, 0.0)
 
 
-class PartitionMode(Enum):
-    """How to find partitions."""
+class NodeLatency(NamedTuple):
+    """The seconds that a node takes for memory traffic and for computation; the two overlap."""
 
-    size_based = 0
-    sparse_nn = 1
-    cost_aware = 2
-    kl_based = 3
-    aot_based = 4
+    mem_latency_sec: float
+    computer_latency_sec: float
+
+
+class Device(NamedTuple):
+    """A device: its name, its free memory in bytes, and its number."""
+
+    name: str
+    available_mem_bytes: int
+    logical_id: int
 
 
 class PartitionerConfig(NamedTuple):
@@ -113,9 +107,9 @@ class PartitionerConfig(NamedTuple):
     devices: list[Device]
     mode: PartitionMode = PartitionMode.size_based
     transfer_rate_bytes_per_sec: float = 0.0
-    node_to_latency_mapping: dict[Node, NodeLatency] = {}
-    node_to_partition_mapping: dict[Node, int] = {}
-    partition_to_logical_device_mapping: dict[int, list[int]] = {}
+    node_to_latency_mapping: Mapping[Node, NodeLatency] = {}
+    node_to_partition_mapping: Mapping[Node, int] = {}
+    partition_to_logical_device_mapping: Mapping[int, list[int]] = {}
     saturate_host: bool = False
 
 

@@ -6,16 +6,18 @@ Source: the interface and results are those of ``torch.fx.experimental.schema_ty
 import inspect
 from collections.abc import Callable
 from inspect import Signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxcore.graph_module import GraphModule
 from fxcore.interpreter import Transformer
 from fxcore.node import Argument, Target
 from fxcore.operator_schemas import _torchscript_type_to_python_type
 from fxcore.proxy import Proxy
 from fxcore.torch_compat import boolean_dispatched, script_type_of
+
+if TYPE_CHECKING:
+    from fxcore.graph_module import GraphModule
 
 __all__ = ["AnnotateTypesWithSchema"]
 
@@ -30,15 +32,15 @@ class AnnotateTypesWithSchema(Transformer):
 
     def __init__(
         self,
-        module: GraphModule,
+        module: "GraphModule",
         annotate_functionals: bool = True,
         annotate_modules: bool = True,
         annotate_get_attrs: bool = True,
     ) -> None:
-        super().__init__(module)
         self.annotate_functionals = annotate_functionals
-        self.annotate_modules = annotate_modules
         self.annotate_get_attrs = annotate_get_attrs
+        self.annotate_modules = annotate_modules
+        super().__init__(module)
 
     def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
         """Copy the node; a function of ``torch.nn.functional`` gives it its return annotation."""

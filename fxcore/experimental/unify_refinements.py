@@ -12,15 +12,9 @@ from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.tensor_type import TensorType
 
-__all__ = [
-    "check_for_type_equality",
-    "convert_eq",
-    "infer_symbolic_types",
-    "infer_symbolic_types_single_pass",
-    "substitute_all_types",
-    "substitute_solution_one_type",
-    "unify_eq",
-]
+__all__ = ["infer_symbolic_types", "infer_symbolic_types_single_pass"]
+__all__ += ["check_for_type_equality", "convert_eq", "unify_eq"]
+__all__ += ["substitute_all_types", "substitute_solution_one_type"]
 
 
 def infer_symbolic_types_single_pass(traced: GraphModule) -> None:

@@ -12,7 +12,7 @@ from fxcore.passes.net_min_compare import (
     StretchRunner,
     _MinimizerSettingBase,
 )
-from fxcore.passes.tools_common import CALLABLE_NODE_OPS, NodeList, NodeSet
+from fxcore.passes.tools_common import CALLABLE_NODE_OPS, Names, NodeList, NodeSet
 
 __all__ = [
     "FxNetMinimizerBadModuleError",
@@ -190,6 +190,15 @@ class _MinimizerBase(StretchRunner):
         last = names.index(end) + 1 if end in names else len(nodes)
         return nodes[first:last]
 
+    def print_report(self, report: list[str]) -> None:
+        """Print a report, its first line at the margin."""
+        print("\n . ".join(report))  # noqa: T201 - that is what it is for
+
+    def print_reports(self) -> None:
+        """Print all reports."""
+        for report in self.reports:
+            self.print_report(report)
+
     def run_nodes(self, start: str | None = None, end: str | None = None) -> None:
         """Run the nodes from ``start`` to ``end`` both ways, and print what is wrong with the results.
 
@@ -203,20 +212,11 @@ class _MinimizerBase(StretchRunner):
         if failure is not None:
             self.print_report([str(failure)])
 
-    def print_report(self, report: list[str]) -> None:
-        """Print a report, its first line at the margin."""
-        print("\n . ".join(report))  # noqa: T201 - that is what it is for
-
-    def print_reports(self) -> None:
-        """Print all reports."""
-        for report in self.reports:
-            self.print_report(report)
-
     def minimize(
         self,
         start: str | None = None,
         end: str | None = None,
-        skip_nodes: list[str] | None = None,
+        skip_nodes: Names | None = None,
         find_last_node: bool | None = None,
     ) -> NodeSet:
         """Search nodes whose results differ, in the way that the settings name.

@@ -6,7 +6,7 @@ Source: the results are those of ``torch.fx.passes.net_min_base``.
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from fxcore.graph_module import GraphModule
 from fxcore.node import Node, map_arg
@@ -49,6 +49,9 @@ class FxNetMinimizerResultMismatchError(Exception):
 _FAILURES = (FxNetMinimizerRunFuncError, FxNetMinimizerResultMismatchError)
 
 
+TraverseMethod = Literal["sequential", "binary", "accumulate", "skip", "defined", "block"]
+
+
 @dataclass
 class _MinimizerSettingBase:
     """How to search.
@@ -64,7 +67,7 @@ class _MinimizerSettingBase:
     """
 
     accumulate_error: bool = False
-    traverse_method: str = "sequential"
+    traverse_method: TraverseMethod = "sequential"
     find_all: bool = False
     return_intermediate: bool = False
     all_outputs: bool = False
@@ -99,12 +102,9 @@ class StretchRunner:
     ) -> None:
         if not isinstance(module, GraphModule):
             raise AssertionError(f"only a GraphModule can be minimized, not a {type(module)}")
-        self.module = module
-        self.sample_input = sample_input
-        self.compare_fn = compare_fn
-        self.module_exporter = module_exporter
-        self.settings = settings
-        self.exclusion_fn = exclusion_fn
+        self.module, self.sample_input = module, sample_input
+        self.compare_fn, self.settings = compare_fn, settings
+        self.module_exporter, self.exclusion_fn = module_exporter, exclusion_fn
         self.results: dict[Any, Any] = {}
         self.reports: list[list[str]] = []
         self.iteration = 0

@@ -8,11 +8,11 @@ Source: the interface and results are those of ``torch.fx.passes.split_module``.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
+from torch import nn
 
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
@@ -33,13 +33,13 @@ class Partition:
         self.name = name
         self.submod_name = f"submod_{name}"
         self.node_names: list[str] = []
+        self.graph = Graph()
+        self.targets: dict[str, Any] = {}
+        self.environment: dict[Node, Node] = {}
         self.inputs: dict[str, None] = {}
         self.outputs: dict[str, None] = {}
         self.dependencies: dict[str, None] = {}
         self.dependents: dict[str, None] = {}
-        self.graph = Graph()
-        self.environment: dict[Node, Node] = {}
-        self.targets: dict[str, Any] = {}
 
     def __repr__(self) -> str:
         facts = {
@@ -80,11 +80,11 @@ class _Region:
 
 def split_module(
     m: GraphModule,
-    root_m: torch.nn.Module,
+    root_m: nn.Module,
     split_callback: Callable[[Node], int],
-    qualname_map: dict[str, str] | None = None,
-    keep_original_order: bool | None = False,
-    keep_original_node_name: bool | None = False,
+    qualname_map: MutableMapping[str, str] | None = None,
+    keep_original_order: bool = False,
+    keep_original_node_name: bool = False,
     keep_original_input_name: bool = True,
     *,
     partition_affix: str | None = None,
@@ -120,10 +120,10 @@ def split_module(
     partitioning.enter_regions()
     for partition in topological:
         _add_inputs(m, partition, partitioning.nodes_by_name, keep_original_input_name)
-    _copy_nodes(m, partitioning, qualname_map, bool(keep_original_node_name))
+    _copy_nodes(m, partitioning, qualname_map, keep_original_node_name)
     partitioning.leave_regions()
 
-    outer = _OuterModule(m, bool(keep_original_node_name), tuple_return)
+    outer = _OuterModule(m, keep_original_node_name, tuple_return)
     outer.add_inputs(lambda node: node.op == "placeholder" or not keep_original_order)
     for partition in appearance if keep_original_order else topological:
         outer.add_call(partition, partitioning.nodes_by_name)
@@ -257,7 +257,7 @@ def _topological_order(partitions: Mapping[str, Partition]) -> list[Partition]:
     return order
 
 
-def _attribute(m: torch.nn.Module, node: Node) -> Any:
+def _attribute(m: nn.Module, node: Node) -> Any:
     """What the qualified name that is ``node``'s target stands for in ``m``."""
     return operator.attrgetter(str(node.target))(m)
 
@@ -268,7 +268,7 @@ def _add_inputs(m: GraphModule, partition: Partition, nodes_by_name: Mapping[str
     values: list[Node] = []
     for name in partition.inputs:
         node = nodes_by_name[name]
-        is_module = node.op == "get_attr" and isinstance(_attribute(m, node), torch.nn.Module)
+        is_module = node.op == "get_attr" and isinstance(_attribute(m, node), nn.Module)
         (modules if is_module else values).append(node)
     for index, node in enumerate(values):
         placeholder = partition.graph.placeholder(node.name if keep_name else f"arg_{index}", type_expr=node.type)
@@ -286,7 +286,7 @@ def _stand_in(partition: Partition, original: Node, node: Node) -> None:
 
 
 def _copy_nodes(
-    m: GraphModule, partitioning: _Partitioning, qualname_map: dict[str, str] | None, keep_name: bool
+    m: GraphModule, partitioning: _Partitioning, qualname_map: MutableMapping[str, str] | None, keep_name: bool
 ) -> None:
     """Copy each node into its partition, and the modules that they call to the partition's top level."""
     for node, partition in partitioning.partition_of.items():

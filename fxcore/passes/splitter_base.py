@@ -7,7 +7,7 @@ import argparse
 import copy
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -35,8 +35,6 @@ __all__ = [
 ]
 
 DEFAULT_MIN_ACC_MODULE_SIZE = 1
-DEFAULT_SKIP_FUSION = False
-DEFAULT_ALLOW_NON_TENSOR = False
 
 _log = logging.getLogger(__name__)
 
@@ -56,8 +54,8 @@ class _SplitterSettingBase:
     def __init__(
         self,
         min_acc_module_size: int = DEFAULT_MIN_ACC_MODULE_SIZE,
-        skip_fusion: bool = DEFAULT_SKIP_FUSION,
-        allow_non_tensor: bool = DEFAULT_ALLOW_NON_TENSOR,
+        skip_fusion: bool = False,
+        allow_non_tensor: bool = False,
         max_acc_splits: int = -1,
         move_non_tensor_nodes_on_boundary: bool = False,
     ) -> None:
@@ -161,7 +159,7 @@ class _SplitterBase:
         settings: _SplitterSettingBase,
         non_acc_submodule_name: str = "_run_on_cpu_",
         return_tuple: bool = False,
-        nodes_finder: FxNetAccNodesFinder | None = None,
+        nodes_finder: Callable[[], NodeSet] | None = None,
     ) -> None:
         if not isinstance(module, GraphModule):
             raise AssertionError(f"only a GraphModule can be split, not a {type(module)}")
@@ -170,15 +168,15 @@ class _SplitterBase:
         self.operator_support = operator_support
         self.settings = settings
         ShapeProp(module).propagate(*sample_input)
-        finder = nodes_finder or FxNetAccNodesFinder(module, operator_support, settings.allow_non_tensor)
-        self.acc_nodes = finder()
+        find = nodes_finder or FxNetAccNodesFinder(module, operator_support, settings.allow_non_tensor)
+        self.acc_nodes = find()
         self.fusions = {} if settings.skip_fusion else FxNetAccFusionsFinder(module, self.acc_nodes)()
         self.deps = self.find_deps()
         self.update_deps_for_fusions()
-        self.non_acc_submodule_name = non_acc_submodule_name
-        self._node_submodule_map: dict[str, str] = {}
-        self._return_tuple = return_tuple
         self.tags: list[str] = []
+        self.non_acc_submodule_name = non_acc_submodule_name
+        self._return_tuple = return_tuple
+        self._node_submodule_map: dict[str, str] = {}
 
     def get_node_submodule_map(self) -> dict[str, str]:
         """The submodule that each node went to, both by name."""
@@ -338,7 +336,7 @@ class _SplitterBase:
             self.tags.append(tag)
             for node in subgraph.nodes:
                 if hasattr(node, "tag"):
-                    raise FxNetSplitterInternalError(f"Node {node} was already tagged")
+                    raise FxNetSplitterInternalError(f"{node} was already tagged")
                 node.tag = tag  # type: ignore[attr-defined]
                 self._node_submodule_map[node.name] = tag
 
