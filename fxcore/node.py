@@ -209,25 +209,25 @@ class Node(Linked):
         """Set the keyword argument ``key`` to ``arg``."""
         self.kwargs = {**self._kwargs, key: arg}
 
-    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        """Have this node use ``new_input`` wherever ``old_input`` is among its arguments."""
-        self.graph._announce_replacement(old_input, new_input.name, self)
+    def replace_input_with(self, old_input: Node, new_input: Argument) -> None:
+        """Have this node use ``new_input``, a node or another value, wherever ``old_input`` is among its arguments."""
+        self.graph._announce_replacement(old_input, getattr(new_input, "name", str(new_input)), self)
         self._replace_input_with(old_input, new_input)
 
-    def _replace_input_with(self, old_input: Node, new_input: Node) -> None:
-        def exchange(node: Node) -> Node:
+    def _replace_input_with(self, old_input: Node, new_input: Argument) -> None:
+        def exchange(node: Node) -> Argument:
             return new_input if node is old_input else node
 
         self._update_args_kwargs(map_arg(self._args, exchange), map_arg(self._kwargs, exchange))
 
     def replace_all_uses_with(
         self,
-        replace_with: Node,
+        replace_with: Argument,
         delete_user_cb: Callable[[Node], bool] | None = None,
         *,
         propagate_meta: bool = False,
     ) -> list[Node]:
-        """Have every user of this node use ``replace_with`` instead; those changed are returned, in order.
+        """Have every user of this node use ``replace_with``, a node or another value, instead; returns those users.
 
         ``delete_user_cb(user)`` may exempt a user by returning false. ``propagate_meta`` copies this node's ``meta`` to
         ``replace_with``, whose own must then be empty (else ``AssertionError``).
