@@ -223,7 +223,5 @@ def _replace_call(call: Node, result: Any) -> dict[Node, Any]:
             items[user] = result[user.args[1]]
             user.replace_all_uses_with(items[user])
             call.graph.erase_node(user)
-        else:
-            user.args = map_arg(user.args, lambda node: result if node is call else node)
-            user.kwargs = map_arg(user.kwargs, lambda node: result if node is call else node)
+    call.replace_all_uses_with(result)
     return items

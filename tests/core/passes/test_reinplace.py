@@ -11,8 +11,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import fxcore.passes.reinplace as ours
 from fxcore._symbolic_trace import symbolic_trace
-from fxcore.graph import Graph
-from fxcore.graph_module import GraphModule
+from fxcore.interop import from_torch
 from fxcore.passes.aten_aliasing import inplace_variant
 
 
@@ -131,17 +130,6 @@ CASES: list[Callable[..., Any]] = [
 ]
 
 
-def copied(module: torch.fx.GraphModule) -> Any:
-    """The module as one of fxcore's."""
-    graph = Graph()
-    env: dict[Any, Any] = {}
-    for node in module.graph.nodes:
-        args = torch.fx.node.map_arg(node.args, env.__getitem__)
-        kwargs = torch.fx.node.map_arg(node.kwargs, env.__getitem__)
-        env[node] = graph.create_node(node.op, node.target, args, dict(kwargs), node.name, node.type)
-    return GraphModule(module, graph)
-
-
 def functional(function: Callable[..., Any], *inputs: Any, remove: str = "mutations") -> torch.fx.GraphModule:
     module = make_fx(torch.func.functionalize(function, remove=remove))(*inputs)
     assert isinstance(module, torch.fx.GraphModule)
@@ -153,7 +141,7 @@ def functional(function: Callable[..., Any], *inputs: Any, remove: str = "mutati
 def test_reinplacing(function: Callable[..., Any], remove: str) -> None:
     x = torch.rand(2, 2)
     module = functional(function, x.clone(), remove=remove)
-    mine = ours.reinplace(copied(module), x)
+    mine = ours.reinplace(from_torch(module), x)
     assert mine.code == theirs.reinplace(module, x).code
     given = x.clone()
     torch.testing.assert_close(mine(given), function(x.clone()))
@@ -161,7 +149,7 @@ def test_reinplacing(function: Callable[..., Any], remove: str) -> None:
 
 def test_something_is_written_in_place() -> None:
     x = torch.rand(2, 2)
-    codes = [ours.reinplace(copied(functional(case, x)), x).code for case in CASES]
+    codes = [ours.reinplace(from_torch(functional(case, x)), x).code for case in CASES]
     assert sum("_.Tensor(" in code or "_.default(" in code for code in codes) >= 8
     assert "copy_" in codes[CASES.index(scatter)]
     assert "scatter" not in codes[CASES.index(scatter)]
@@ -170,7 +158,7 @@ def test_something_is_written_in_place() -> None:
 def test_operand_that_is_read_another_way() -> None:
     x = torch.rand(2, 2)
     module = functional(transposed, x)
-    torch.testing.assert_close(ours.reinplace(copied(module), x)(x), transposed(x))
+    torch.testing.assert_close(ours.reinplace(from_torch(module), x)(x), transposed(x))
     with pytest.raises(RuntimeError, match="single memory location"):
         theirs.reinplace(module, x)(x)
 
@@ -181,7 +169,7 @@ def test_inputs_that_share_memory() -> None:
 
     x = torch.rand(2, 2)
     module = functional(function, x, x[0])
-    mine = ours.reinplace(copied(module), x, x[0])
+    mine = ours.reinplace(from_torch(module), x, x[0])
     assert mine.code == theirs.reinplace(module, x, x[0]).code
     assert "cos_" in mine.code
     assert "add_" not in mine.code
