@@ -227,8 +227,7 @@ class Proxy:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        # Libraries ask `isinstance(x, torch.fx.Proxy)` to learn whether they are traced. They are.
-        return torch_fx_class(self._known_as, type(self))
+        return known_class(self)
 
     _known_as = "Proxy"
 
@@ -324,6 +323,14 @@ class Proxy:
     def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Record a call of a torch function that has a proxy among its arguments."""
         return record_torch_function(cls, orig_method, args or (), kwargs or {})
+
+
+def known_class(proxy: Proxy) -> type:
+    """The class that `isinstance` takes a traced value for.
+
+    Libraries ask `isinstance(x, torch.fx.Proxy)` to learn whether they are traced. They are.
+    """
+    return torch_fx_class(proxy._known_as, type(proxy))
 
 
 class Attribute(Proxy):
