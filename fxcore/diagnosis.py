@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import itertools
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING
 
+import torch
+
 from fxcore.bytecode import is_call
+from fxcore.callee import callee_at
 from fxcore.failures import FailureKind, TraceFailure, as_failure
-from fxcore.source import Frame, definition_span, is_user_file, return_span, traceback_places, user_frames
+from fxcore.node import Node
+from fxcore.source import Frame, Place, definition_span, is_user_file, return_span, traceback_places, user_frames
 from fxcore.wrap import find_proxy
 
 if TYPE_CHECKING:
     from fxcore.session import TraceSession
+
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+"""The folders of Python's own library and of installed packages."""
+
+
+@dataclass(frozen=True)
+class LastFailure:
+    """What a tracer said last that it can't do; C code that asked may put an error of its own in its place."""
+
+    kind: FailureKind
+    place: Place | None
+    node: Node | None
 
 
 def diagnose(error: Exception, trace: CodeType, session: TraceSession) -> TraceFailure:
@@ -24,34 +43,65 @@ def diagnose(error: Exception, trace: CodeType, session: TraceSession) -> TraceF
         # A trace within this one has told its part already.
         failure.frames = user_frames(places, session.tracer._own_code) + error.frames
     else:
-        failure = as_failure(error, _kind(error, session))
+        failure = _failure(error, session)
         failure.frames = user_frames(places)
     if not failure.frames and session.root_code is not None:
         failure.frames = _frame_of_root(session.root_code, session.returned)
     return failure
 
 
-def _kind(error: Exception, session: TraceSession) -> FailureKind:
+def _failure(error: Exception, session: TraceSession) -> TraceFailure:
+    """The failure that an error is which wasn't raised by fxcore."""
     if session.root_code is None:
-        return FailureKind.CALL_BINDING
-    frame, lasti = _innermost_user_frame(error.__traceback__)
-    if frame is None or isinstance(error, RecursionError):
-        return FailureKind.EXCEPTION
+        return as_failure(error, FailureKind.CALL_BINDING)
+    frames = list(_user_frames(error.__traceback__))
+    if not frames or isinstance(error, RecursionError):
+        return as_failure(error, FailureKind.EXCEPTION)
+    frame, lasti = frames[-1]
     last = session.tracer._last_failure
-    if last is not None and last[1] == (frame.f_code, lasti):  # and something put an error of its own in its place
-        return last[0]
-    if is_call(frame.f_code, lasti) and find_proxy(*frame.f_locals.values()) is not None:
-        return FailureKind.FOREIGN_CALL
-    return FailureKind.EXCEPTION
+    asked = last if last is not None and last.place == (frame.f_code, lasti) else None
+    calls = is_call(frame.f_code, lasti)
+    if calls and (asked is not None or find_proxy(*frame.f_locals.values()) is not None):
+        failure = as_failure(error, FailureKind.FOREIGN_CALL)
+        failure.callee = callee_at(frame, lasti)
+    elif library := _library_entered(frames):
+        failure = as_failure(error, FailureKind.FOREIGN_CALL)
+        failure.callee = library
+    else:
+        failure = as_failure(error, FailureKind.EXCEPTION if asked is None else asked.kind)
+    failure.node = None if asked is None else asked.node
+    return failure
 
 
-def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | None, int]:
-    found: tuple[FrameType | None, int] = None, 0
+def _user_frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+    """The user's frames that an error went through, the outermost first, and where each was."""
     while traceback is not None:
         if is_user_file(traceback.tb_frame.f_code.co_filename):
-            found = traceback.tb_frame, traceback.tb_lasti
+            yield traceback.tb_frame, traceback.tb_lasti
         traceback = traceback.tb_next
-    return found
+
+
+def _library_entered(frames: list[tuple[FrameType, int]]) -> str:
+    """The function of another library by which the program came to the last frame with a traced value in hand.
+
+    ``""`` where that frame belongs to the package of the module that was running, or to no installed package.
+    """
+    running = next((frame for frame, _ in reversed(frames) if _runs_a_module(frame)), frames[0][0])
+    package = _package(frames[-1][0])
+    if package == _package(running) or not frames[-1][0].f_code.co_filename.startswith(_INSTALLED):
+        return ""
+    entered = next(frame for frame, _ in frames if _package(frame) == package)
+    if find_proxy(*entered.f_locals.values()) is None:
+        return ""
+    return f"{package}.{entered.f_code.co_name}"
+
+
+def _runs_a_module(frame: FrameType) -> bool:
+    return any(isinstance(value, torch.nn.Module) for value in itertools.islice(frame.f_locals.values(), 1))
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def _frame_of_root(root: CodeType, returned: bool) -> tuple[Frame, ...]:

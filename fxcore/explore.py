@@ -21,12 +21,13 @@ from typing import Any
 import torch
 
 from fxcore.bytecode import raising_truth
+from fxcore.callee import callee_name
 from fxcore.cause import cause_of
 from fxcore.failures import FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
 from fxcore.graph import Graph
 from fxcore.node import Argument, Node, Target
 from fxcore.patching import PatchScope
-from fxcore.proxy import Proxy
+from fxcore.proxy import Proxy, TracerBase
 from fxcore.shadow import Shadows, Unknown
 from fxcore.soft_calls import soften_calls
 from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
@@ -123,10 +124,10 @@ class _Explorer(Tracer):
         self._found = Exploration()
         self._by_place, self._unregistered, self._turns = {}, {}, {}
         self._guess = None
-        self._events = 0
+        self._events = self._probing = 0
         self._shadows = Shadows(examples, self._attribute) if examples is not None else None
         with PatchScope() as patches:
-            soften_calls(patches, self._refused)
+            soften_calls(patches, self._called)
             try:
                 self._found.graph = self.trace(root, concrete_args)
             except TraceFailure as failure:
@@ -198,6 +199,9 @@ class _Explorer(Tracer):
         ask = functools.partial(super().contains, item=item)
         return self._asked(obj, ask, lambda value: item in value, lambda: False)  # type: ignore[no-any-return]
 
+    def _iterates(self) -> bool:
+        return getattr(super().iter, "__func__", None) is not TracerBase.iter
+
     def setitem(self, obj: Proxy, key: Any, value: Any) -> None:
         self._recorded(operator.setitem, (obj, key, value), super().setitem)
 
@@ -211,6 +215,8 @@ class _Explorer(Tracer):
         try:
             return ask(obj)
         except TraceFailure as error:
+            if self._probing:
+                raise
             failure = error
         try:
             answer, certain = learn(self._example(obj)), True
@@ -241,10 +247,30 @@ class _Explorer(Tracer):
             self._note(self._placed(failure), "it is recorded", certain=True, value=args[0])
             self.create_proxy("call_function", function, args, {})
 
-    def _refused(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
-        failure = self._placed(as_failure(error, FailureKind.FOREIGN_CALL))
-        self._note(failure, "it is recorded", certain=True, value=find_proxy(args, kwargs))
+    def _called(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a function of torch returns that may refuse traced values.
+
+        It asks them this and that to learn what they are, and needn't mind getting no answer.
+        """
+        self._probing += 1
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            value = find_proxy(args, kwargs)
+            if value is None:
+                raise
+            failure = self._refused(function, error)
+        finally:
+            self._probing -= 1
+        self._note(self._placed(failure), "it is recorded", certain=True, value=value)
         return self.create_proxy("call_function", function, args, kwargs)
+
+    def _refused(self, function: Callable[..., Any], error: Exception) -> TraceFailure:
+        if isinstance(error, TraceFailure):
+            return error
+        failure = as_failure(error, FailureKind.FOREIGN_CALL)
+        failure.callee = callee_name(function)
+        return failure
 
     # Sites.
 

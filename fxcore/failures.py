@@ -1,7 +1,8 @@
 """The ways in which a trace can fail: one exception class for each, and where it happened.
 
 Every class also inherits the exception that torch.fx raises in the same place, so that a program that handles that
-keeps working. What kind a failure is follows from what happened, never from the text of an error.
+keeps working. What kind a failure is follows from what happened, never from the text of an error; so does what it hangs
+on, and the operation that met it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import functools
 from enum import Enum
 from typing import Any
 
+from fxcore.node import Node
+from fxcore.operation import operation_at
 from fxcore.source import Frame, SourceSpan
+from fxcore.subject import Subject, subject_of
 from fxcore.torch_compat import torch_fx_class
 
 
@@ -63,6 +67,21 @@ class TraceFailure(Exception):
     kind: FailureKind = FailureKind.EXCEPTION
     frames: tuple[Frame, ...] = ()
     """The user's functions that were running, the traced forward first; the last one's span is the place."""
+    node: Node | None = None
+    """The traced value that was asked for what isn't known."""
+    callee: str = ""
+    """Of a `FailureKind.FOREIGN_CALL`, what was called, by its package and name: ``torch.ones``, ``numpy.sqrt``."""
+
+    @property
+    def subject(self) -> Subject | None:
+        """What the value that was asked is about."""
+        return None if self.node is None else subject_of(self.node)
+
+    @property
+    def operation(self) -> str:
+        """What the program was doing there: see `fxcore.operation.operation_at`."""
+        place = self.frames[-1].place if self.frames else None
+        return "" if place is None else operation_at(place)
 
     @property
     def span(self) -> SourceSpan | None:

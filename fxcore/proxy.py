@@ -148,11 +148,11 @@ class TracerBase:
 
     def to_bool(self, obj: Proxy) -> bool:
         """Whether ``obj`` is true. Nobody knows while tracing: raises a `ControlFlowFailure`, a `TraceError`."""
-        return self.fail(ControlFlowFailure, f"`{obj.node}` is a traced value: which way to go isn't known")  # type: ignore[no-any-return]
+        return self.fail(ControlFlowFailure, f"`{obj.node}` is a traced value: which way to go isn't known", obj)  # type: ignore[no-any-return]
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
         """The items of ``obj``, except where a fixed number of names is unpacked into. Raises an `IterationFailure`."""
-        return self.fail(IterationFailure, f"`{obj.node}` is a traced value: how many items it has isn't known")  # type: ignore[no-any-return]
+        return self.fail(IterationFailure, f"`{obj.node}` is a traced value: how many items it has isn't known", obj)  # type: ignore[no-any-return]
 
     def keys(self, obj: Proxy) -> Any:
         """What ``obj.keys()`` returns, which is also what ``**obj`` asks for: recorded as any method's call."""
@@ -161,29 +161,38 @@ class TracerBase:
     def len(self, obj: Proxy) -> int:
         """What ``len(obj)`` returns. Raises a `LenFailure`, a RuntimeError: `fxcore.wrap("len")` records the call."""
         message = f"`{obj.node}` is a traced value: its length isn't known. fxcore.wrap('len') records the call instead"
-        return self.fail(LenFailure, message)  # type: ignore[no-any-return]
+        return self.fail(LenFailure, message, obj)  # type: ignore[no-any-return]
 
     def convert(self, obj: Proxy, to: str) -> Any:
         """``obj`` as an ``int``, ``float``, ``complex``, ``index``, ``round`` or ``format``: a `ConversionFailure`."""
-        return self.fail(ConversionFailure, f"`{obj.node}` is a traced value: {to}() of it isn't known")
+        return self.fail(ConversionFailure, f"`{obj.node}` is a traced value: {to}() of it isn't known", obj)
 
     def contains(self, obj: Proxy, item: Any) -> bool:
         """Whether ``item in obj``. Raises a `ContainmentFailure`, unless the tracer can iterate over ``obj``."""
-        if type(self).iter is TracerBase.iter:
-            return self.fail(ContainmentFailure, f"`{obj.node}` is a traced value: what is in it isn't known")  # type: ignore[no-any-return]
+        if not self._iterates():
+            return self.fail(ContainmentFailure, f"`{obj.node}` is a traced value: what is in it isn't known", obj)  # type: ignore[no-any-return]
         return any(item is found or item == found for found in self.iter(obj))
+
+    def _iterates(self) -> bool:
+        """Whether the tracer answers `iter` in a way of its own."""
+        return type(self).iter is not TracerBase.iter
 
     def setitem(self, obj: Proxy, key: Any, value: Any) -> None:
         """``obj[key] = value``. Raises an `ItemAssignmentFailure`, a TypeError."""
-        self.fail(ItemAssignmentFailure, f"`{obj.node}` is a traced value: assigning to its items isn't recorded")
+        self.fail(ItemAssignmentFailure, f"`{obj.node}` is a traced value: assigning to its items isn't recorded", obj)
 
     def delitem(self, obj: Proxy, key: Any) -> None:
         """``del obj[key]``. Raises an `ItemAssignmentFailure`, a TypeError."""
-        self.fail(ItemAssignmentFailure, f"`{obj.node}` is a traced value: deleting its items isn't recorded")
+        self.fail(ItemAssignmentFailure, f"`{obj.node}` is a traced value: deleting its items isn't recorded", obj)
 
-    def fail(self, failure: type[TraceFailure], message: str) -> Any:
-        """Every failure that fxcore finds by itself comes by here, to be raised."""
-        raise failure(message)
+    def fail(self, failure: type[TraceFailure], message: str, value: Proxy | None = None) -> Any:
+        """Every failure that fxcore finds by itself comes by here, to be raised.
+
+        ``value`` is what was asked for something that isn't known, where it was that.
+        """
+        error = failure(message)
+        error.node = None if value is None else value.node
+        raise error
 
     def _record_stack_trace(self, node: Node) -> None:
         frames = traceback.extract_stack(sys._getframe(1))

@@ -13,10 +13,9 @@ from typing import Any
 import torch
 
 from fxcore.patching import PatchScope
-from fxcore.wrap import find_proxy
 
-Refused = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Exception], Any]
-"""What to do about a refused call: function, arguments, error -> what the call returns."""
+Call = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+"""How to call one of them: function, arguments -> what the call returns."""
 
 # fmt: off
 _FUNCTIONS = (
@@ -30,22 +29,17 @@ _METHODS = (
 # fmt: on
 
 
-def soften_calls(patches: PatchScope, refused: Refused) -> None:
-    """Until ``patches`` ends, ask ``refused`` when one of these functions refuses a traced value."""
+def soften_calls(patches: PatchScope, call: Call) -> None:
+    """Until ``patches`` ends, have these functions called by ``call``."""
     for name in _FUNCTIONS:
-        patches.replace(torch.__dict__, name, functools.partial(_soft, refused))
+        patches.replace(torch.__dict__, name, functools.partial(_soft, call))
     for name in _METHODS:
-        patches.replace(torch.Tensor, name, functools.partial(_soft, refused))
+        patches.replace(torch.Tensor, name, functools.partial(_soft, call))
 
 
-def _soft(refused: Refused, function: Callable[..., Any]) -> Callable[..., Any]:
+def _soft(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function, updated=())
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            if find_proxy(args, kwargs) is None:
-                raise
-            return refused(function, args, kwargs, error)
+    def softly(*args: Any, **kwargs: Any) -> Any:
+        return call(function, args, kwargs)
 
-    return call
+    return softly

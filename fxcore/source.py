@@ -15,7 +15,7 @@ import linecache
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
@@ -44,6 +44,8 @@ class Frame:
 
     name: str
     span: SourceSpan
+    place: Place | None = field(default=None, compare=False, repr=False)
+    """The instruction that it was at."""
 
 
 Place = tuple[CodeType, int]
@@ -91,7 +93,7 @@ def stack_places(frame: FrameType | None, top: CodeType) -> list[Place]:
 def user_frames(places: Iterable[Place], machinery: Sequence[CodeType] = ()) -> tuple[Frame, ...]:
     """The user's frames among ``places``, in the same order; not those that run code of ``machinery``."""
     return tuple(
-        Frame(getattr(code, "co_qualname", code.co_name), span)
+        Frame(getattr(code, "co_qualname", code.co_name), span, (code, lasti))
         for code, lasti in places
         if is_user_file(code.co_filename) and code not in machinery and (span := span_at(code, lasti)) is not None
     )

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 
 from fxcore import arguments
-from fxcore.diagnosis import diagnose
-from fxcore.failures import FailureKind, NotAParameterFailure, NotASubmoduleFailure, TraceFailure
+from fxcore.diagnosis import LastFailure, diagnose
+from fxcore.failures import NotAParameterFailure, NotASubmoduleFailure, TraceFailure
 from fxcore.graph import Graph
 from fxcore.node import Argument
 from fxcore.proxy import ParameterProxy, Proxy, Scope, TracerBase
@@ -72,7 +72,7 @@ class Tracer(TracerBase):
         self._names: QualifiedNames | None = None
         self._last_numbers: dict[str, int] = {}  # of constants' names, so that no search begins at 0 again
         self._own_code = _method_codes(type(self))
-        self._last_failure: tuple[FailureKind, Place | None] | None = None
+        self._last_failure: LastFailure | None = None
 
     # What subclasses override.
 
@@ -214,10 +214,10 @@ class Tracer(TracerBase):
     ) -> Any:
         return make_placeholder(self, name, concrete_args, sig, fn_for_analysis)
 
-    def fail(self, failure: type[TraceFailure], message: str) -> Any:
+    def fail(self, failure: type[TraceFailure], message: str, value: Proxy | None = None) -> Any:
         """Raise a failure; where it happened is kept, because C code may put an error of its own in its place."""
-        self._last_failure = failure.kind, self.place()
-        return super().fail(failure, message)
+        self._last_failure = LastFailure(failure.kind, self.place(), None if value is None else value.node)
+        return super().fail(failure, message, value)
 
     # The trace.
 

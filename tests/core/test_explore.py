@@ -12,6 +12,7 @@ import fxcore
 from fxcore.explore import Exploration, explore
 from fxcore.failures import FailureKind, TraceFailure
 from tests import zoo
+from tests.core.snippets import define
 from tests.core.untraceable import Everything
 
 
@@ -33,7 +34,7 @@ def test_all_failures_are_found_by_guessing() -> None:
         ("h != w", "it is false"),
         ("c == 3", "it is true"),
         ("x.sum() > 0", "it is false"),
-        ("torch.zeros(b, c)", "it is 1"),
+        ("torch.zeros(b, c)", "it is recorded"),
         ("(*x.shape[:2], -1)", "it has 2 items"),
         ("len(x)", "it is 2"),
         ("x[0]", "it is recorded"),
@@ -43,6 +44,31 @@ def test_all_failures_are_found_by_guessing() -> None:
         ("max(h, w)", "it is false"),
     ]
     assert found.graph is not None
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "return torch.zeros(x.shape[0])",
+        "return torch.full((x.shape[0],), 3)",
+        "return torch.arange(4)[x.shape[0]]",
+        "return torch.arange(4).view(x.shape[0], -1)",
+    ],
+)
+def test_what_torch_may_ask_in_vain_is_no_site(program: str) -> None:
+    assert explore(define(f"def f(x):\n    {program}\n")).sites == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["torch.ones(x.shape[0], 2)", "torch.arange(4)[: x.shape[0]]", "torch.tensor([x.shape[0]])", "1 in x", "'%d' % x"],
+)
+def test_exploring_tells_what_a_plain_trace_tells(program: str) -> None:
+    function = define(f"def f(x):\n    return {program}\n")
+    with pytest.raises(TraceFailure) as plain:
+        fxcore.symbolic_trace(function)
+    found = explore(function).sites[0].failure
+    assert (found.kind, found.operation, found.callee) == (plain.value.kind, plain.value.operation, plain.value.callee)
 
 
 def test_examples_lead_the_real_way() -> None:

@@ -84,7 +84,7 @@ CASES: list[tuple[FailureKind, str, str]] = [
     (FailureKind.FOREIGN_CALL, "numpy.array(x)", "import numpy; return numpy.array(x)"),
     (FailureKind.FOREIGN_CALL, "numpy.sqrt(x)", "import numpy; return numpy.sqrt(x)"),
     (FailureKind.FOREIGN_CALL, "torch.tensor(x)", "return torch.tensor(x)"),
-    (FailureKind.CONVERSION, "torch.zeros(x.size(0), 2)", "return torch.zeros(x.size(0), 2)"),
+    (FailureKind.FOREIGN_CALL, "torch.zeros(x.size(0), 2)", "return torch.zeros(x.size(0), 2)"),
     (FailureKind.FOREIGN_CALL, "torch.finfo(x.dtype)", "return torch.finfo(x.dtype)"),
     (FailureKind.FOREIGN_CALL, "''.join(['a', x])", "return ''.join(['a', x])"),
     (FailureKind.FOREIGN_CALL, "isinstance(x, 3)", "return isinstance(x, 3)"),

@@ -103,7 +103,7 @@ def test_a_failing_hook_may_answer() -> None:
     """Every failure can be turned into an answer in one place."""
 
     class Answering(fxcore.Tracer):
-        def fail(self, failure: Any, message: str) -> Any:
+        def fail(self, failure: Any, message: str, value: Any = None) -> Any:
             answers = {"iteration": iter([1, 2]), "len": 2, "conversion": 1, "containment": True, "control-flow": False}
             return answers.get(failure.kind.value)
 
