@@ -109,6 +109,7 @@ def split_module(
 
     Raises:
         RuntimeError: two partitions need each other's values.
+        KeyError: ``keep_original_order`` calls a submodule before one whose value it needs.
         AssertionError: the graph enters autocast and doesn't leave it, or it sets a global state and the partitions'
             identifiers fall along the graph.
     """
@@ -319,11 +320,12 @@ class _OuterModule:
 
     def add_inputs(self, wanted: Callable[[Node], bool]) -> None:
         """Copy the placeholders and ``get_attr`` nodes that are wanted, in the original's order."""
-        self._fetch(node for node in self.m.graph.nodes if node.op in ("placeholder", "get_attr") and wanted(node))
+        self._fetch(node for node in self.m.graph.nodes if wanted(node))
 
     def _fetch(self, nodes: Iterable[Node]) -> None:
+        """Copy those of the nodes that are inputs or attributes, unless they are there already."""
         for node in nodes:
-            if node.name in self.environment:
+            if node.name in self.environment or node.op not in ("placeholder", "get_attr"):
                 continue
             if node.op == "placeholder":
                 copied = self._placeholder(node)
@@ -352,6 +354,6 @@ class _OuterModule:
     def finish(self) -> GraphModule:
         """Return what the original returned."""
         output = self.m.graph.output_node()
-        self._fetch(node for node in output.all_input_nodes if node.op == "get_attr")
+        self._fetch(sorted(output.all_input_nodes))
         self.graph.output(map_arg(output.args[0], lambda node: self.environment[node.name]))
         return GraphModule(self.attributes, self.graph)
