@@ -1,4 +1,4 @@
-"""Where a call of ``wrap`` goes in a file, and the import that it needs."""
+"""Where a call of ``wrap`` goes in a file, and where an import does."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _insert_below_imports(body: list[Statement], name: str) -> str:
     callee = next((callee for statement in body[:end] for callee in _callees(statement)), None)
     if callee is None:
         callee = f"{_HOMES[0]}.wrap"
-        _insert_import(body, end)
+        _insert_import(body, end, _HOMES[0])
         end += 1
     call = f'{callee}("{name}")'
     body.insert(end, cst.parse_statement(call).with_changes(leading_lines=[_BLANK]))
@@ -74,11 +74,26 @@ def _insert_below_imports(body: list[Statement], name: str) -> str:
     return call
 
 
-def _insert_import(body: list[Statement], end: int) -> None:
-    """Put ``import torch.fx`` among the imports ``body[:end]``: below those of torch, where they are plain ones."""
-    new = cst.parse_statement(f"import {_HOMES[0]}")
-    package = _HOMES[0].partition(".")[0]
-    plain = [index for index in range(end) if any(name.partition(".")[0] == package for name in _plain(body[index]))]
+def importing(source: str, name: str) -> str | None:
+    """``source`` with ``import name`` among the imports at the top, or at the top; None where it is no Python."""
+    try:
+        module = cst.parse_module(source)
+    except cst.ParserSyntaxError:
+        return None
+    body = list(module.body)
+    end = _end_of_imports(body)
+    has_imports = any(_has_import(statement) for statement in body[:end])
+    _insert_import(body, end, name)
+    if not has_imports and end + 1 < len(body):
+        body[end + 1] = _below_a_gap(body[end + 1])
+    return module.with_changes(body=body).code
+
+
+def _insert_import(body: list[Statement], end: int, name: str) -> None:
+    """Put ``import name`` among the imports ``body[:end]``: below those of its package, where they are plain ones."""
+    new = cst.parse_statement(f"import {name}")
+    package = name.partition(".")[0]
+    plain = [index for index in range(end) if any(found.partition(".")[0] == package for found in _plain(body[index]))]
     at = plain[-1] + 1 if plain else end
     if at == 1 and _is_docstring(body[0]):
         new = new.with_changes(leading_lines=[_BLANK])

@@ -68,5 +68,5 @@ traced = torch.fx.symbolic_trace(rectify)
 """,
     message=message,
     kinds=("control-flow",),
-    fixes=("wrap",),
+    fixes=("assertion", "wrap"),
 )

@@ -1,0 +1,114 @@
+"""A condition as several that must all hold, each of which can be recorded on its own.
+
+While tracing, ``and``, ``or``, ``not``, ``in`` and a chain of comparisons decide at once; a single comparison, ``|``
+and ``torch.sym_not`` are recorded.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from fx_lsp.fixes.source import Source
+
+_OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Lt: ("<", ">="),
+    ast.LtE: ("<=", ">"),
+    ast.Gt: (">", "<="),
+    ast.GtE: (">=", "<"),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+}
+"""Each operator, and the one that holds where it does not."""
+
+_REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
+"""What can as well be evaluated twice."""
+
+_LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
+"""What takes brackets beside ``and``."""
+
+
+class Conditions:
+    """Conditions of one file as text. Empty lists stand for what can't be written so."""
+
+    def __init__(self, source: Source, torch: str) -> None:
+        self._source = source
+        self._torch = torch
+
+    def required(self, test: ast.expr) -> list[str]:
+        """What must hold for ``test`` to be true."""
+        match test:
+            case ast.BoolOp(op=ast.And(), values=values):
+                return _together([self.required(value) for value in values])
+            case ast.BoolOp():
+                return []
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.excluded(operand)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
+                return self._one_of(left, right) if isinstance(operator, ast.In) else self._none_of(left, right)
+            case ast.Compare(ops=[_, _, *_]):
+                return self._links(test)
+        return [self._source.slice(test)]
+
+    def excluded(self, test: ast.expr) -> list[str]:
+        """What must hold for ``test`` to be false."""
+        match test:
+            case ast.BoolOp(op=ast.Or(), values=values):
+                return _together([self.excluded(value) for value in values])
+            case ast.BoolOp() | ast.Compare(ops=[_, _, *_]):
+                return []
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.required(operand)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
+                return self._none_of(left, right) if isinstance(operator, ast.In) else self._one_of(left, right)
+            case ast.Compare(left=left, ops=[operator], comparators=[right]):
+                return [self._compared(left, _OPERATORS[type(operator)][1], right)]
+        return [f"{self._torch}.sym_not({self._source.slice(test)})"]
+
+    def conjunction(self, tests: list[ast.expr]) -> str:
+        """``tests`` with ``and`` between them."""
+        texts = [self._source.slice(test) for test in tests]
+        parts = [f"({text})" if isinstance(test, _LOOSE) else text for test, text in zip(tests, texts, strict=True)]
+        text = " and ".join(parts)
+        return f"({text})" if "\n" in text else text
+
+    def _links(self, chain: ast.Compare) -> list[str]:
+        """``a < b`` and ``b < c`` of ``a < b < c``."""
+        sides = [chain.left, *chain.comparators]
+        known = all(type(operator) in _OPERATORS for operator in chain.ops)
+        if not known or not all(isinstance(side, _REPEATABLE) for side in sides[1:-1]):
+            return []
+        return [
+            self._compared(one, _OPERATORS[type(operator)][0], other)
+            for one, operator, other in zip(sides, chain.ops, sides[1:], strict=False)
+        ]
+
+    def _one_of(self, left: ast.expr, right: ast.expr) -> list[str]:
+        choices = self._choices(left, "==", right)
+        return [" | ".join(f"({choice})" for choice in choices)] if len(choices) > 1 else choices
+
+    def _none_of(self, left: ast.expr, right: ast.expr) -> list[str]:
+        return self._choices(left, "!=", right)
+
+    def _choices(self, left: ast.expr, operator: str, right: ast.expr) -> list[str]:
+        """``left == a`` and ``left == b`` for ``(a, b)``."""
+        if not isinstance(right, (ast.Tuple, ast.List, ast.Set)) or not isinstance(left, (*_REPEATABLE, ast.Call)):
+            return []
+        if any(isinstance(element, ast.Starred) for element in right.elts):
+            return []
+        return [self._compared(left, operator, element) for element in right.elts]
+
+    def _compared(self, left: ast.expr, operator: str, right: ast.expr) -> str:
+        return f"{self._side(left)} {operator} {self._side(right)}"
+
+    def _side(self, node: ast.expr) -> str:
+        text = self._source.slice(node)
+        match node:
+            case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+                return f"({text})"
+        return f"({text})" if isinstance(node, _LOOSE) else text
+
+
+def _together(parts: list[list[str]]) -> list[str]:
+    return [text for part in parts for text in part] if all(parts) else []

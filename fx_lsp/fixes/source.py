@@ -1,0 +1,148 @@
+"""A file that is to be edited: its text, its syntax, and how a node of the one is a range of the other."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import io
+import tokenize
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.fixes import ReadText, TextChange
+from fx_lsp.names import Names
+from fx_lsp.positions import LineIndex
+from fx_lsp.scopes import Function
+
+Node = ast.expr | ast.stmt
+"""What has a place in the text."""
+
+_OPERANDS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
+"""Expressions that can stand before a dot or beside any operator as they are; a tuple has its brackets by then."""
+
+_BRACKETED = (ast.Call, ast.keyword, ast.Tuple, ast.List, ast.Set, ast.Dict)
+"""What an expression can stand in without brackets of its own, whatever it is."""
+
+
+class Source:
+    """One file. Raises SyntaxError or ValueError where its text is no Python."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.tree = ast.parse(text)
+        self.lines = LineIndex(text)
+        self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    @functools.cached_property
+    def names(self) -> Names:
+        """What the file's names stand for."""
+        return Names(self.tree)
+
+    def expression(self, span: Span) -> ast.expr | None:
+        """The expression that takes up exactly ``span``."""
+        wanted = (span.line, span.col, span.end_line, span.end_col)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.expr):
+                ends = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+                if ends == wanted:
+                    return node
+        return None
+
+    def parent(self, node: ast.AST) -> ast.AST:
+        """What ``node`` is a part of."""
+        return self._parents[node]
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What ``node`` stands in, from the narrowest to the module."""
+        while node in self._parents:
+            node = self._parents[node]
+            yield node
+
+    def contains(self, outer: ast.AST, node: ast.AST) -> bool:
+        """Whether ``node`` is ``outer`` or stands in it."""
+        return node is outer or outer in self.around(node)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The narrowest statement that ``node`` is or stands in."""
+        return next(outer for outer in (node, *self.around(node)) if isinstance(outer, ast.stmt))
+
+    def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The function that ``node`` is evaluated in; None at module level, in a class's body and in a lambda."""
+        for outer in self.around(node):
+            if isinstance(outer, (*Function, ast.ClassDef, ast.Lambda)):
+                return outer if isinstance(outer, Function) else None
+        return None
+
+    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class whose method ``node`` stands in."""
+        return next((outer for outer in self.around(node) if isinstance(outer, ast.ClassDef)), None)
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements that ``statement`` is one of."""
+        for _, field in ast.iter_fields(self.parent(statement)):
+            if isinstance(field, list) and statement in field:
+                return field
+        raise ValueError("not a statement of a block")  # only `match` cases nest deeper, and each is a parent
+
+    def offsets(self, node: Node) -> tuple[int, int]:
+        """The indices into the text at which ``node`` begins and ends."""
+        start = self.lines.offset_of_python(node.lineno, node.col_offset)
+        return start, self.lines.offset_of_python(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+    def slice(self, node: Node) -> str:
+        """The text of ``node``."""
+        start, end = self.offsets(node)
+        return self.text[start:end]
+
+    def operand(self, node: ast.expr) -> str:
+        """The text of ``node`` for a place beside an operator or before a dot: in brackets where it needs them."""
+        text = self.slice(node)
+        return text if isinstance(node, _OPERANDS) else f"({text})"
+
+    def indent(self, statement: ast.stmt) -> str:
+        """The white space before ``statement``, where it is the first on its line; else that and what is there."""
+        start, _ = self.offsets(statement)
+        return self.text[self.lines.offset_of_python(statement.lineno, 0) : start]
+
+    def replaced(self, node: Node, text: str) -> TextChange:
+        """The change that puts ``text`` in the place of ``node``."""
+        end_line, end_col = node.end_lineno or node.lineno, node.end_col_offset or 0
+        return TextChange(Span(self.path, node.lineno, node.col_offset, end_line, end_col), text)
+
+    def with_operation(self, node: ast.expr, text: str) -> TextChange:
+        """The change that puts ``text``, an operation of several operands, in the place of ``node``."""
+        parent = self.parent(node)
+        is_free = isinstance(parent, (ast.stmt, *_BRACKETED)) or (
+            isinstance(parent, ast.Subscript) and parent.slice is node
+        )
+        return self.replaced(node, text if is_free else f"({text})")
+
+    def comments(self, node: Node) -> list[str]:
+        """The comments within ``node``."""
+        readline = io.StringIO(f"({self.slice(node)}\n)").readline
+        try:
+            tokens = list(tokenize.generate_tokens(readline))
+        except (tokenize.TokenError, IndentationError):
+            return []
+        return [token.string for token in tokens if token.type == tokenize.COMMENT]
+
+
+@functools.lru_cache(maxsize=8)
+def parsed(path: str, text: str) -> Source | None:
+    """The file; None where its text is no Python."""
+    try:
+        return Source(path, text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def failing(failure: Failure, read: ReadText) -> tuple[Source, ast.expr] | None:
+    """The expression that failed, and its file; None where that must not be edited or has no such expression."""
+    if not failure.chain:
+        return None
+    span = failure.chain[-1].span
+    text = read(span.file)
+    source = parsed(span.file, text) if text is not None else None
+    node = source.expression(span) if source else None
+    return (source, node) if source and node else None

@@ -1,0 +1,102 @@
+"""Guards and asserts as checks that are recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fx_lsp.fixes.assertion import fixes
+from tests.unit.fixing import check, function, refuse
+
+CASES = {
+    "a guard": (
+        "if x.shape[1] != 3:\n    raise ValueError('three, please')\nreturn x",
+        "torch._assert(x.shape[1] == 3, 'three, please')\nreturn x",
+    ),
+    "two sizes": (
+        "_, h, w = x.shape\nif h != 3 or w > 4:\n    raise ValueError\nreturn x",
+        '_, h, w = x.shape\ntorch._assert(h == 3, "h == 3")\ntorch._assert(w <= 4, "w <= 4")\nreturn x',
+    ),
+    "a flag that is known": (
+        "strict = True\nif strict and x.shape[1] % 3 != 0:\n    raise ValueError('no')\nreturn x",
+        "strict = True\nif strict:\n    torch._assert(x.shape[1] % 3 == 0, 'no')\nreturn x",
+    ),
+    "no comparison": (
+        "if x.shape[1] % 3:\n    raise ValueError\nreturn x",
+        'torch._assert(torch.sym_not(x.shape[1] % 3), "torch.sym_not(x.shape[1] % 3)")\nreturn x',
+    ),
+    "not": (
+        "if not x.shape[1] == 3:\n    raise RuntimeError()\nreturn x",
+        'torch._assert(x.shape[1] == 3, "x.shape[1] == 3")\nreturn x',
+    ),
+    "an assert": (
+        "assert x.dim() == 3 and x.shape[0] < 3, f'is {x.shape}: {x.dim()}'\nreturn x",
+        'torch._assert(x.dim() == 3, "is {x.shape}: {x.dim()}")\n'
+        'torch._assert(x.shape[0] < 3, "is {x.shape}: {x.dim()}")\nreturn x',
+    ),
+    "a chain": (
+        "assert 2 < x.shape[1] <= 4\nreturn x",
+        'torch._assert(2 < x.shape[1], "2 < x.shape[1]")\ntorch._assert(x.shape[1] <= 4, "x.shape[1] <= 4")\nreturn x',
+    ),
+    "one of several": (
+        "assert x.size(0) in (1, 2), 'one or two'\nreturn x",
+        "torch._assert((x.size(0) == 1) | (x.size(0) == 2), 'one or two')\nreturn x",
+    ),
+    "none of several": (
+        "if x.size(0) in (1, 3):\n    raise ValueError\nreturn x",
+        'torch._assert(x.size(0) != 1, "x.size(0) != 1")\ntorch._assert(x.size(0) != 3, "x.size(0) != 3")\nreturn x',
+    ),
+    "comments": (
+        "y = x\nif x.shape[1] != 3:  # why\n    # 😋 how\n    raise ValueError('é')  # so\nreturn y",
+        "y = x\n# why\n# 😋 how\ntorch._assert(x.shape[1] == 3, 'é')  # so\nreturn y",
+    ),
+    "several lines": (
+        "if (\n    x.shape[1] != 3\n    or x.shape[0] > 2\n):\n    raise ValueError('a'\n        'b')\nreturn x",
+        "torch._assert(x.shape[1] == 3, 'a'\n            'b')\n"
+        "torch._assert(x.shape[0] <= 2, 'a'\n            'b')\nreturn x",
+    ),
+    "a loop around": (
+        "for i in range(2):\n    assert x.shape[i] < 4, 'no: %d' % i\nreturn x",
+        "for i in range(2):\n    torch._assert(x.shape[i] < 4, 'no: %d')\nreturn x",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_becomes_a_check_that_is_recorded(case: tuple[str, str], tmp_path: Path) -> None:
+    bad, good = map(function, case)
+    assert check(tmp_path, fixes, bad, good).title == "Check with torch._assert"
+
+
+def test_under_the_name_that_torch_has(tmp_path: Path) -> None:
+    bad = "import torch as t\n\ndef f(x):\n    assert not x.shape[0] % 3\n    return x\n"
+    good = bad.replace("assert not x.shape[0] % 3", 't._assert(t.sym_not(x.shape[0] % 3), "t.sym_not(x.shape[0] % 3)")')
+    check(tmp_path, fixes, bad, good)
+
+
+@pytest.mark.parametrize("head", ["from torch import nn\n", '"""What it is."""\n\nimport math\n', ""])
+def test_where_torch_is_not_imported(head: str, tmp_path: Path) -> None:
+    gap = "\n\n" if head else ""
+    bad = f"{head}{gap}def f(x):\n    assert x.shape[0] < 3, 'no'\n    return x\n"
+    good = f"{head}import torch\n\n\ndef f(x):\n    torch._assert(x.shape[0] < 3, 'no')\n    return x\n"
+    check(tmp_path, fixes, bad, good)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if x.shape[1] != 3:\n    x = x + 1\n    raise ValueError",
+        "if x.shape[1] != 3:\n    raise ValueError\nelse:\n    return x",
+        "if math.pi > 4:\n    return x\nelif x.shape[1] != 3:\n    raise ValueError",
+        "if x.shape[1] != 3 and x.shape[0] != 2:\n    raise ValueError",
+        "assert x.shape[1] != 3 or x.shape[0] != 2",
+        "assert x.shape[1] in range(3)",
+        "assert x.shape[1] < x.shape[0].max() < 3",
+        "if True: assert x.shape[1] == 3",
+        "if x.shape[1] != 3:\n    return x",
+        "return x if x.shape[1] != 3 else x + 1",
+    ],
+)
+def test_is_not_offered(body: str, tmp_path: Path) -> None:
+    refuse(tmp_path, fixes, function(body))
