@@ -9,7 +9,7 @@ from fxcore.failures import FailureKind
 
 from .build import Built
 from .messages import Failure
-from .places import chain_of_frames, describe, to_span
+from .places import chain_of_frames, to_span, told
 
 
 def all_failures(first: Failure, built: Built) -> tuple[Failure, ...]:
@@ -22,16 +22,14 @@ def all_failures(first: Failure, built: Built) -> tuple[Failure, ...]:
     found = [_failure(site) for site in sites if site.failure.kind is not FailureKind.EXCEPTION]
     same = next((failure for failure in found if failure.chain == first.chain), None)
     if same is not None:
-        first = dataclasses.replace(same, kind=first.kind, error=first.error)
+        first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)
     return first, *(failure for failure in found if failure is not same)
 
 
 def _failure(site: Site) -> Failure:
     after = site.after.failure.span if site.after else None
-    return Failure(
-        site.failure.kind.value,
-        describe(site.failure.__cause__ or site.failure),
-        chain_of_frames(site.failure.frames),
+    return dataclasses.replace(
+        told(site.failure),
         count=site.count,
         assumption=site.assumption,
         after=None if after is None else to_span(after),

@@ -114,6 +114,11 @@ class Failure:
     """Where the guess was made that this place was reached on; None where it is surely reached."""
     cause: tuple[Step, ...] = ()
     """From an input through the operations to the value that failed; each step is named by its node."""
+    subject: str = ""
+    """What the value is about that was asked in vain: a ``fxcore.subject.Subject``'s value."""
+    operation: str = ""
+    """What was being done: see ``fxcore.operation.operation_at``. Of a ``foreign-call``, who refused, by the package
+    and the name: ``torch.ones``, ``numpy.sqrt``."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 
+from fxcore.failures import TraceFailure
 from fxcore.source import Frame, Place, SourceSpan, is_user_file, traceback_places, user_frames
 
-from .messages import Span, Step
+from .messages import Failure, Span, Step
 
 ENDS = 25
 """Of a chain that is longer than twice this (a recursion), so many of the first and of the last steps are kept."""
@@ -30,6 +31,17 @@ def describe(error: BaseException) -> str:
         text = ""
     name = type(error).__name__
     return f"{name}: {text}"[:LONGEST_ERROR] if text else name
+
+
+def told(failure: TraceFailure) -> Failure:
+    """A typed failure as it travels."""
+    return Failure(
+        failure.kind.value,
+        describe(failure.__cause__ or failure),
+        chain_of_frames(failure.frames),
+        subject=failure.subject or "",
+        operation=failure.callee or failure.operation,
+    )
 
 
 def chain_of_error(error: BaseException, belongs: Belongs) -> tuple[Step, ...]:

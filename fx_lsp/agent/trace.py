@@ -19,7 +19,7 @@ from .exploration import all_failures
 from .imports import Workspace
 from .limits import is_out_of_memory, lift_memory_limit
 from .messages import Failure, Outcome, Report, Target
-from .places import chain_of_error, chain_of_frames, describe, is_user_code
+from .places import chain_of_error, describe, is_user_code, told
 from .untraced import Untraced, is_consequence
 
 LONGEST_CODE = 200_000
@@ -106,7 +106,7 @@ class TargetRun:
         if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
             raise Doubtful from error
         if isinstance(error, TraceFailure):
-            failure = Failure(error.kind.value, describe(error.__cause__ or error), chain_of_frames(error.frames))
+            failure = told(error)
         else:  # SystemExit and the like
             failure = Failure("exception", describe(error), chain_of_error(error, is_user_code))
         return self.report("failed", failure)
