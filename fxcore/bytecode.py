@@ -19,6 +19,9 @@ _TAKES_UP = frozenset(
 _BETWEEN = frozenset(dis.opmap[name] for name in ("COPY", "EXTENDED_ARG", "NOP") if name in dis.opmap)
 """Instructions that may stand between the two."""
 
+_FIRST_IN_PLACE = 13
+"""The argument of ``BINARY_OP`` for ``+=`` (CPython's NB_INPLACE_ADD); those of the other operators in place follow."""
+
 
 def unpack_count(code: CodeType, lasti: int) -> int | None:
     """How many names the instruction at offset ``lasti`` unpacks into (``a, b = x``); None where it isn't one."""
@@ -114,3 +117,13 @@ def _operation(instructions: bytes, lasti: int) -> int:
 @functools.lru_cache(maxsize=64)
 def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
     return tuple(instruction for instruction in dis.get_instructions(code) if instruction.opcode != _EXTENDED_ARG)
+
+
+def is_in_place_operator(code: CodeType, lasti: int) -> bool:
+    """Whether the instruction at offset ``lasti`` is an operator in place, such as ``+=``."""
+    instructions = code.co_code
+    at = _operation(instructions, lasti)
+    name = dis.opname[instructions[at]]
+    if name != "BINARY_OP":
+        return name.startswith("INPLACE_")  # until Python 3.10
+    return instructions[at + 1] >= _FIRST_IN_PLACE

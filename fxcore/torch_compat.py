@@ -7,6 +7,7 @@ import copy
 import operator
 import sys
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any, NamedTuple
 
 import torch
@@ -21,12 +22,16 @@ from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
 from torch.amp.autocast_mode import _enter_autocast as enter_autocast
 from torch.amp.autocast_mode import _exit_autocast as exit_autocast
 from torch.utils import _pytree as torch_pytree
+from torch.utils import checkpoint as _checkpoint
+from torch.utils._python_dispatch import TorchDispatchMode
 
 # What versions of torch before 2.9 don't have.
 opaque_object: Any = sys.modules.get("torch._library.opaque_object")
 _is_impure: Any = getattr(torch._library.utils, "is_impure", None)
 
 __all__ = [
+    "CHECKPOINT_GLOBALS",
+    "CHECKPOINT_STEP",
     "CONSTANT_TYPES",
     "RECORD_FUNCTION",
     "Argument",
@@ -38,6 +43,7 @@ __all__ = [
     "OpOverload",
     "OpOverloadPacket",
     "ScriptMethod",
+    "TorchDispatchMode",
     "boolean_dispatched",
     "compile_lazy_graph_module",
     "deepcopy_to_fake",
@@ -48,6 +54,7 @@ __all__ = [
     "exit_autocast",
     "functions_wrapped_by_torch_fx",
     "has_internal_overlap",
+    "is_context_decorator",
     "is_fake_tensor",
     "is_impure_operator",
     "is_opaque_reference",
@@ -251,6 +258,16 @@ def compile_lazy_graph_module(module: torch.nn.Module) -> None:
     lazy = sys.modules.get("torch.fx._lazy_graph_module")
     if lazy is not None:
         lazy._LazyGraphModule.force_recompile(module)
+
+
+# torch.utils.checkpoint calls this function of its own module where it doesn't apply an autograd function there.
+CHECKPOINT_GLOBALS: dict[str, Any] = vars(_checkpoint)
+CHECKPOINT_STEP = "_checkpoint_without_reentrant_generator"
+
+
+def is_context_decorator(code: CodeType) -> bool:
+    """Whether ``code`` is of torch's decorators that enter a mode, such as ``@torch.no_grad()``."""
+    return code.co_filename == torch.utils._contextlib.__file__
 
 
 ScriptMethod: Any = _ScriptMethod
