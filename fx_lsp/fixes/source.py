@@ -110,6 +110,15 @@ class Source:
         end_line, end_col = node.end_lineno or node.lineno, node.end_col_offset or 0
         return TextChange(Span(self.path, node.lineno, node.col_offset, end_line, end_col), text)
 
+    def before(self, node: Node, text: str) -> TextChange:
+        """The change that puts ``text`` right before ``node``."""
+        return TextChange(Span(self.path, node.lineno, node.col_offset, node.lineno, node.col_offset), text)
+
+    def behind(self, node: Node, text: str) -> TextChange:
+        """The change that puts ``text`` right behind ``node``."""
+        line, col = node.end_lineno or node.lineno, node.end_col_offset or 0
+        return TextChange(Span(self.path, line, col, line, col), text)
+
     def with_operation(self, node: ast.expr, text: str) -> TextChange:
         """The change that puts ``text``, an operation of several operands, in the place of ``node``."""
         parent = self.parent(node)

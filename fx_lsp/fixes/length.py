@@ -1,0 +1,61 @@
+"""``len``, which insists on a plain integer, as methods that are recorded: ``x.size(0)`` and ``x.dim()``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Failure
+from fx_lsp.fixes import Fix, ReadText
+from fx_lsp.fixes.source import Source, failing
+from fx_lsp.fixes.values import Values
+
+
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix where ``len`` of a tensor or of its shape failed, and no loop is to run so many times."""
+    found = failing(failure, read)
+    if found is None:
+        return
+    source, node = found
+    match node:
+        case ast.Call(func=ast.Name(id="len"), args=[argument], keywords=[]) if not _counts_turns(source, node):
+            text = _length(source, argument)
+            if text is not None:
+                is_difference = isinstance(ast.parse(text, mode="eval").body, ast.BinOp)
+                change = source.with_operation if is_difference else source.replaced
+                yield Fix(f"Replace by {text}", (change(node, text),))
+
+
+def _counts_turns(source: Source, node: ast.expr) -> bool:
+    parent = source.parent(node)
+    return isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "range"
+
+
+def _length(source: Source, argument: ast.expr) -> str | None:
+    match argument:
+        case ast.Subscript(value=shape, slice=ast.Slice(lower=lower, upper=upper, step=None)):
+            rank = _rank(source, shape)
+            return rank and _shortened(rank, lower, upper)
+        case _ if rank := _rank(source, argument):
+            return rank
+    is_other = isinstance(argument, (ast.List, ast.Tuple, ast.ListComp)) or Values(source).is_shape(argument)
+    return None if is_other else f"{source.operand(argument)}.size(0)"
+
+
+def _rank(source: Source, shape: ast.expr) -> str | None:
+    match shape:
+        case ast.Attribute(value=tensor, attr="shape"):
+            return f"{source.operand(tensor)}.dim()"
+        case ast.Call(func=ast.Attribute(value=tensor, attr="size"), args=[], keywords=[]):
+            return f"{source.operand(tensor)}.dim()"
+    return None
+
+
+def _shortened(rank: str, lower: ast.expr | None, upper: ast.expr | None) -> str | None:
+    """How many items ``[2:]`` or ``[:-1]`` leaves of as many as ``rank``, and at least that many are there."""
+    match lower, upper:
+        case ast.Constant(value=int(count)), None:
+            return f"{rank} - {count}"
+        case None, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(count))):
+            return f"{rank} - {count}"
+    return None

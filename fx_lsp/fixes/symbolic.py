@@ -1,0 +1,69 @@
+"""Python's functions of numbers, which decide or convert at once, as torch's, which are recorded.
+
+``torch.sym_max`` and the like take plain numbers as well as recorded ones, but no tensors.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Failure
+from fx_lsp.fixes import Fix, ReadText
+from fx_lsp.fixes.imports import imported
+from fx_lsp.fixes.source import Source, failing
+from fx_lsp.fixes.values import Values
+
+
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix where ``min``, ``max``, ``int``, ``float``, ``sum`` or ``not`` of numbers failed."""
+    found = failing(failure, read)
+    if found is None:
+        return
+    source, node = found
+    torch = imported(source, "torch")
+    parent = source.parent(node)
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+        node, text = parent, _negation(source, parent, torch.name)
+    else:
+        text = _call(source, node, torch.name)
+    if text is not None:
+        name = text.partition("(")[0]
+        yield Fix(f"Replace by {name}", (*torch.changes, source.replaced(node, text)))
+
+
+def _negation(source: Source, negation: ast.UnaryOp, torch: str) -> str | None:
+    """``not x`` whose value is kept; None where it decides something, which a recorded one can't."""
+    outer = source.parent(negation)
+    keeps = isinstance(outer, (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword)) or (
+        isinstance(outer, ast.Call) and negation in outer.args
+    )
+    return f"{torch}.sym_not({source.slice(negation.operand)})" if keeps else None
+
+
+def _call(source: Source, node: ast.expr, torch: str) -> str | None:
+    match node:
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=arguments, keywords=[]):
+            values = _values(arguments)
+            numbers = values and any(Values(source).is_number(value) for value in values)
+            return _nested(f"{torch}.sym_{name}", [source.slice(value) for value in values]) if numbers else None
+        case ast.Call(func=ast.Name(id="int" | "float" as name), args=[argument], keywords=[]):
+            return f"{torch}.sym_{name}({source.slice(argument)})"
+        case ast.Call(func=ast.Name(id="sum"), args=[ast.List() | ast.Tuple() as terms], keywords=[]):
+            return f"{torch}.sym_sum({source.slice(terms)})"
+    return None
+
+
+def _values(arguments: list[ast.expr]) -> list[ast.expr]:
+    """What is compared: two or more, one by one or in a list; empty where that isn't in the text."""
+    match arguments:
+        case [ast.List(elts=values) | ast.Tuple(elts=values)]:
+            arguments = values
+    is_plain = len(arguments) > 1 and not any(isinstance(value, ast.Starred) for value in arguments)
+    return arguments if is_plain else []
+
+
+def _nested(function: str, values: list[str]) -> str:
+    """``function`` takes two values; so three take two calls."""
+    *first, last = values
+    return f"{function}({first[0] if len(first) == 1 else _nested(function, first)}, {last})"

@@ -1,0 +1,122 @@
+"""What an expression's value is, as far as the text tells: a shape, a number computed from sizes, or neither."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.fixes.source import Source
+
+_NUMBER_METHODS = frozenset({"size", "dim", "numel", "ndimension", "item"})
+_NUMBER_FUNCTIONS = frozenset({"len", "int", "float", "round", "abs", "min", "max", "sum"})
+_NUMBER_MODULES = ("math.", "torch.sym_")
+_REDUCTIONS = frozenset(
+    {"all", "allclose", "any", "count_nonzero", "equal", "isfinite", "isinf", "isnan", "max", "mean", "min", "norm"}
+    | {"prod", "std", "sum", "var"}
+)
+"""What makes a tensor of a few elements of another, which conditions are then made of."""
+
+
+class Values:
+    """The values of one file's expressions."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def is_shape(self, node: ast.expr) -> bool:
+        """Whether ``node`` is the shape of a tensor, or a part of one: a tuple of sizes."""
+        match node:
+            case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size"), args=[], keywords=[]):
+                return True
+            case ast.Subscript(value=value, slice=ast.Slice()):
+                return self.is_shape(value)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return all(self.is_shape(side) or isinstance(side, ast.Tuple) for side in (left, right))
+            case ast.Name():
+                values = list(self._values(node))
+                return bool(values) and all(value is not None and self.is_shape(value) for value in values)
+        return False
+
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether ``node`` is an integer or a float, and no tensor."""
+        match node:
+            case ast.Constant(value=value):
+                return type(value) in (int, float)
+            case ast.Attribute(attr="ndim"):
+                return True
+            case ast.Subscript(value=value, slice=index):
+                return not isinstance(index, ast.Slice) and self.is_shape(value)
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                return self.is_number(operand)
+            case ast.BinOp(left=left, right=right):
+                sides = (left, right)
+                return any(map(self.is_number, sides)) and all(self.is_number(s) or _is_setting(s) for s in sides)
+            case ast.Call():
+                return self._is_number_call(node)
+            case ast.Name():
+                values = list(self._values(node))
+                return bool(values) and all(value is not None and self.is_number(value) for value in values)
+        return False
+
+    def reads_elements(self, condition: ast.expr) -> bool:
+        """Whether ``condition`` is a tensor, computed from the elements of others."""
+        calls = [node for node in ast.walk(condition) if isinstance(node, ast.Call)]
+        names = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+        return not names.isdisjoint(_REDUCTIONS) and "item" not in names
+
+    def _is_number_call(self, call: ast.Call) -> bool:
+        match call.func:
+            case ast.Attribute(attr="size") if not call.args and not call.keywords:
+                return False
+            case ast.Attribute(attr=name) if name in _NUMBER_METHODS:
+                return True
+            case ast.Name(id="min" | "max" | "abs" | "sum"):
+                return all(self.is_number(argument) for argument in call.args)
+            case ast.Name(id=name) if name in _NUMBER_FUNCTIONS:
+                return True
+        return (self._source.names.qualified(call.func) or "").startswith(_NUMBER_MODULES)
+
+    def _values(self, name: ast.Name) -> Iterator[ast.expr | None]:
+        """What the function around assigns to ``name``; None for what isn't a plain assignment, or lies below."""
+        function = self._source.function(name)
+        if function is None:
+            return
+        for node in ast.walk(function):
+            match node:
+                case ast.arg(arg=name.id):
+                    yield None
+                case ast.Name(id=name.id, ctx=ast.Store()):
+                    yield self._value(node)
+
+    def _value(self, target: ast.Name) -> ast.expr | None:
+        """What a stored name is given."""
+        statement = self._source.statement(target)
+        # `n = n + 1` says of n what the other assignments say.
+        if isinstance(statement, ast.Assign) and target.id in _names(statement.value):
+            return None
+        match statement:
+            case ast.Assign(targets=targets, value=value) if target in targets:
+                return value
+            case ast.AnnAssign(value=value):
+                return value
+            case ast.Assign(targets=[ast.Tuple(elts=elements)], value=value) if target in elements:
+                return _element(elements, elements.index(target), value)
+        return None
+
+
+def _element(elements: list[ast.expr], index: int, value: ast.expr) -> ast.expr | None:
+    """What the ``index``-th name of ``a, b = value`` is given."""
+    if any(isinstance(element, ast.Starred) for element in elements):
+        return None
+    if isinstance(value, ast.Tuple) and len(value.elts) == len(elements):
+        return value.elts[index]
+    return ast.Subscript(value=value, slice=ast.Constant(index), ctx=ast.Load())
+
+
+def _is_setting(node: ast.expr) -> bool:
+    """``self.heads``: what a module's number usually is, beside another one."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
