@@ -93,6 +93,10 @@ def timm_cases() -> Iterator[Case]:
         yield Case("timm", "train", name, functools.partial(build_timm, name, training=True))
 
 
+def _signature(model_class: Any) -> inspect.Signature:
+    return inspect.signature(model_class.forward)
+
+
 def build_transformer(model_class: Any, config_class: Any, plain_input: str | None) -> nn.Module:
     """A model of transformers with its default configuration; behind a plain signature if its input is named."""
     model: nn.Module = model_class(config_class()).eval()
@@ -106,10 +110,11 @@ def transformers_cases() -> Iterator[Case]:
     mapping: Any = transformers.MODEL_MAPPING
     for config_class in mapping:
         found = attempt(functools.partial(mapping.__getitem__, config_class))
-        if isinstance(found, Exception):  # a name in the mapping that the release doesn't have
-            continue
         model_class = found[0] if isinstance(found, tuple) else found
-        parameters = inspect.signature(model_class.forward).parameters
+        signature = attempt(functools.partial(_signature, model_class))
+        if isinstance(signature, Exception):  # the release doesn't have it, or it needs a package that isn't installed
+            continue
+        parameters = signature.parameters
         main = next((name for name in INPUTS if name in parameters), None)
         if main is None:
             continue
