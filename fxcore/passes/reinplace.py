@@ -109,7 +109,7 @@ class _Reinplacing:
     def _puts_back(self, scatter: Node, shared: set[Node]) -> bool:
         """Whether the node puts one of the views in ``shared`` back to where it was taken from."""
         take = _VIEW_OF_SCATTER.get(scatter.target)
-        if take is None:
+        if take is None or scatter.args[1] in shared:  # what it puts in is the memory's content from before
             return False
         (base,) = self.aliases.tensors(scatter.args[0])
         for view in shared:
