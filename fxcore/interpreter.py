@@ -10,7 +10,6 @@ in Python", MLSys 2022, section 5.3): one overridable method per opcode, called 
 
 from __future__ import annotations
 
-import copy
 import inspect
 import linecache
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import Any, cast
 
 import torch
 
+from fxcore import traceback
 from fxcore._symbolic_trace import Tracer
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
@@ -25,22 +25,6 @@ from fxcore.node import Argument, Node, Target, map_aggregate, map_arg
 from fxcore.proxy import Proxy
 
 __all__ = ["Interpreter", "Transformer"]
-
-# What a node made from another one inherits: where the computation comes from, not what its value looks like
-# (a shape or a dtype holds for the old node alone).
-_PROVENANCE = (
-    "_numeric_debug_handle",
-    "ac_graph_id",
-    "custom",
-    "has_backward_hook",
-    "nn_module_stack",
-    "original_aten",
-    "partitioner_tag",
-    "quantization_tag",
-    "recompute",
-    "source_fn_stack",
-    "torch_fn",
-)
 
 
 class Interpreter:
@@ -236,7 +220,8 @@ class Interpreter:
     def _run_node_in_context(self, node: Node) -> Any:
         """Run a node so that an exception says which one it was."""
         try:
-            return self.run_node(node)
+            with traceback.set_current_meta(node, type(self).__name__):
+                return self.run_node(node)
         except Exception as error:
             if not self.extra_traceback:
                 raise
@@ -269,11 +254,6 @@ class Transformer(Interpreter):
         self.new_graph.constants.update(module.graph.constants)
         self.tracer = _TransformerTracer(self.new_graph, module)
 
-    def run_node(self, n: Node) -> Any:
-        """Execute one node; the nodes that this adds to the new graph inherit its provenance."""
-        self.tracer.origin = n
-        return super().run_node(n)
-
     def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
         """Add a placeholder with the same name and default to the new graph."""
         default = args[0] if args else inspect.Signature.empty
@@ -294,12 +274,13 @@ class Transformer(Interpreter):
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:
-        """Interpret the module's graph.
+        """Interpret the module's graph; the nodes that a node becomes inherit where it comes from.
 
         Returns:
             A module with the new graph and the attributes of the old module that it uses.
         """
-        result = self.run(enable_io_processing=False)
+        with traceback.preserve_node_meta():
+            result = self.run(enable_io_processing=False)
         if result is not None:
             node = self.new_graph.output(map_aggregate(result, _without_proxy))
             node.meta.update(self.graph.output_node().meta)
@@ -307,39 +288,17 @@ class Transformer(Interpreter):
 
 
 class _TransformerTracer(Tracer):
-    """Records into the graph of a ``Transformer``; every module is a leaf.
-
-    Attributes:
-        origin: The node of the old graph that is being interpreted.
-    """
+    """Records into the graph of a ``Transformer``; every module is a leaf."""
 
     def __init__(self, graph: Graph, root: torch.nn.Module) -> None:
         super().__init__()
         self.graph = graph
         self.root = root
         self.tensor_attrs = {}
-        self.origin: Node | None = None
 
     def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
         """Keep each call of a module as the one node it is."""
         return True
-
-    def create_node(self, *args: Any, **kwargs: Any) -> Node:
-        """Record a node with the provenance of the node it comes from."""
-        node = super().create_node(*args, **kwargs)
-        if self.origin is not None:
-            _inherit_provenance(node, self.origin)
-        return node
-
-
-def _inherit_provenance(node: Node, origin: Node) -> None:
-    """Let ``node`` point to the source, module and annotations that ``origin`` points to."""
-    for field in _PROVENANCE:
-        if field in origin.meta:
-            node.meta[field] = copy.copy(origin.meta[field])
-    if origin.stack_trace:
-        node.stack_trace = origin.stack_trace
-    node.where = origin.where
 
 
 def _last_uses(graph: Graph) -> dict[Node, list[Node]]:

@@ -38,6 +38,7 @@ from fxcore.scope import Scope, ScopeContextManager
 from fxcore.source import Place, is_user_file
 from fxcore.torch_compat import torch_fx_class
 from fxcore.torch_functions import record_torch_function
+from fxcore.traceback import has_preserved_node_meta, inherit
 
 __all__ = [
     "Attribute",
@@ -101,7 +102,9 @@ class TracerBase:
         node.where = self.place()
         scope = self.scope
         self.node_name_to_scope[node.name] = (scope.module_path, scope.module_type)
-        if self.module_stack:
+        if has_preserved_node_meta():
+            inherit(node)
+        elif self.module_stack:
             node.meta["nn_module_stack"] = self.module_stack.copy()
         if self.record_stack_traces and not node.stack_trace:
             self._record_stack_trace(node)
