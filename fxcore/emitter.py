@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 import inspect
 import os
 import types
@@ -326,5 +327,10 @@ def _exit(variable: str) -> str:
 
 def call_with_known(method: Callable[..., str], *args: Any, **options: Any) -> str:
     """Call ``method`` with those of ``options`` that it knows: one that a subclass overrides may know fewer."""
-    known = inspect.signature(method).parameters
+    known = _parameters(getattr(method, "__func__", method))
     return method(*args, **{name: value for name, value in options.items() if name in known})
+
+
+@functools.lru_cache(maxsize=64)
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Namespace = dict[str, Any] | type
@@ -20,6 +20,8 @@ _lock = threading.Lock()
 
 class _Replacement:
     """A name with its replaced value, and the scopes that want it so."""
+
+    __slots__ = ("name", "namespace", "original", "scopes", "was_there")
 
     def __init__(self, namespace: Namespace, name: str) -> None:
         own = vars(namespace) if isinstance(namespace, type) else namespace
@@ -60,32 +62,41 @@ class PatchScope:
 
         Where a scope has replaced it already, that stays. Raises KeyError where there is no such name.
         """
+        with _lock:
+            self._replace(namespace, name, make)
+
+    def replace_all(self, namespace: Namespace, makers: Mapping[str, Callable[[Any], Any]]) -> None:
+        """`replace` each name of ``makers``."""
+        with _lock:
+            for name, make in makers.items():
+                self._replace(namespace, name, make)
+
+    def _replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
         key = id(namespace), name
         self._keys.append(key)
-        with _lock:
-            replacement = _replacements.get(key)
-            if replacement is not None:
-                replacement.scopes.add(self)
-                return
-            replacement = _Replacement(namespace, name)
-            value = make(replacement.original)
+        replacement = _replacements.get(key)
+        if replacement is not None:
             replacement.scopes.add(self)
-            _replacements[key] = replacement
-            replacement.put(value)
+            return
+        replacement = _Replacement(namespace, name)
+        value = make(replacement.original)
+        replacement.scopes.add(self)
+        _replacements[key] = replacement
+        replacement.put(value)
 
     def __enter__(self) -> PatchScope:
         return self
 
     def __exit__(self, *error: object) -> None:
-        while self._keys:
-            key = self._keys[-1]
-            with _lock:
-                replacement = _replacements.get(key)
-                if replacement is not None:
-                    self._let_go(key, replacement)
-            self._keys.pop()
+        with _lock:
+            while self._keys:
+                self._let_go(self._keys[-1])
+                self._keys.pop()
 
-    def _let_go(self, key: Key, replacement: _Replacement) -> None:
+    def _let_go(self, key: Key) -> None:
+        replacement = _replacements.get(key)
+        if replacement is None:  # it couldn't be replaced
+            return
         replacement.scopes.discard(self)
         if not replacement.scopes:
             replacement.put_back()

@@ -56,9 +56,14 @@ def replace_wrapped(patches: PatchScope) -> None:
 
 def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Collection[int]) -> None:
     """Put recording ones in place of a module's public globals whose ids are among ``ids``."""
-    found = [(name, value) for name, value in namespace.items() if id(value) in ids and not name.startswith("_")]
-    for name, value in found:
-        patches.replace(namespace, name, _recorded_builtin if isinstance(value, BuiltinFunctionType) else recorded)
+    patches.replace_all(
+        namespace,
+        {
+            name: _recorded_builtin if isinstance(value, BuiltinFunctionType) else recorded
+            for name, value in namespace.items()
+            if id(value) in ids and not name.startswith("_")
+        },
+    )
 
 
 def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
