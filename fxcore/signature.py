@@ -77,7 +77,7 @@ def bind_root(
             args += [placeholder(name) for name in _variadic_names(code)]
             root_fn = _taking_all_by_position(function, len(args))
         else:
-            root_fn = _passing_keywords(root_fn, names[code.co_argcount :])
+            root_fn = _passing_keywords(root_fn, names[_first_keyword(root_fn, function) :])
     return _flattened(tracer, root_fn, args, names)
 
 
@@ -104,6 +104,19 @@ def _taking_all_by_position(function: Any, count: int) -> FunctionType:
         co_flags=function.__code__.co_flags & ~_VARIADIC,
     )
     return FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+
+
+def _first_keyword(decorated: Callable[..., Any], function: Callable[..., Any]) -> int:
+    """The index of the first parameter that a program would pass by its name.
+
+    Decorators that fill in what was not passed look for it among the keywords: where there may be any, all that has a
+    default goes there.
+    """
+    code = function.__code__
+    outer = inspect.signature(decorated, follow_wrapped=False).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in outer):
+        return int(code.co_argcount - len(function.__defaults__ or ()))
+    return int(code.co_argcount)
 
 
 def _passing_keywords(function: Callable[..., Any], keywords: list[str]) -> Callable[..., Any]:
