@@ -12,7 +12,7 @@ _CACHE = dis.opmap.get("CACHE")  # Python 3.10 has none
 _TAKES_UP = frozenset(
     opcode
     for name, opcode in dis.opmap.items()
-    if name in ("GET_ITER", "TO_BOOL", "UNARY_NOT") or name.startswith(("POP_JUMP", "JUMP_IF"))
+    if name in ("BEFORE_WITH", "GET_ITER", "TO_BOOL", "UNARY_NOT") or name.startswith(("POP_JUMP", "JUMP_IF"))
 )
 """Instructions that do no more than take up the value that was computed before them."""
 

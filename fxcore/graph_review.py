@@ -22,7 +22,7 @@ from fxcore.source import Place, is_user_file
 _SEARCHED = 256
 """Items of a container that are looked at for a traced value."""
 
-_NEAR = 0.85
+_NEAR = 0.8
 """How alike two names are, from 0 to 1, for one to be taken for the other, mistyped (`difflib`'s ratio)."""
 
 
@@ -63,7 +63,8 @@ def _meant(owner: object, name: str) -> str | None:
     """A tensor's attribute that is much like ``name``; empty where none is, None where ``owner`` may be no tensor."""
     if not isinstance(owner, Node) or type_of_node(owner) is not torch.Tensor:
         return None
-    near = difflib.get_close_matches(name, dir(torch.Tensor), n=1, cutoff=_NEAR)
+    as_long = [known for known in dir(torch.Tensor) if abs(len(known) - len(name)) <= 1]
+    near = difflib.get_close_matches(name, as_long, n=1, cutoff=_NEAR)
     if near:
         return near[0]
     surely_tensor = owner.op != "placeholder" or owner.type is not None
@@ -103,10 +104,13 @@ def _proxy_in(value: object, depth: int = 2) -> Proxy | None:
 def _assignment(module: torch.nn.Module, name: str, ran: dict[CodeType, None]) -> Place | None:
     """Where the code that ran, or else any method of the module, sets an attribute or takes it to add to it."""
     methods = (value.__code__ for cls in type(module).__mro__ for value in vars(cls).values() if _is_method(value))
-    codes = [code for code in {**ran, **dict.fromkeys(methods)} if is_user_file(code.co_filename)]
-    operations = ("STORE_ATTR", "LOAD_ATTR")
-    places = (place for operation in operations for code in codes for place in attribute_places(code, name, operation))
-    return next(places, None)
+    for codes in (ran, methods):
+        own = [code for code in codes if is_user_file(code.co_filename)]
+        for operation in ("STORE_ATTR", "LOAD_ATTR"):
+            places = itertools.chain.from_iterable(attribute_places(code, name, operation) for code in own)
+            if (place := next(places, None)) is not None:
+                return place
+    return None
 
 
 def _is_method(value: object) -> bool:

@@ -267,7 +267,7 @@ CHECKPOINT_STEP = "_checkpoint_without_reentrant_generator"
 
 def is_context_decorator(code: CodeType) -> bool:
     """Whether ``code`` is of torch's decorators that enter a mode, such as ``@torch.no_grad()``."""
-    return code.co_filename == torch.utils._contextlib.__file__
+    return code.co_filename in (torch.utils._contextlib.__file__, torch.amp.autocast_mode.__file__)
 
 
 ScriptMethod: Any = _ScriptMethod

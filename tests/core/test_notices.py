@@ -1,0 +1,115 @@
+"""Where a trace goes wrong in silence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import fxcore
+from fxcore.failures import TraceFailure
+from fxcore.notices import Notice, NoticeKind
+from fxcore.noticing import noticing
+from fxcore.patching import _replacements
+from tests import zoo
+from tests.core.noticed import NOTED, SILENT
+from tests.core.snippets import define, text_of
+
+
+def program(source: str) -> Any:
+    """The function ``f``, or a ``Net``."""
+    return define(source, "Net")() if "class Net" in source else define(source)
+
+
+def notices_of(root: Any) -> tuple[Notice, ...]:
+    with noticing() as watch:
+        graph = fxcore.Tracer().trace(root)
+    return watch.notices(root, graph)
+
+
+@pytest.mark.filterwarnings("ignore")  # checkpoint's own about gradients
+@pytest.mark.parametrize(("kind", "source", "expression"), NOTED)
+def test_noted(kind: NoticeKind, source: str, expression: str) -> None:
+    assert (kind, expression) in [(notice.kind, text_of(notice.span)) for notice in notices_of(program(source))]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("kind", "source"), SILENT)
+def test_silent(kind: NoticeKind, source: str) -> None:
+    assert kind not in [notice.kind for notice in notices_of(program(source))]
+
+
+def test_every_kind_has_three_programs_of_either_sort() -> None:
+    for programs in (NOTED, SILENT):
+        counts = Counter(kind for kind, *_ in programs)
+        assert all(counts[kind] >= 3 for kind in NoticeKind)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("source", [source for _, source, _ in NOTED if "left" not in source])
+def test_graphs_are_those_of_any_other_trace(source: str) -> None:
+    torch.manual_seed(0)
+    plain = fxcore.Tracer().trace(program(source))
+    torch.manual_seed(0)
+    with noticing():
+        watched = fxcore.Tracer().trace(program(source))
+    assert str(watched) == str(plain)
+    assert str(watched.constants) == str(plain.constants)
+
+
+def test_failures_are_those_of_any_other_trace() -> None:
+    f = program("def f(x): return x if isinstance(x, torch.Tensor) or x.sum() > 0 else -x")
+    with pytest.raises(TraceFailure) as plain:
+        fxcore.Tracer().trace(f)
+    with noticing(), pytest.raises(TraceFailure) as watched:
+        fxcore.Tracer().trace(f)
+    assert type(watched.value) is type(plain.value)
+    assert str(watched.value) == str(plain.value)
+
+
+def test_nothing_stays_replaced() -> None:
+    before = dict(vars(fxcore.Proxy))
+    with noticing():
+        assert vars(fxcore.Proxy)["__getattr__"] is not before["__getattr__"]
+    assert dict(vars(fxcore.Proxy)) == before
+    assert not _replacements
+
+
+@pytest.mark.parametrize(
+    "source",
+    [source for kind, source, _ in NOTED if kind in (NoticeKind.LOST_WRITE, NoticeKind.SWALLOWED_FAILURE)],
+)
+def test_these_really_compute_something_else(source: str) -> None:
+    x = torch.tensor([[1.0, -2.0], [3.0, -4.0]])
+    function: Callable[..., Any] = program(source)
+    traced = fxcore.symbolic_trace(function)
+    traced.graph.eliminate_dead_code()
+    traced.recompile()
+    assert str(traced(x.clone())) != str(function(x.clone()))
+
+
+class Blocks(nn.Module):
+    """Calls one function at two places."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return scaled(scaled(x) + 1)
+
+
+def scaled(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if torch.is_tensor(x) else x
+
+
+def test_a_place_is_noted_once_with_the_way_there() -> None:
+    (notice,) = notices_of(Blocks())
+    assert [frame.name for frame in notice.frames] == ["Blocks.forward", "scaled"]
+    assert text_of(notice.frames[0].span) == "scaled(x)"
+
+
+@pytest.mark.parametrize("name", zoo.CLASSIFIERS)
+def test_models_that_trace_well_have_no_notice_but_the_mode(name: str) -> None:
+    kinds = {notice.kind for notice in notices_of(zoo.build(name))}
+    assert kinds <= {NoticeKind.TRAINING_FLAG, NoticeKind.FROZEN_CONSTANT}
