@@ -25,6 +25,10 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 """The folders of Python's own library and of installed packages."""
 
 
+_RECORDER_OF_TORCH_FX = ("torch.fx.proxy", "__torch_function__")
+"""The module and the name of the function by which its proxies record calls of torch's functions."""
+
+
 @dataclass(frozen=True)
 class LastFailure:
     """What a tracer said last that it can't do; C code that asked may put an error of its own in its place."""
@@ -57,6 +61,8 @@ def _failure(error: Exception, session: TraceSession) -> TraceFailure:
     frames = list(_user_frames(error.__traceback__))
     if not frames or isinstance(error, RecursionError):
         return as_failure(error, FailureKind.EXCEPTION)
+    if _raised_by_a_proxy_of_torch_fx(error.__traceback__):
+        return as_failure(error, FailureKind.TWO_TRACERS)
     frame, lasti = frames[-1]
     last = session.tracer._last_failure
     asked = last if last is not None and last.place == (frame.f_code, lasti) else None
@@ -71,6 +77,16 @@ def _failure(error: Exception, session: TraceSession) -> TraceFailure:
         failure = as_failure(error, FailureKind.EXCEPTION if asked is None else asked.kind)
     failure.node = None if asked is None else asked.node
     return failure
+
+
+def _raised_by_a_proxy_of_torch_fx(traceback: TracebackType | None) -> bool:
+    """Whether a value that a trace by torch.fx left behind was asked to record a call, and refused one of ours."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return False
+    frame = traceback.tb_frame
+    return (frame.f_globals.get("__name__"), frame.f_code.co_name) == _RECORDER_OF_TORCH_FX
 
 
 def _user_frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:

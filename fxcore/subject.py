@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import typing
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -39,7 +40,9 @@ _BY_NAME = {name: subject for subject, names in _ABOUT.items() for name in names
 _TRANSPARENT = frozenset({"_operator", "operator", "math", "builtins"})
 """Modules whose functions make numbers of numbers: what they compute is about what their arguments are about."""
 
-_PLAIN = (bool, str, int, float)
+_PLAIN = (bool, str, int, float, list, tuple, dict)
+_PLAIN_NAMES = tuple(plain.__name__ for plain in _PLAIN)
+_CONTAINERS = (list, tuple, dict, Sequence, Mapping)
 
 
 def subject_of(node: Node) -> Subject:
@@ -85,7 +88,7 @@ def _is_option(placeholder: Node) -> bool:
         return not isinstance(placeholder.args[0], torch.Tensor)
     annotation = placeholder.type
     if annotation is not None:
-        return annotation in _PLAIN or annotation in ("bool", "str", "int", "float")
+        return annotation in _PLAIN or annotation in _PLAIN_NAMES or typing.get_origin(annotation) in _CONTAINERS
     return any(_compares_with_option(user) for user in placeholder.users)
 
 

@@ -1,4 +1,4 @@
-"""What the editor says of each kind of failure: one rule per file of this package.
+"""What the editor says of each kind of failure, and of notice: one rule per file of this package.
 
 A rule's file assigns ``RULE = Rule(...)``; that alone makes it a rule. Its examples are its tests
 (``tests/unit/test_rules.py``) and, with its texts, its page under ``docs/rules/`` (``fx_lsp/rule_pages.py``).
@@ -10,22 +10,27 @@ import ast
 import functools
 import importlib
 import pkgutil
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from fx_lsp.agent.messages import Failure
 
-Severity = Literal["error", "warning"]
-"""``error``: tracing fails there. ``warning``: tracing could not be tried, so nothing is known of the model."""
+Severity = Literal["error", "warning", "information", "hint"]
+"""``error``: tracing fails there. ``warning``: tracing could not be tried, so nothing is known of the model. Of a
+notice: how often it is wrong to go on, from nearly always (``warning``) to seldom (``hint``)."""
 
-GENERAL = "untraceable"
+GENERAL = "exception"
 """The code of the rule that speaks for every kind without a rule of its own."""
+
+_LONGEST_ERROR = 160
+"""Characters of Python's own error that a message shows."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """All that is said of some kinds of failure."""
+    """All that is said of some kinds of failure or notice."""
 
     code: str
     """The diagnostic's code and the name of its page, e.g. ``control-flow``."""
@@ -43,6 +48,10 @@ class Rule:
     kinds: tuple[str, ...] = ()
     """The values of ``Failure.kind`` it speaks for."""
     severity: Severity = "error"
+    is_notice: bool = False
+    """The trace goes on there, but the graph may not do what the program does."""
+    default_on: bool = True
+    """Whether it is shown to those who have not asked for it."""
     fixes: tuple[str, ...] = ()
     """Modules of ``fx_lsp.fixes`` that may know an edit."""
 
@@ -82,5 +91,26 @@ def called(expression: str) -> str | None:
 
 
 def error_text(failure: Failure) -> str:
-    """The first line of Python's own error, e.g. ``TypeError: 'int' object is not callable``."""
-    return failure.error.strip().partition("\n")[0]
+    """Python's own error, on one line, e.g. ``TypeError: 'int' object is not callable``."""
+    return textwrap.shorten(failure.error.strip().partition("\n")[0], _LONGEST_ERROR, placeholder=" …")
+
+
+def remark(failure: Failure) -> str:
+    """Python's own error in brackets, to follow a sentence; of one of fxcore's own, the text alone."""
+    name, _, text = error_text(failure).partition(": ")
+    return f" ({text if name.endswith('Failure') else error_text(failure)})"
+
+
+def about(failure: Failure) -> str:
+    """What the value that was asked depends on, in plain words."""
+    return _SUBJECTS.get(failure.subject, "the inputs")
+
+
+_SUBJECTS = {
+    "values": "the values of an input",
+    "shape": "the shape of an input",
+    "dtype": "the dtype of an input",
+    "device": "the device of an input",
+    "attribute": "a property of an input",
+    "argument": "an argument of the call",
+}

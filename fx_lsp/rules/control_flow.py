@@ -1,29 +1,93 @@
 """A traced value has no truth value."""
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, called, subject
+from fx_lsp.rules import Rule, about, called, subject
 
-_BUILTINS = {
-    "max": "Use `torch.sym_max` for sizes, `torch.maximum` for tensors.",
-    "min": "Use `torch.sym_min` for sizes, `torch.minimum` for tensors.",
-    "any": "Use `torch.any`, or decide by something that does not depend on the inputs.",
-    "all": "Use `torch.all`, or decide by something that does not depend on the inputs.",
-    "sorted": "Use `torch.sort`, which is recorded.",
+_DECIDERS = {
+    "if": "this `if`",
+    "guard": "this check",
+    "while": "this `while`",
+    "assert": "this `assert`",
+    "and": "`and`",
+    "or": "`or`",
+    "not": "`not`",
+    "conditional": "this conditional expression",
+    "comparison": "a chained comparison",
+    "in": "`in`",
 }
-"""What to write instead of a builtin that compares its arguments."""
+"""By the operation, who can't decide."""
 
-_ADVICE = (
+_BY_OPERATION = {
+    "guard": 'Write `torch._assert(condition, "message")` with the condition that must hold: that is recorded.',
+    "assert": 'Write `torch._assert(condition, "message")` instead: that is recorded.',
+    "comparison": (
+        "Write `(a < b) & (b < c)`, which is recorded; where a branch hangs on it, move that into a function recorded "
+        "with `torch.fx.wrap`."
+    ),
+}
+
+_BY_SUBJECT = {
+    "shape": (
+        "Decide by a size that `__init__` sets, check it with `torch._assert`, or move the branch into a function "
+        "recorded with `torch.fx.wrap`."
+    ),
+    "dtype": (
+        "Convert without asking, since `x.to(dtype)` is `x` itself where nothing is to be done, or decide by an "
+        "attribute that `__init__` sets."
+    ),
+    "device": (
+        "Move without asking, since `x.to(device)` is `x` itself where nothing is to be done, or decide by an "
+        "attribute that `__init__` sets."
+    ),
+    "attribute": "Decide by an attribute that `__init__` sets, or move the branch into a function of its own.",
+    "values": (
+        "Choose between values with `torch.where`, or move the branch into a function recorded with `torch.fx.wrap`."
+    ),
+}
+
+_GENERAL = (
     "Choose between values with `torch.where`, check with `torch._assert`, or move the branch into a function of its "
     "own and record its call with `torch.fx.wrap`."
 )
 
+_COMPARERS = {
+    "max": ("`torch.sym_max`", "`torch.maximum`"),
+    "min": ("`torch.sym_min`", "`torch.minimum`"),
+    "any": ("an attribute that `__init__` sets", "`torch.any`"),
+    "all": ("an attribute that `__init__` sets", "`torch.all`"),
+    "sorted": ("an order that `__init__` sets", "`torch.sort`"),
+}
+"""For a builtin that asks for truths what to use instead: for sizes and the like, for tensors."""
+
 
 def message(failure: Failure, expression: str) -> str:
-    """Why nothing can branch on ``expression``, and what to do instead."""
-    advice = _BUILTINS.get(called(expression) or "")
-    if advice is not None:
-        return f"{subject(expression)} compares values that depend on the inputs, which cannot be traced. {advice}"
-    return f"{subject(expression)} depends on the inputs, so it is neither true nor false while tracing. {_ADVICE}"
+    """What ``expression`` depends on, who can't decide by that, and what to do instead."""
+    operation = failure.operation or called(expression) or ""
+    if operation in _COMPARERS:
+        reason = f"compares values that depend on {about(failure)}, which is not known while tracing."
+        return f"{subject(expression)} {reason} {_instead(operation, failure.subject)}"
+    decider = _DECIDERS.get(operation) or (f"`{operation}`" if operation else "a branch")
+    reason = f"depends on {about(failure)}, so {decider} has nothing to decide by while tracing."
+    return f"{subject(expression)} {reason} {_advice(failure, expression)}"
+
+
+def _instead(builtin: str, hangs_on: str) -> str:
+    """What to use in place of a builtin."""
+    for_sizes, for_tensors = _COMPARERS[builtin]
+    if hangs_on == "values":
+        return f"Use {for_tensors}, which is recorded."
+    return f"Use {for_sizes}." if hangs_on else f"Use {for_tensors} for tensors, {for_sizes} for sizes."
+
+
+def _advice(failure: Failure, expression: str) -> str:
+    if failure.operation in _BY_OPERATION:
+        return _BY_OPERATION[failure.operation]
+    if failure.operation == "conditional" and failure.subject == "shape":
+        return "Choose between sizes with `torch.sym_ite(condition, a, b)`, which is recorded."
+    if failure.subject == "argument":
+        name = expression if expression.isidentifier() else "flag"
+        return f'Say what it is when tracing, `concrete_args={{"{name}": ...}}`, or make it an attribute of the module.'
+    return _BY_SUBJECT.get(failure.subject, _GENERAL)
 
 
 RULE = Rule(

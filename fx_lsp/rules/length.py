@@ -3,15 +3,31 @@
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, called, subject
 
-_ADVICE = 'Use `.size(0)` (`.dim()` for the length of a shape), or record the call with `torch.fx.wrap("len")`.'
+_BY_SUBJECT = {
+    "shape": "Use `.dim()` of the tensor for the length of its shape, which is recorded.",
+    "argument": 'Say how many there are when tracing: `concrete_args={"items": [PH, PH]}` with `torch.fx.PH`.',
+}
+
+_BY_OPERATION = {
+    "reversed": "Use `.flip(0)`, which is recorded.",
+    "torch.tensor": "Use `torch.stack` for tensors; keep sizes as they are, or as a tuple.",
+}
 
 
 def message(failure: Failure, expression: str) -> str:
     """Why ``expression`` has no length, and what to write instead."""
     reason = f"{subject(expression)} needs the length of a traced value, which is not known while tracing."
-    if called(expression) in ("len", None):
-        return f"{reason} {_ADVICE}"
-    return f"{reason} Move the call into a function of its own and record that with `torch.fx.wrap`."
+    return f"{reason} {_advice(failure, expression)}"
+
+
+def _advice(failure: Failure, expression: str) -> str:
+    operation = failure.operation or called(expression) or "len"
+    if operation in _BY_OPERATION:
+        return _BY_OPERATION[operation]
+    if operation != "len":
+        return "Move the call into a function of its own and record that with `torch.fx.wrap`."
+    own = "Use `.size(0)` for the number of a tensor's items, which is recorded."
+    return f'{_BY_SUBJECT.get(failure.subject, own)} Or record the call itself with `torch.fx.wrap("len")`.'
 
 
 RULE = Rule(

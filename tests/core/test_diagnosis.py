@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+import torch
+import torch.fx
 
 import fxcore
 from fxcore.failures import FailureKind, TraceFailure
@@ -44,7 +48,10 @@ def test_subject(subject: str, condition: str) -> None:
     assert failure_of(f"return 1 if {condition} else 2").subject == subject
 
 
-@pytest.mark.parametrize("header", ["def f(x=None):", "def f(x: bool):", "def f(x: 'bool'):", "def f(x=True):"])
+@pytest.mark.parametrize(
+    "header",
+    ["def f(x=None):", "def f(x: bool):", "def f(x: 'bool'):", "def f(x=True):", "def f(x: list[torch.Tensor]):"],
+)
 def test_an_input_is_an_option_by_its_default_or_annotation(header: str) -> None:
     assert failure_of("return 1 if x else 2", header).subject == "argument"
 
@@ -107,6 +114,19 @@ def test_operation(operation: str, body: str) -> None:
 def test_who_refused(callee: str, body: str) -> None:
     failure = failure_of(body)
     assert (failure.kind, failure.callee) == (FailureKind.FOREIGN_CALL, callee.removeprefix("''."))
+
+
+def test_a_value_that_a_trace_by_torch_fx_left_behind_is_of_another_trace() -> None:
+    kept: list[Any] = []
+
+    def keep(x: Any) -> Any:
+        kept.append(x)
+        return x
+
+    torch.fx.symbolic_trace(keep)
+    with pytest.raises(TraceFailure) as caught:
+        fxcore.symbolic_trace(lambda x: torch.add(kept[0], x))
+    assert caught.value.kind is FailureKind.TWO_TRACERS
 
 
 def test_a_library_s_own_error_without_a_traced_value_is_no_refusal() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from pathlib import Path
 
@@ -15,12 +16,13 @@ from fx_lsp.check import Checked, check
 from fx_lsp.rule_pages import page, pages
 from fx_lsp.rules import GENERAL, Rule, all_rules, rule_for
 from fxcore.failures import FailureKind
+from fxcore.notices import NoticeKind
 
 ROOT = Path(__file__).parents[2]
 OWN_KINDS = ("import", "build", "time-limit", "memory-limit", "crash")
 """Those of the agent, beside fxcore's."""
 
-ALL_KINDS = [*(kind.value for kind in FailureKind), *OWN_KINDS]
+ALL_KINDS = [*(kind.value for kind in (*FailureKind, *NoticeKind)), *OWN_KINDS]
 
 by_code = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 
@@ -34,7 +36,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Checked]:
         (folder / f"{rule.code}-good.py").write_text(rule.good, encoding="utf-8")
     files = sorted(folder.glob("*.py"))
     limits = Limits(seconds=3.0)
-    return folder, asyncio.run(check(files, python=sys.executable, limits=limits))
+    return folder, asyncio.run(check(files, python=sys.executable, limits=limits, notices=["all"]))
 
 
 @by_code
@@ -51,10 +53,17 @@ def test_the_bad_example_fails_so_and_the_good_one_traces(rule: Rule, examples: 
     assert codes == {"bad": [rule.code], "good": []}
 
 
-def test_a_warning_is_about_what_was_not_traced(examples: tuple[Path, Checked]) -> None:
+def test_the_agents_own_kinds_are_about_what_was_not_traced(examples: tuple[Path, Checked]) -> None:
     _, checked = examples
     assert checked.unread == ()
-    assert checked.files == len(all_rules()) + sum(rule.severity == "error" for rule in all_rules())
+    assert checked.files == len(all_rules()) + sum(rule.code not in OWN_KINDS for rule in all_rules())
+
+
+def test_a_notice_has_a_rule_of_its_own_and_no_other_rule_is_a_notice() -> None:
+    kinds = {kind for rule in all_rules() if rule.is_notice for kind in rule.kinds}
+    assert kinds == {kind.value for kind in NoticeKind}
+    assert all(rule.default_on for rule in all_rules() if not rule.is_notice)
+    assert not any(rule.severity == "error" for rule in all_rules() if rule.is_notice)
 
 
 @by_code
@@ -77,57 +86,154 @@ def test_codes_and_kinds_are_claimed_once() -> None:
     assert rule_for("a kind of the future").code == GENERAL
 
 
-@pytest.mark.parametrize("kind", ALL_KINDS)
-def test_every_kind_has_a_sentence_of_its_own(kind: str) -> None:
+FAILURES = [*(kind.value for kind in FailureKind), *OWN_KINDS]
+
+
+@pytest.mark.parametrize("kind", FAILURES)
+def test_every_kind_of_failure_has_a_sentence_of_its_own(kind: str) -> None:
     failure = Failure(kind, "TypeError: 'int' object is not callable\nand more")
     rule = rule_for(kind)
     message = rule.message(failure, "f(x)")
     assert "\n" not in message
     assert message.endswith((".", ".)", "callable", "callable)"))
-    others = {*ALL_KINDS, "a kind of the future"} - {kind}
+    others = {*FAILURES} - {kind}
     assert message not in {rule_for(other).message(Failure(other, failure.error), "f(x)") for other in others}
     assert kind == "import" or message.startswith("`f(x)` ")
     assert kind == "import" or rule.message(failure, "").startswith("This ")
 
 
+def said(kind: str, expression: str, operation: str = "", subject: str = "", error: str = "Failure: no") -> str:
+    """The message on a failure."""
+    failure = Failure(kind, error, subject=subject, operation=operation)
+    return rule_for(kind).message(failure, expression)
+
+
 @pytest.mark.parametrize(
-    ("kind", "expression", "advice"),
+    ("subject", "said_of_it", "advice"),
     [
-        ("iteration", "(*x.shape, 3)", "Adding tuples"),
-        ("iteration", "x.view(*s, 3)", "one tuple"),
-        ("iteration", "images", "a fixed number"),
-        ("conversion", "int(n)", "torch.sym_int"),
-        ("conversion", "float(n)", "torch.sym_float"),
-        ("conversion", "range(n)", "that is known"),
-        ("conversion", "buffer[:, :n]", "narrow"),
-        ("conversion", "f'{x}'", "out of the text"),
-        ("conversion", "torch.zeros(n, m)", "one tuple"),
-        ("conversion", "names[n]", "torch.fx.wrap"),
-        ("len", "len(x)", ".size(0)"),
-        ("len", "reversed(x)", "a function of its own"),
-        ("len", "", ".size(0)"),
+        ("shape", "the shape of an input", "a size that `__init__` sets"),
+        ("dtype", "the dtype of an input", "`x.to(dtype)`"),
+        ("device", "the device of an input", "`x.to(device)`"),
+        ("attribute", "a property of an input", "`__init__`"),
+        ("values", "the values of an input", "`torch.where`"),
+        ("argument", "an argument of the call", 'concrete_args={"flag": ...}'),
+        ("", "the inputs", "`torch.fx.wrap`"),
     ],
 )
-def test_the_advice_fits_the_expression(kind: str, expression: str, advice: str) -> None:
-    assert advice in rule_for(kind).message(Failure(kind, "SomeFailure: x is a traced value"), expression)
+def test_control_flow_tells_what_it_hangs_on(subject: str, said_of_it: str, advice: str) -> None:
+    message = said("control-flow", "flag", "if", subject)
+    assert said_of_it in message
+    assert advice in message
+
+
+@pytest.mark.parametrize(
+    ("operation", "decider", "advice"),
+    [
+        ("if", "this `if`", "a function recorded"),
+        ("guard", "this check", "torch._assert"),
+        ("assert", "this `assert`", "torch._assert"),
+        ("while", "this `while`", "a function recorded"),
+        ("and", "`and`", "a function recorded"),
+        ("or", "`or`", "a function recorded"),
+        ("not", "`not`", "a function recorded"),
+        ("conditional", "this conditional expression", "torch.sym_ite"),
+        ("comparison", "a chained comparison", "(a < b) & (b < c)"),
+        ("in", "`in`", "a function recorded"),
+        ("bool", "`bool`", "a function recorded"),
+        ("", "a branch", "a function recorded"),
+    ],
+)
+def test_control_flow_tells_who_is_to_decide(operation: str, decider: str, advice: str) -> None:
+    message = said("control-flow", "n > 3", operation, "shape")
+    assert f"so {decider} has nothing to decide by" in message
+    assert advice in message
+
+
+@pytest.mark.parametrize("builtin", ["max", "min", "any", "all", "sorted"])
+def test_a_builtin_that_compares_has_its_own_advice(builtin: str) -> None:
+    for_tensors = said("control-flow", f"{builtin}(a, b)", builtin, "values")
+    for_sizes = said("control-flow", f"{builtin}(a, b)", builtin, "shape")
+    assert "compares values" in for_tensors
+    assert f"`torch.{builtin[:3]}" in for_tensors.replace("sorted", "sort")
+    assert for_tensors != for_sizes
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression", "operation", "subject", "advice"),
+    [
+        ("iteration", "(*x.shape, 3)", "star", "shape", "Adding tuples"),
+        ("iteration", "x.view(*s, 3)", "star", "shape", "one tuple"),
+        ("iteration", "images", "for", "values", "a fixed number"),
+        ("iteration", "images", "for", "argument", "concrete_args"),
+        ("iteration", "x.shape", "for", "shape", "n, c, h, w = x.shape"),
+        ("iteration", "sum(x)", "sum", "values", ".sum(0)"),
+        ("iteration", "a, *b", "unpacking", "values", "a, b, c = x"),
+        ("conversion", "int(n)", "int", "shape", "torch.sym_int"),
+        ("conversion", "float(n)", "float", "values", "torch.sym_float"),
+        ("conversion", "range(n)", "range", "shape", "that is known"),
+        ("conversion", "buffer[:, :n]", "slice", "shape", "narrow"),
+        ("conversion", "f'{x:d}'", "format", "values", "out of the text"),
+        ("conversion", "'%d' % x", "operator", "values", "out of the text"),
+        ("conversion", "'{:d}'.format(x)", "", "values", "out of the text"),
+        ("conversion", "hex(n)", "hex", "values", "torch.fx.wrap"),
+        ("len", "len(x)", "len", "values", ".size(0)"),
+        ("len", "len(x.shape)", "len", "shape", ".dim()"),
+        ("len", "len(images)", "len", "argument", "concrete_args"),
+        ("len", "reversed(x)", "reversed", "values", ".flip(0)"),
+        ("len", "torch.tensor([n])", "torch.tensor", "shape", "as a tuple"),
+        ("len", "count(x)", "count", "values", "a function of its own"),
+        ("len", "", "", "", ".size(0)"),
+        ("containment", "'a' in options", "in", "argument", "concrete_args"),
+        ("containment", "3 in x.shape", "in", "shape", "x.shape[0] == n"),
+        ("foreign-call", "torch.ones(n, m)", "torch.ones", "shape", "one tuple"),
+        ("foreign-call", "self.ids.expand(n, -1)", "self.ids.expand", "shape", "one tuple"),
+        ("foreign-call", "torch.tensor(x)", "torch.tensor", "", "copies numbers"),
+        ("foreign-call", "np.sqrt(x)", "numpy.sqrt", "", "torch.sqrt"),
+        ("foreign-call", "torch.finfo(x.dtype)", "torch.finfo", "", "a dtype that is known"),
+        ("foreign-call", "torch.vmap(f)(x)", "torch.vmap", "", "on real tensors only"),
+        ("foreign-call", "torch.cond(p, f, g, (x,))", "torch.cond", "", "torch.where"),
+        ("foreign-call", "torch._check(n > 1)", "torch._check", "", "torch._assert"),
+        ("foreign-call", "torch.autocast(d)", "torch.autocast", "", "Name the device"),
+        ("foreign-call", "torch.jit.script(f)(x)", "torch.jit.script", "", "compiled"),
+        ("foreign-call", "rearrange(x, 'a b -> b a')", "einops.rearrange", "", "einops.layers.torch"),
+        ("foreign-call", "json.dumps(x)", "json.dumps", "", "out of the text"),
+        ("foreign-call", "divmod(x, 2)", "divmod", "", "`//` and `%`"),
+        ("foreign-call", "f(x)", "f", "", "real tensors or plain numbers"),
+        ("exception", "assert isinstance(x, Tensor)", "", "", "no instance"),
+        ("exception", "assert torch.is_tensor(x)", "", "", "no instance"),
+        ("exception", "assert x", "", "", "works on real tensors"),
+        ("exception", "1 / 0", "operator", "", "works on real tensors"),
+        ("argument", "return {x}", "", "", "`return {x}` returns"),
+        ("argument", "x.add({1})", "x.add", "", "passes or returns"),
+    ],
+)
+def test_the_message_fits_the_place(kind: str, expression: str, operation: str, subject: str, advice: str) -> None:
+    assert advice in said(kind, expression, operation, subject)
+
+
+def test_a_look_up_by_a_traced_value() -> None:
+    assert "never found as a key" in said("exception", "table[x]", "index", error="KeyError: Proxy(x)")
 
 
 @pytest.mark.parametrize(
     ("kind", "error", "shown"),
     [
-        ("conversion", "ConversionFailure: `x` is a traced value", False),
-        ("conversion", "TypeError: ones() takes 1 positional argument but 2 were given", True),
-        ("foreign-call", "ValueError: invalid __array_struct__", True),
-        ("exception", "KeyError: 'a'", True),
+        ("conversion", "ConversionFailure: `x` is a traced value", ""),
+        ("foreign-call", "ValueError: invalid __array_struct__", " (ValueError: invalid __array_struct__)"),
+        ("exception", "KeyError: 'a'\nand more", " (KeyError: 'a')"),
+        ("not-a-submodule", "NotASubmoduleFailure: a ReLU is no part of Net", " (a ReLU is no part of Net)"),
     ],
 )
-def test_python_s_error_is_shown_where_it_says_more(kind: str, error: str, shown: bool) -> None:
-    assert rule_for(kind).message(Failure(kind, error), "f(x)").endswith(f" ({error})") is shown
+def test_python_s_error_is_shown_where_it_says_more(kind: str, error: str, shown: str) -> None:
+    message = said(kind, "f(x)", error=error)
+    assert message.endswith(shown or ".")
+    assert (error.partition("\n")[0].partition(": ")[2] in message) is bool(shown)
 
 
-def test_fxcore_s_own_text_is_shown_without_the_name_of_its_exception() -> None:
-    failure = Failure("not-a-submodule", "NotASubmoduleFailure: a ReLU is no submodule of Net")
-    assert rule_for(failure.kind).message(failure, "f(x)").endswith(" (a ReLU is no submodule of Net)")
+def test_a_long_error_is_cut() -> None:
+    message = said("exception", "f(x)", error=f"ValueError: {'very ' * 100}long")
+    assert message.endswith(" …)")
+    assert len(message) < 400
 
 
 @pytest.mark.parametrize(
@@ -149,18 +255,18 @@ def test_fxcore_s_own_text_is_shown_without_the_name_of_its_exception() -> None:
         "x.masked_fill(x > 0, 1.0)",
         "x.index_put((x > 0,), torch.tensor(1.0))",
         "x * x.size(0) * x.dim()",
+        "x.flip(0) + x[0]",
+        "x.unflatten(1, (torch.sym_int(math.sqrt(x.shape[0])), -1))",
+        "x * ((1 < x.size(0)) & (x.size(0) < 9))",
+        "torch.slice_scatter(x, x[:, :1], 1, 1, 2)",
+        "(x == 1).any()",
+        "x // 2 + x % 2",
+        "torch.stack([x, x])",
+        "x.to(torch.float64).to(x.device)",
     ],
 )
 def test_what_the_rules_recommend_traces(recommended: str) -> None:
-    function = eval(f"lambda x: {recommended}", {"torch": torch})
+    function = eval(f"lambda x: {recommended}", {"torch": torch, "math": math})
     x = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
     traced = torch.fx.symbolic_trace(function)
     assert str(traced(x)) == str(function(x))
-
-
-@pytest.mark.parametrize("expression", ["max(a, b)", "min(a, b)", "any(a)", "all(a)", "sorted(a)"])
-def test_a_builtin_that_compares_has_its_own_advice(expression: str) -> None:
-    rule = rule_for("control-flow")
-    failure = Failure("control-flow", "TraceError: no")
-    assert f"torch.{expression.partition('(')[0][:3]}" in rule.message(failure, expression).replace("sym_", "")
-    assert "torch.where" in rule.message(failure, f"{expression} > 0")

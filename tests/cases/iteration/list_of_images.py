@@ -10,4 +10,4 @@ class Detector(nn.Module):
         self.backbone = nn.Conv2d(3, 8, kernel_size=3)
 
     def forward(self, images: list[Tensor]) -> Tensor:
-        return torch.stack([self.backbone(image).mean() for image in images])  # error[untraceable]: images
+        return torch.stack([self.backbone(image).mean() for image in images])  # error[iteration]: images

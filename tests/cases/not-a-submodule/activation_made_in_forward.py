@@ -11,5 +11,5 @@ class Gate(nn.Module):
         self.activation = activation
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = ACTIVATIONS[self.activation]()(x)  # error[untraceable]: ACTIVATIONS[self.activation]()(x)
+        out: Tensor = ACTIVATIONS[self.activation]()(x)  # error[not-a-submodule]: ACTIVATIONS[self.activation]()(x)
         return out

@@ -11,6 +11,6 @@ class Attention(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         shape = hidden.shape[:-1]
-        split = (*shape, -1, self.size)  # error[untraceable]: (*shape, -1, self.size)
+        split = (*shape, -1, self.size)  # error[iteration]: (*shape, -1, self.size)
         queries: Tensor = self.query(hidden)
         return queries.view(split).transpose(1, 2)

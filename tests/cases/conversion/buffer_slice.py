@@ -12,6 +12,6 @@ class Positions(nn.Module):
         self.table = nn.Embedding(longest, 16)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        ids = self.ids[:, : tokens.shape[1]]  # error[untraceable]: self.ids[:, : tokens.shape[1]]
+        ids = self.ids[:, : tokens.shape[1]]  # error[conversion]: self.ids[:, : tokens.shape[1]]
         positions: Tensor = self.table(ids)
         return positions

@@ -7,5 +7,5 @@ from torch import Tensor, nn
 
 class Unblock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        grid = int(math.sqrt(x.shape[1]))  # error[untraceable]: int(math.sqrt(x.shape[1]))
+        grid = int(math.sqrt(x.shape[1]))  # error[conversion]: int(math.sqrt(x.shape[1]))
         return x.view(-1, grid, grid, x.shape[2])

@@ -7,4 +7,4 @@ from torch import Tensor, nn
 class Mask(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         batch, length = x.shape[0], x.shape[1]
-        return x * torch.ones(batch, length)  # error[untraceable]: torch.ones(batch, length)
+        return x * torch.ones(batch, length)  # error[foreign-call]: torch.ones(batch, length)

@@ -7,5 +7,5 @@ from torch import Tensor, nn
 
 class Schedule(nn.Module):
     def forward(self, noise: Tensor) -> Tensor:
-        steps = np.sqrt(noise)  # error[untraceable]: np.sqrt(noise)
+        steps = np.sqrt(noise)  # error[foreign-call]: np.sqrt(noise)
         return noise * torch.from_numpy(steps)

@@ -1,0 +1,101 @@
+"""A traced value has no items to iterate over."""
+
+import ast
+
+from fx_lsp.agent.messages import Failure
+from fx_lsp.rules import Rule, called, parsed, subject
+
+_BY_OPERATION = {
+    "unpacking": "Unpack into a fixed number of names, `a, b, c = x`, which is recorded.",
+    "double-star": "Pass the entries by name: `f(mask=options['mask'])`.",
+    "sum": "Use `.sum(0)`, which is recorded.",
+    "any": "Use `torch.any`, which is recorded.",
+    "all": "Use `torch.all`, which is recorded.",
+    "max": "Use `.max()`, or `torch.sym_max` for two sizes: both are recorded.",
+    "min": "Use `.min()`, or `torch.sym_min` for two sizes: both are recorded.",
+    "sorted": "Use `torch.sort`, which is recorded.",
+}
+
+_BY_SUBJECT = {
+    "shape": "Unpack the sizes into a fixed number of names, `n, c, h, w = x.shape`, or index them: `x.shape[0]`.",
+    "argument": 'Say how many there are when tracing: `concrete_args={"items": [PH, PH]}` with `torch.fx.PH`.',
+}
+
+_GENERAL = (
+    "Work on the whole tensor at once, unpack a fixed number of items (`a, b = x`), or index with a `range` that is "
+    "known; a list goes into `concrete_args`."
+)
+
+
+def message(failure: Failure, expression: str) -> str:
+    """Why ``expression`` can't be iterated over, and what to do instead."""
+    reason = "iterates over a traced value, and how many items that has is not known while tracing."
+    return f"{subject(expression)} {reason} {_advice(failure, expression)}"
+
+
+def _advice(failure: Failure, expression: str) -> str:
+    operation = failure.operation or called(expression) or ""
+    if operation in _BY_OPERATION:
+        return _BY_OPERATION[operation]
+    match parsed(expression):
+        case ast.Tuple(elts=items) if _starred(items):
+            return "Adding tuples is recorded: `x.shape + (n,)` for `(*x.shape, n)`."
+        case ast.Call(args=arguments) if _starred(arguments):
+            return "Pass the sizes as one tuple, which is recorded: `x.view(x.shape + (n,))`."
+    return _BY_SUBJECT.get(failure.subject, _GENERAL)
+
+
+def _starred(items: list[ast.expr]) -> bool:
+    return any(isinstance(item, ast.Starred) for item in items)
+
+
+RULE = Rule(
+    code="iteration",
+    title="Iteration over a traced value",
+    why="""\
+While tracing, a value that stands for a tensor, a shape or a list has no items yet, and nobody knows how many it will
+have. So a `for` loop, a comprehension, `*x`, `zip`, `enumerate`, `list`, `sum` and the like can't go over it. Unpacking
+into a fixed number of names can: `a, b = x` records `x[0]` and `x[1]`.
+
+- A shape with more sizes: `x.shape[:-1] + (-1, n)` for `(*x.shape[:-1], -1, n)`. Adding tuples is recorded.
+- The items of a tensor: work on the whole tensor at once, or index it in a loop over a `range` that is known.
+- A list as an input: give it a fixed number of items, `concrete_args={"images": [PH, PH]}` with `torch.fx.PH`.
+- Anything else: a function at module level whose call is recorded with `torch.fx.wrap("its_name")`.""",
+    bad="""\
+import torch
+import torch.fx
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query = nn.Linear(64, 64)
+
+    def forward(self, x):
+        return self.query(x).view(*x.shape[:-1], 4, 16)
+
+
+traced = torch.fx.symbolic_trace(Attention())
+""",
+    good="""\
+import torch
+import torch.fx
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query = nn.Linear(64, 64)
+
+    def forward(self, x):
+        return self.query(x).view(x.shape[:-1] + (4, 16))
+
+
+traced = torch.fx.symbolic_trace(Attention())
+""",
+    message=message,
+    kinds=("iteration",),
+    fixes=("wrap",),
+)
