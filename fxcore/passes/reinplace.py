@@ -85,7 +85,10 @@ class _Reinplacing:
         if not shared.isdisjoint(used for used in node.all_input_nodes if used is not target):
             return  # it reads the memory by another way, too
         later = self._later_uses(shared, node)
-        undone = [user for user in sorted(later) if self._puts_back(user, shared)]
+        undone: list[Node] = []
+        for user in sorted(later):
+            if self._puts_back(user, shared, {node, *undone}):
+                undone.append(user)
         if len(undone) < len(later):
             return
         if node.target in _VIEW_OF_SCATTER and node not in self.superseded:
@@ -106,10 +109,10 @@ class _Reinplacing:
             user for each in shared for user in each.users if node < user and not (user in shared and _is_view(user))
         }
 
-    def _puts_back(self, scatter: Node, shared: set[Node]) -> bool:
-        """Whether the node puts one of the views in ``shared`` back to where it was taken from."""
+    def _puts_back(self, scatter: Node, shared: set[Node], written: set[Node]) -> bool:
+        """Whether the node puts a ``written`` value back to where one of the views in ``shared`` was taken from."""
         take = _VIEW_OF_SCATTER.get(scatter.target)
-        if take is None or scatter.args[1] in shared:  # what it puts in is the memory's content from before
+        if take is None or scatter.args[1] not in written:
             return False
         (base,) = self.aliases.tensors(scatter.args[0])
         for view in shared:

@@ -235,10 +235,6 @@ def outcome(module: Any, x: torch.Tensor) -> Any:
         return None
 
 
-def writes(module: Any) -> int:
-    return int(module.code.count("_."))
-
-
 def equal(left: Any, right: Any) -> bool:
     return left is not None and all(map(torch.allclose, left, right))
 
@@ -256,7 +252,3 @@ def test_random_programs(program: list[tuple[int, int, int]]) -> None:
         return
     mine = ours.reinplace(from_torch(built(program)), x)
     assert equal(outcome(mine, x), expected), mine.code
-    reference = theirs.reinplace(built(program), x)
-    # torch.fx also writes where another operand, or a scatter later, needs the memory as it was: mostly a mistake.
-    if mine.code != reference.code and equal(outcome(reference, x), expected):
-        assert writes(mine) < writes(reference), reference.code

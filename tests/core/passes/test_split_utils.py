@@ -4,16 +4,16 @@ import contextlib
 import io
 from typing import Any
 
-import fxcore.passes.splitter_base as our_splitter
 import pytest
 import torch
 import torch.fx
 import torch.fx.passes.split_utils as theirs
 import torch.fx.passes.splitter_base as their_splitter
-import torchvision  # type: ignore[import-untyped]
 
 import fxcore.passes.split_utils as ours
+import fxcore.passes.splitter_base as our_splitter
 from fxcore._symbolic_trace import symbolic_trace
+from tests.zoo import torchvision
 
 
 class Model(torch.nn.Module):
@@ -46,9 +46,10 @@ def codes(module: Any) -> dict[str, str]:
 def test_split(size: int, return_tuple: bool) -> None:
     model = Model()
     mine, reference = symbolic_trace(model), torch.fx.symbolic_trace(model)
-    options = {"return_fqn_mapping": True, "return_tuple": return_tuple}
-    split, names = ours.split_by_tags(mine, tag(mine, size), **options)  # type: ignore[misc]
-    expected, expected_names = theirs.split_by_tags(reference, tag(reference, size), **options)  # type: ignore[misc]
+    options: dict[str, Any] = {"return_fqn_mapping": True, "return_tuple": return_tuple}
+    result: Any = ours.split_by_tags(mine, tag(mine, size), **options)
+    their_result: Any = theirs.split_by_tags(reference, tag(reference, size), **options)
+    (split, names), (expected, expected_names) = result, their_result
     assert codes(split) == codes(expected)
     assert names == expected_names
     assert list(split.state_dict()) == list(expected.state_dict())
@@ -104,10 +105,11 @@ def sizes(x: torch.Tensor, y: torch.Tensor) -> Any:
 @pytest.mark.parametrize("users", [1, 2])
 def test_values_that_are_no_tensors_move(cut: int, users: int) -> None:
     placements = []
-    for trace, splitter, utils in [
+    both: list[tuple[Any, Any, Any]] = [
         (symbolic_trace, our_splitter, ours),
         (torch.fx.symbolic_trace, their_splitter, theirs),
-    ]:
+    ]
+    for trace, splitter, utils in both:
         traced = trace(sizes)
         for node in traced.graph.nodes:
             tensor = node.target not in ("size",) and "mul" not in node.name
@@ -122,7 +124,7 @@ def test_values_that_are_no_tensors_move(cut: int, users: int) -> None:
 
 
 def test_something_moves() -> None:
-    traced = symbolic_trace(sizes)
+    traced: Any = symbolic_trace(sizes)
     for node in traced.graph.nodes:
         node.meta["type"] = int if node.target == "size" or "mul" in node.name else torch.Tensor
     calls = [node for node in traced.graph.nodes if node.op.startswith("call_")]
