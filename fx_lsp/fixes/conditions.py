@@ -66,6 +66,20 @@ class Conditions:
                 return [self._compared(left, _OPERATORS[type(operator)][1], right)]
         return [f"{self._torch}.sym_not({self._source.slice(test)})"]
 
+    def recorded(self, test: ast.expr, *, of_tensors: bool) -> str | None:
+        """``test`` as one recorded expression that is a boolean, or a tensor of them; None where it can't be."""
+        match test:
+            case ast.BoolOp(op=operator, values=values):
+                parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
+                symbol = " & " if isinstance(operator, ast.And) else " | "
+                return symbol.join(f"({part})" for part in parts) if all(parts) else None
+            case ast.UnaryOp(op=ast.Not(), operand=operand) if of_tensors:
+                return f"{self._torch}.logical_not({self._source.slice(operand)})"
+            case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+                required = self.required(test)
+                return required[0] if len(required) == 1 else " & ".join(f"({part})" for part in required) or None
+        return self._source.slice(test)
+
     def conjunction(self, tests: list[ast.expr]) -> str:
         """``tests`` with ``and`` between them."""
         texts = [self._source.slice(test) for test in tests]

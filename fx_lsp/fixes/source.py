@@ -7,6 +7,7 @@ import functools
 import io
 import tokenize
 from collections.abc import Iterator
+from dataclasses import replace
 
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes import ReadText, TextChange
@@ -74,6 +75,10 @@ class Source:
                 return outer if isinstance(outer, Function) else None
         return None
 
+    def functions(self, node: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """The functions that ``node`` stands in, the innermost first."""
+        return [outer for outer in self.around(node) if isinstance(outer, Function)]
+
     def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
         """The class whose method ``node`` stands in."""
         return next((outer for outer in self.around(node) if isinstance(outer, ast.ClassDef)), None)
@@ -105,9 +110,10 @@ class Source:
         start, _ = self.offsets(statement)
         return self.text[self.lines.offset_of_python(statement.lineno, 0) : start]
 
-    def replaced(self, node: Node, text: str) -> TextChange:
-        """The change that puts ``text`` in the place of ``node``."""
-        end_line, end_col = node.end_lineno or node.lineno, node.end_col_offset or 0
+    def replaced(self, node: Node, text: str, *, to: Node | None = None) -> TextChange:
+        """The change that puts ``text`` in the place of ``node``, or of all from there to the end of ``to``."""
+        last = to or node
+        end_line, end_col = last.end_lineno or last.lineno, last.end_col_offset or 0
         return TextChange(Span(self.path, node.lineno, node.col_offset, end_line, end_col), text)
 
     def before(self, node: Node, text: str) -> TextChange:
@@ -127,9 +133,10 @@ class Source:
         )
         return self.replaced(node, text if is_free else f"({text})")
 
-    def comments(self, node: Node) -> list[str]:
-        """The comments within ``node``."""
-        readline = io.StringIO(f"({self.slice(node)}\n)").readline
+    def comments(self, node: Node, *, to: Node | None = None) -> list[str]:
+        """The comments within ``node``, or from there to the end of ``to``."""
+        start, end = self.offsets(node)[0], self.offsets(to or node)[1]
+        readline = io.StringIO(f"({self.text[start:end]}\n)").readline
         try:
             tokens = list(tokenize.generate_tokens(readline))
         except (tokenize.TokenError, IndentationError):
@@ -146,12 +153,16 @@ def parsed(path: str, text: str) -> Source | None:
         return None
 
 
+def editable(failure: Failure, read: ReadText) -> Iterator[tuple[Source, ast.expr]]:
+    """The expressions on the way to the failure, the innermost first, that lie in files that may be edited."""
+    for step in reversed(failure.chain):
+        text = read(step.span.file)
+        source = parsed(step.span.file, text) if text is not None else None
+        node = source.expression(step.span) if source else None
+        if source and node:
+            yield source, node
+
+
 def failing(failure: Failure, read: ReadText) -> tuple[Source, ast.expr] | None:
     """The expression that failed, and its file; None where that must not be edited or has no such expression."""
-    if not failure.chain:
-        return None
-    span = failure.chain[-1].span
-    text = read(span.file)
-    source = parsed(span.file, text) if text is not None else None
-    node = source.expression(span) if source else None
-    return (source, node) if source and node else None
+    return next(editable(replace(failure, chain=failure.chain[-1:]), read), None)

@@ -64,6 +64,22 @@ class Values:
         names = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
         return not names.isdisjoint(_REDUCTIONS) and "item" not in names
 
+    def items(self, node: ast.expr) -> list[str] | None:
+        """The sizes that a part of a shape has, one by one: ``x.shape[-2:]`` has ``x.shape[-2]`` and ``x.shape[-1]``.
+
+        None where the text does not tell how many they are.
+        """
+        match node:
+            case ast.Subscript(value=shape, slice=ast.Slice(lower=lower, upper=upper, step=None)):
+                bounds = _bounds(lower, upper)
+                if bounds and self.is_shape(shape):
+                    return [f"{self._source.operand(shape)}[{index}]" for index in range(*bounds)]
+            case ast.Name():
+                values = list(self._values(node))
+                items = self.items(values[0]) if len(values) == 1 and values[0] is not None else None
+                return items and [f"{node.id}[{index}]" for index in range(len(items))]
+        return None
+
     def _is_number_call(self, call: ast.Call) -> bool:
         match call.func:
             case ast.Attribute(attr="size") if not call.args and not call.keywords:
@@ -111,6 +127,26 @@ def _element(elements: list[ast.expr], index: int, value: ast.expr) -> ast.expr 
     if isinstance(value, ast.Tuple) and len(value.elts) == len(elements):
         return value.elts[index]
     return ast.Subscript(value=value, slice=ast.Constant(index), ctx=ast.Load())
+
+
+def _bounds(lower: ast.expr | None, upper: ast.expr | None) -> tuple[int, int] | None:
+    """The indices from and to which ``[lower:upper]`` runs in a tuple that is long enough for them."""
+    start = 0 if lower is None else _integer(lower)
+    if upper is None:
+        return (start, 0) if start is not None and start < 0 else None
+    end = _integer(upper)
+    if start is None or end is None or (start < 0) != (end < 0):
+        return None
+    return (start, end) if start < end else None
+
+
+def _integer(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
+            return -number
+    return None
 
 
 def _is_setting(node: ast.expr) -> bool:

@@ -148,7 +148,8 @@ def check(
     """
     program = Program(folder, bad)
     (fix,) = program.fixes(fixes)
-    assert applied(bad, fix.changes) == good
+    text = applied(bad, fix.changes)
+    assert text == good, text
     mended = Program(folder, good)
     outputs = program.outputs(inputs)
     assert same(mended.outputs(inputs), outputs)

@@ -1,0 +1,145 @@
+"""A choice between two values that can both be computed, as one operation that is recorded.
+
+``torch.where`` chooses by a tensor, ``torch.sym_ite`` by what is computed from sizes, dtypes and flags. Both need the
+two values to be of one type.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fx_lsp.agent.messages import Failure
+from fx_lsp.fixes import Fix, ReadText, TextChange
+from fx_lsp.fixes.conditions import Conditions
+from fx_lsp.fixes.imports import imported
+from fx_lsp.fixes.source import Source, failing
+from fx_lsp.fixes.values import Values
+
+
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix where the failing expression decides between two values, two assignments or two returns."""
+    found = failing(failure, read)
+    if found is None:
+        return
+    source, node = found
+    torch = imported(source, "torch")
+    chooser = _Chooser(source, torch.name)
+    change = _change(source, chooser, node)
+    if change is not None:
+        yield Fix(f"Choose by {chooser.function(node)}", (*torch.changes, change))
+
+
+def _change(source: Source, chooser: _Chooser, node: ast.expr) -> TextChange | None:
+    for outer in source.around(node):
+        match outer:
+            case ast.IfExp(test=test, body=body, orelse=orelse) if source.contains(test, node):
+                text = chooser.choice(test, body, orelse)
+                return source.replaced(outer, text) if text else None
+            case ast.If(test=test) if source.contains(test, node):
+                return _changed_statement(source, chooser, outer)
+            case ast.stmt():
+                return None
+    return None
+
+
+def _changed_statement(source: Source, chooser: _Chooser, statement: ast.If) -> TextChange | None:
+    """One assignment in the place of two, or one ``return``."""
+    if source.text.startswith("elif", source.offsets(statement)[0]) or source.indent(statement).strip():
+        return None
+    block = source.block(statement)
+    following = block[block.index(statement) + 1 :]
+    last: ast.stmt = statement
+    text: str | None = None
+    match statement.body, statement.orelse or following[:1]:
+        case [ast.Return(value=ast.expr() as one)], [ast.Return(value=ast.expr() as other) as end]:
+            choice = chooser.choice(statement.test, one, other)
+            text, last = choice and f"return {choice}", end
+        case _:
+            name = _target(statement.body)
+            choice = name and chooser.assigned(statement, name)
+            text = choice and f"{name} = {choice}"
+    if not text:
+        return None
+    lines = [*source.comments(statement, to=last), text]
+    return source.replaced(statement, f"\n{source.indent(statement)}".join(lines), to=last)
+
+
+def _target(block: list[ast.stmt]) -> str | None:
+    """The name that a block of one assignment assigns."""
+    match block:
+        case [ast.Assign(targets=[ast.Name(id=name)])]:
+            return name
+    return None
+
+
+@dataclass(frozen=True)
+class _Chooser:
+    """Writes choices as calls."""
+
+    source: Source
+    torch: str
+
+    def function(self, test: ast.expr) -> str:
+        """What chooses by ``test``."""
+        return f"{self.torch}.where" if Values(self.source).reads_elements(test) else f"{self.torch}.sym_ite"
+
+    def choice(self, test: ast.expr, one: ast.expr, other: ast.expr | str) -> str | None:
+        """``one if test else other`` as a call; None where one of them may not be computed without need."""
+        function = self.function(test)
+        values = Values(self.source)
+        by_tensor = function.endswith("where")
+        condition = Conditions(self.source, self.torch).recorded(test, of_tensors=by_tensor)
+        if condition is None or not _can_both_be(values, test, one, other, by_tensor=by_tensor):
+            return None
+        if values.is_number(test):
+            condition = f"{condition} != 0"
+        last = other if isinstance(other, str) else self._text(other)
+        return f"{function}({condition}, {self._text(one)}, {last})"
+
+    def assigned(self, statement: ast.If, name: str) -> str | None:
+        """What ``name`` is given by an ``if`` of which each branch is one assignment of it."""
+        match statement:
+            case ast.If(test=test, body=[ast.Assign(value=value)], orelse=orelse) if _target(statement.body) == name:
+                match orelse:
+                    case []:
+                        return self.choice(test, value, ast.Name(name, ast.Load()))
+                    case [ast.If() as inner]:
+                        other = self.assigned(inner, name)
+                        return other and self.choice(test, value, other)
+                    case [ast.Assign(value=other_value)] if _target(orelse) == name:
+                        return self.choice(test, value, other_value)
+        return None
+
+    def _text(self, node: ast.expr) -> str:
+        return self.source.slice(node) if hasattr(node, "lineno") else ast.unparse(node)
+
+
+def _can_both_be(values: Values, test: ast.expr, one: ast.expr, other: ast.expr | str, *, by_tensor: bool) -> bool:
+    """Whether both values can be computed whatever ``test`` is, and can be of one type."""
+    nodes = [one] if isinstance(other, str) else [one, other]
+    if any(not _is_harmless(node, test) for node in nodes):
+        return False
+    numbers = [values.is_number(node) for node in nodes]
+    if by_tensor:
+        return not all(numbers)
+    constants = [node for node in nodes if isinstance(node, ast.Constant)]
+    if len({type(node.value) for node in constants}) > 1:
+        return False
+    return all(numbers) or not any(numbers) or isinstance(nodes[numbers.index(False)], ast.Attribute)
+
+
+def _is_harmless(node: ast.expr, test: ast.expr) -> bool:
+    """Whether ``node`` changes nothing, and does not divide by what ``test`` is about."""
+    tested = {inner.id for inner in ast.walk(test) if isinstance(inner, ast.Name)}
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Constant(value=None) | ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():
+                return False
+            case ast.Call(func=ast.Attribute(attr=name)) if name.endswith("_"):
+                return False
+            case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.Mod(), right=divisor):
+                if any(isinstance(part, ast.Name) and part.id in tested for part in ast.walk(divisor)):
+                    return False
+    return True

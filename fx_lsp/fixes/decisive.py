@@ -1,0 +1,66 @@
+"""How much of a program has to move with an expression, for nothing outside to be decided by its value."""
+
+from __future__ import annotations
+
+import ast
+
+from fx_lsp.fixes.source import Source
+
+_PASSING = (ast.Starred, ast.comprehension, ast.GeneratorExp)
+"""What is no value of its own: ``*x``, ``for y in x``, and what is still to be computed."""
+
+Part = ast.expr | list[ast.stmt]
+"""An expression, or statements that follow each other."""
+
+
+def deciding_part(source: Source, node: ast.expr) -> Part | None:
+    """The narrowest part around ``node`` whose results nothing needs to know while tracing.
+
+    None where there is none: the value decides when the function returns, or what a loop does next.
+    """
+    if source.function(node) is None:
+        return None
+    part: ast.expr = node
+    for inner, outer in zip((node, *source.around(node)), source.around(node), strict=False):
+        if isinstance(outer, ast.stmt):
+            is_whole = _decides(outer, inner) or not isinstance(getattr(part, "ctx", ast.Load()), ast.Load)
+            return _statements(source, outer) if is_whole else _with_attribute(source, part)
+        if isinstance(outer, ast.Lambda):
+            return _with_attribute(source, part)
+        if isinstance(outer, ast.expr) and not isinstance(outer, _PASSING) and _decides(outer, inner):
+            part = outer
+    return None
+
+
+def _with_attribute(source: Source, part: ast.expr) -> ast.expr:
+    """``part`` with what is read from it at once: all of ``torch.finfo(x.dtype).min``."""
+    outer = source.parent(part)
+    is_method = isinstance(source.parent(outer), ast.Call)
+    return outer if isinstance(outer, ast.Attribute) and not is_method else part
+
+
+def _decides(outer: ast.AST, inner: ast.AST) -> bool:
+    """Whether what ``outer`` does depends on what ``inner``, a part of it, is."""
+    match outer:
+        case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) | ast.IfExp(test=test):
+            return inner is test
+        case ast.For(iter=iterated):
+            return inner is iterated
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[_, _, *_]):
+            return True
+        case ast.Compare(ops=[ast.In() | ast.NotIn()]):
+            return True
+    return isinstance(inner, _PASSING)
+
+
+def _statements(source: Source, statement: ast.stmt) -> list[ast.stmt] | None:
+    """``statement`` from its first ``if`` on; with all that follows where it returns."""
+    while source.text.startswith("elif", source.offsets(statement)[0]):
+        parent = source.parent(statement)
+        assert isinstance(parent, ast.stmt)
+        statement = parent
+    if not any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+        return [statement]
+    block = source.block(statement)
+    is_end = source.function(statement) is source.parent(statement) and isinstance(block[-1], ast.Return)
+    return block[block.index(statement) :] if is_end else None
