@@ -16,6 +16,8 @@ from fxcore.torch_compat import torch_pytree
 
 FlattenFnSpec = Callable[[Any, Any], list[Any]]
 FlattenFnExactMatchSpec = Callable[[Any, Any], bool]
+FlattenFuncSpec = FlattenFnSpec  # these two as torch.fx had called them before
+FlattenFuncExactMatchSpec = FlattenFnExactMatchSpec
 
 SUPPORTED_NODES: dict[Any, FlattenFnSpec] = {}
 SUPPORTED_NODES_EXACT_MATCH: dict[Any, FlattenFnExactMatchSpec | None] = {}

@@ -14,21 +14,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fxcore.failures import ArgumentFailure, DictKeyFailure, TwoTracersFailure
-from fxcore.node import Argument, Node, map_arg
+from fxcore.node import Argument, Node, base_types, map_arg
 from fxcore.torch_compat import HigherOrderOperator, OpOverload, is_opaque_value, is_proxy_of_torch_fx
 
 if TYPE_CHECKING:
     from fxcore.proxy import TracerBase
 
 Handler = Callable[["TracerBase", Any], Any]
-
-base_types: tuple[type, ...] = (
-    *(str, int, float, bool, complex),
-    *(torch.Tensor, torch.dtype, torch.device, torch.layout, torch.memory_format),
-    *(torch.SymInt, torch.SymFloat, torch.SymBool),
-    OpOverload,
-)
-"""What a node holds as it is."""
 
 
 def lower(tracer: TracerBase, value: Any) -> Argument:

@@ -26,6 +26,7 @@ from fxcore.node_hooks import NodeHooks
 from fxcore.printing import print_readable
 from fxcore.serialization import (
     _CodeOnlyModule,
+    _deserialize_graph_module,
     reduce_graph_module,
     reduce_package_graph_module,
     reduced,
@@ -39,6 +40,7 @@ __all__ = [
     "_assign_attr",
     "_copy_attr",
     "_del_attr",
+    "_deserialize_graph_module",
     "_forward_from_src",
     "_get_attr",
     "_get_attr_via_attr_list",

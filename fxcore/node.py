@@ -6,14 +6,15 @@ import copy
 from collections.abc import Callable, MutableSequence
 from operator import attrgetter
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 import torch
 
 from fxcore.immutable_collections import immutable_dict, immutable_list
 from fxcore.linked import Linked
-from fxcore.purity import has_side_effect, is_impure_function
+from fxcore.purity import _side_effectful_functions, has_side_effect, is_impure_function
 from fxcore.qualified_name import _find_module_of_method, _get_qualified_name, _type_repr
+from fxcore.torch_compat import OpOverload
 
 if TYPE_CHECKING:
     from fxcore.graph import Graph
@@ -21,15 +22,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Argument",
+    "BaseArgumentTypes",
     "Node",
     "Target",
     "_find_module_of_method",
     "_get_qualified_name",
+    "_side_effectful_functions",
     "_type_repr",
+    "base_types",
     "has_side_effect",
     "map_aggregate",
     "map_arg",
 ]
+
+BaseArgumentTypes: TypeAlias = (
+    (str | int | float | bool | complex | torch.Tensor)
+    | (torch.dtype | torch.device | torch.layout | torch.memory_format)
+    | (torch.SymInt | torch.SymFloat | torch.SymBool | OpOverload)
+)
+base_types: tuple[type, ...] = get_args(BaseArgumentTypes)
+"""What a node holds as it is."""
 
 Argument: TypeAlias = Any
 """What can be an argument of a node: nodes and constants (numbers, strings, ``None``, dtypes, devices, …), in tuples,

@@ -67,9 +67,9 @@ def reduced_for_package(module: GraphModule, exporter: PackageExporter) -> tuple
     return reduce_package_graph_module, (body, name)
 
 
-def reduce_graph_module(body: dict[str, Any], imports: str) -> torch.nn.Module:
+def reduce_graph_module(body: dict[str, Any], import_block: str) -> torch.nn.Module:
     """A graph module from what pickle stored: its attributes and the imports of its code."""
-    return _deserialize_graph_module(_forward_from_src(imports + body["_code"], {}), body)
+    return _deserialize_graph_module(_forward_from_src(import_block + body["_code"], {}), body)
 
 
 def reduce_package_graph_module(importer: Any, body: dict[str, Any], generated_module_name: str) -> torch.nn.Module:

@@ -101,7 +101,7 @@ def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
 
 
 def get_current_meta() -> dict[str, Any]:
-    """What recorded nodes inherit now, by key of ``Node.meta``; within `preserve_node_meta`, changing it changes that."""
+    """What recorded nodes inherit now, by keys of ``meta``; within `preserve_node_meta`, changing it changes that."""
     return _current().meta
 
 

@@ -50,10 +50,12 @@ class PassManager:
     Attributes:
         passes: The passes; sorted when they are run, if the constraints have not been checked before.
         constraints: Functions ``(a, b) -> bool``: whether pass ``a`` may run before pass ``b``.
-        steps: How often the passes are run at most.
+        steps: How often the passes are run at most; a subclass may set it.
         run_checks_after_each_pass: Whether the check is made after each pass, not only before the first.
         suppress_check_failures: Kept for programs that pass it; torch.fx doesn't use it either.
     """
+
+    steps: int = 1
 
     def __init__(
         self,
@@ -63,7 +65,7 @@ class PassManager:
         run_checks_after_each_pass: bool = False,
         suppress_check_failures: bool = False,
     ) -> None:
-        self.steps = steps or 1
+        self.steps = steps or self.steps
         self.passes = passes or []
         self.constraints = constraints or []
         self.run_checks_after_each_pass = run_checks_after_each_pass

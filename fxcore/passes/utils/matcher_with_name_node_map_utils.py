@@ -26,19 +26,24 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         match.name_node_map["conv"].meta["quantize"] = True
     """
 
-    def __init__(self, pattern_gm: GraphModule, *args: bool, **options: bool) -> None:
-        """Prepare a pattern.
+    def __init__(
+        self,
+        pattern_gm: GraphModule,
+        match_output: bool = False,
+        match_placeholder: bool = False,
+        remove_overlapping_matches: bool = True,
+        ignore_literals: bool = False,
+    ) -> None:
+        """Prepare a pattern; for the options see ``SubgraphMatcher``.
 
         Args:
             pattern_gm: The pattern. Its graph is changed: it no longer returns the dict.
-            *args: The options of ``SubgraphMatcher``, in their order there.
-            **options: Or by name.
 
         Raises:
             AssertionError: The pattern does not return a tuple of at least two, the last of which is a dict.
         """
         self.name_node_map = _take_names_from_output(pattern_gm)
-        super().__init__(pattern_gm.graph, *args, **options)
+        super().__init__(pattern_gm.graph, match_output, match_placeholder, remove_overlapping_matches, ignore_literals)
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
         """Find the pattern in a graph, as ``SubgraphMatcher.match``; each match's ``name_node_map`` is filled."""

@@ -1,0 +1,251 @@
+"""fxcore has the names, and its functions the parameters, that programs know from torch.fx."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import importlib
+import inspect
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+MODULES = [
+    "",
+    "_compatibility",
+    "_pytree",
+    "_symbolic_trace",
+    "annotate",
+    "graph",
+    "graph_module",
+    "immutable_collections",
+    "interpreter",
+    "node",
+    "operator_schemas",
+    "proxy",
+    "subgraph_rewriter",
+    "tensor_type",
+    "traceback",
+    "passes.annotate_getitem_nodes",
+    "passes.dialect.common.cse_pass",
+    "passes.fake_tensor_prop",
+    "passes.graph_drawer",
+    "passes.graph_manipulation",
+    "passes.infra.partitioner",
+    "passes.infra.pass_base",
+    "passes.infra.pass_manager",
+    "passes.net_min_base",
+    "passes.operator_support",
+    "passes.param_fetch",
+    "passes.pass_manager",
+    "passes.reinplace",
+    "passes.shape_prop",
+    "passes.split_module",
+    "passes.split_utils",
+    "passes.splitter_base",
+    "passes.tools_common",
+    "passes.utils",
+    "passes.utils.common",
+    "passes.utils.fuser_utils",
+    "passes.utils.matcher_utils",
+    "passes.utils.matcher_with_name_node_map_utils",
+    "passes.utils.source_matcher_utils",
+    "experimental.accelerator_partitioner",
+    "experimental.const_fold",
+    "experimental.graph_gradual_typechecker",
+    "experimental.merge_matmul",
+    "experimental.meta_tracer",
+    "experimental.normalize",
+    "experimental.optimization",
+    "experimental.partitioner_utils",
+    "experimental.refinement_types",
+    "experimental.rewriter",
+    "experimental.schema_type_annotation",
+    "experimental.unify_refinements",
+]
+
+# Names that programs import although they begin with an underscore.
+UNDERSCORED = {
+    "_symbolic_trace": ["_assert_is_none", "_wrapped_fns_to_patch", "_wrapped_methods_to_patch"],
+    "_pytree": ["_deregister_pytree_flatten_spec"],
+    "graph": [
+        "_custom_builtins",
+        "_is_from_torch",
+        "_Namespace",
+        "_node_list",
+        "_parse_stack_trace",
+        "_ParsedStackTrace",
+        "_PyTreeCodeGen",
+        "_PyTreeInfo",
+        "_register_custom_builtin",
+        "_snake_case",
+    ],
+    "graph_module": [
+        "_assign_attr",
+        "_CodeOnlyModule",
+        "_copy_attr",
+        "_del_attr",
+        "_deserialize_graph_module",
+        "_forward_from_src",
+        "_get_attr",
+        "_has_attr",
+        "_method_from_src",
+        "_USER_PRESERVED_ATTRIBUTES_KEY",
+    ],
+    "node": ["_find_module_of_method", "_get_qualified_name", "_side_effectful_functions", "_type_repr"],
+}
+
+# What is missing, with the reason: by "module.name", "module.Class.method" or "module.function(parameter)".
+SYMBOLIC_SHAPES = "for the symbolic sizes of torch.compile and torch.export"
+SYMPY = "computes with sympy expressions over unknown dimensions"
+AUTOGRAD = "for the joint forward and backward graphs of torch.compile"
+MISSING = {
+    "_symbolic_trace.CURRENT_PATCHER": "a trace keeps its patches to itself",
+    "_symbolic_trace.HAS_VARSTUFF": "no code object is built by hand",
+    "_symbolic_trace.is_fx_tracing_warning": "`is_fx_tracing` doesn't warn",
+    "graph.Graph.create_size_node": SYMBOLIC_SHAPES,
+    "graph.Graph.create_storage_offset_node": SYMBOLIC_SHAPES,
+    "graph.Graph.create_stride_node": SYMBOLIC_SHAPES,
+    "graph.Graph.materialize_symint": SYMBOLIC_SHAPES,
+    "graph.Graph.materialize_symints": SYMBOLIC_SHAPES,
+    "graph_module.FX_GRAPH_MODULE_FILE_PREFIX": "generated code has file names of its own",
+    "graph_module.GraphModule.print_readable(fast_sympy_print)": SYMBOLIC_SHAPES,
+    "node.ArgumentT": "a type variable",
+    "traceback.GRADIENT_ACC_SPECIAL_STACK": AUTOGRAD,
+    "traceback.MEMORY_BUDGET_ANNOTATION_KEY": AUTOGRAD,
+    "traceback.NodeSource": "torch.export's record of passes; here a node has its `where` and `span`",
+    "traceback.NodeSourceAction": "see NodeSource",
+    "traceback.get_graph_provenance_json": "see NodeSource",
+    "traceback.current_meta": "a global; `get_current_meta()` belongs to the thread or task",
+    "traceback.current_replay_node": AUTOGRAD,
+    "traceback.get_current_replay_node": AUTOGRAD,
+    "traceback.set_current_replay_node": AUTOGRAD,
+    "traceback.reset_grad_fn_seq_nr": AUTOGRAD,
+    "traceback.set_grad_fn_seq_nr": AUTOGRAD,
+    "traceback.should_preserve_node_meta": "a global; see `has_preserved_node_meta()`",
+    "passes.splitter_base.ALL_SUFFIX": "in fxcore.passes.node_events, which writes the files",
+    "passes.splitter_base.DEFAULT_ALLOW_NON_TENSOR": "a default, written where it is used",
+    "passes.splitter_base.DEFAULT_SKIP_FUSION": "a default, written where it is used",
+    "passes.splitter_base.DUMP_PREFIX": "the environment is read when a finder is made, not when it is imported",
+    "passes.splitter_base.ENV_FX_NET_ACC_SPLITTER_TRACKER_DUMP_PATH": "in fxcore.passes.node_events",
+    "passes.splitter_base.ENV_FX_NET_ACC_SPLITTER_TRACKER_MODE": "in fxcore.passes.node_events",
+    "passes.splitter_base.ENV_FX_NET_ACC_SPLITTER_TRACKER_TRACKED_NODES": "in fxcore.passes.node_events",
+    "passes.splitter_base.NODES_SUFFIX": "in fxcore.passes.node_events",
+    "passes.splitter_base.TRACKER_DUMP_PATH": "in fxcore.passes.node_events",
+    "passes.splitter_base.TRACKER_MODE": "the environment is read when a finder is made, not when it is imported",
+    "experimental.graph_gradual_typechecker.conv_rule": SYMPY,
+    "experimental.graph_gradual_typechecker.register_algebraic_expressions_inference_rule": SYMPY,
+    "experimental.graph_gradual_typechecker.Refine.convert_to_sympy_symbols": SYMPY,
+    "experimental.graph_gradual_typechecker.Refine.infer_symbolic_relations": SYMPY,
+    "experimental.graph_gradual_typechecker.Refine.symbolic_relations": SYMPY,
+}
+LOGGERS = {"log", "logger", "annotation_log"}
+
+
+def load(package: str, path: str) -> ModuleType:
+    return importlib.import_module(f"{package}.{path}".rstrip("."))
+
+
+def defined(module: ModuleType) -> set[str]:
+    """The public names that a module's text defines outside of any block, and those in its ``__all__``."""
+    names = set(getattr(module, "__all__", ()))
+    for statement in ast.parse(Path(str(module.__file__)).read_text()).body:
+        match statement:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in names if not name.startswith("_")} - LOGGERS
+
+
+def parameters(function: Any, receiver: int) -> dict[str, tuple[bool, str]]:
+    """The parameters: for each its name, whether it must be given by name, and its default, printed."""
+    found = list(inspect.signature(function).parameters.values())[receiver:]
+    return {each.name: (each.kind is each.KEYWORD_ONLY, printed(each.default)) for each in found}
+
+
+def printed(default: Any) -> str:
+    """A default for comparison: classes and functions, which are each library's own, by their names."""
+    return getattr(default, "__name__", None) or str(default).replace("torch.fx.", "fxcore.").partition(" object at")[0]
+
+
+def differences(name: str, theirs: Any, ours: Any, receiver: int = 0) -> Iterator[str]:
+    """What a function of torch.fx has that fxcore's doesn't; fxcore's may have more, with defaults.
+
+    ``receiver``: how many parameters are bound before the function is called: 1 for a method.
+    """
+    expected, found = parameters(theirs, receiver), parameters(ours, receiver)
+    yield from (f"{name}({parameter})" for parameter in expected if parameter not in found)
+    common = [parameter for parameter in found if parameter in expected]
+    yield from (f"{name}({p}) has another default" for p in common if expected[p] != found[p])
+    positional = [[p for p, (by_name, _) in each.items() if not by_name] for each in (expected, found)]
+    if positional[0] != positional[1][: len(positional[0])]:
+        yield f"{name} has another order"
+    needed = [parameter for parameter, (_, default) in found.items() if default == "_empty"]
+    yield from (f"{name}({parameter}) is needed" for parameter in needed if parameter not in expected)
+
+
+def lacking(path: str) -> Iterator[str]:
+    """What a module of fxcore lacks of what torch.fx's of that path has."""
+    theirs, ours = load("torch.fx", path), load("fxcore", path)
+    for name in defined(theirs):
+        full_name = f"{path}.{name}".lstrip(".")
+        if not hasattr(ours, name):
+            yield full_name
+            continue
+        value, own = getattr(theirs, name), getattr(ours, name)
+        if inspect.isfunction(value):
+            yield from differences(full_name, value, own)
+        elif inspect.isclass(value) and value.__module__ == theirs.__name__:
+            yield from lacking_members(full_name, value, own)
+
+
+def lacking_members(name: str, theirs: type, ours: type) -> Iterator[str]:
+    """What a class of fxcore lacks of what torch.fx's has."""
+    if issubclass(theirs, enum.Enum):
+        yield from (f"{name}.{key}" for key in theirs.__members__ if key not in getattr(ours, "__members__", ()))
+    fields = getattr(theirs, "_fields", ())
+    if fields != getattr(ours, "_fields", ())[: len(fields)]:
+        yield f"{name}._fields"
+    for key, member in vars(theirs).items():
+        if key.startswith("_") and key != "__init__":
+            continue
+        if not hasattr(ours, key):
+            if key not in inspect.getsource(ours):  # an attribute that each instance gets
+                yield f"{name}.{key}"
+        elif inspect.isfunction(member) and not issubclass(theirs, tuple):
+            yield from differences(f"{name}.{key}", member, getattr(ours, key), receiver=1)
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_nothing_is_missing_without_a_reason(path: str) -> None:
+    assert set(lacking(path)) - set(MISSING) == set()
+
+
+def test_nothing_is_said_to_be_missing_that_is_there() -> None:
+    assert set(MISSING) <= {name for path in MODULES for name in lacking(path)}
+
+
+@pytest.mark.parametrize(("path", "names"), UNDERSCORED.items())
+def test_underscored_names(path: str, names: list[str]) -> None:
+    theirs, ours = load("torch.fx", path), load("fxcore", path)
+    assert [name for name in names if not hasattr(theirs, name)] == []
+    assert [name for name in names if not hasattr(ours, name)] == []
+
+
+def test_passes_are_imported_when_they_are_used() -> None:
+    code = (
+        "import sys, fxcore.passes\n"
+        "assert 'fxcore.passes.param_fetch' not in sys.modules\n"
+        "assert 'param_fetch' in dir(fxcore.passes)\n"
+        "print(fxcore.passes.param_fetch.default_matching('weight', 1), hasattr(fxcore.passes, 'no_such_pass'))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "weight False\n"
