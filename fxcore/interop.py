@@ -24,8 +24,9 @@ __all__ = ["from_torch", "to_torch", "tracer_from"]
 _CODEGENS: dict[type, type] = {
     torch_graph.CodeGen: codegen.CodeGen,
     torch_graph._PyTreeCodeGen: codegen._PyTreeCodeGen,
-    torch_graph._BoxedCodeGen: codegen._BoxedCodeGen,
 }
+if hasattr(torch_graph, "_BoxedCodeGen"):  # since torch 2.9
+    _CODEGENS[torch_graph._BoxedCodeGen] = codegen._BoxedCodeGen
 
 
 @overload

@@ -1,17 +1,20 @@
 """Real models to trace: torchvision's, with random weights.
 
 Wheels of torchvision bring operators that are compiled for one build of torch. Where they don't load, the operators are
-declared here without being implemented: that is all that building and tracing the models needs.
+declared here without being implemented: that is all that building and tracing the models needs. Where there is no
+torchvision, a test that asks for it is skipped.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 _BOXES = "Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
@@ -41,11 +44,8 @@ _BACKWARD = (  # torchvision registers shape functions for these when it is impo
 )
 
 
-def _operators_load() -> bool:
-    spec = importlib.util.find_spec("torchvision")
-    assert spec is not None
-    assert spec.origin is not None
-    libraries = Path(spec.origin).parent.glob("_C*.*")
+def _operators_load(location: str) -> bool:
+    libraries = Path(location).parent.glob("_C*.*")
     try:
         for library in libraries:
             torch.ops.load_library(str(library))  # type: ignore[no-untyped-call]
@@ -54,12 +54,28 @@ def _operators_load() -> bool:
     return True
 
 
-if not _operators_load():
-    _library = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]
-    for _schema in (*_FORWARD, *_BACKWARD):
-        _library.define(_schema)  # type: ignore[no-untyped-call]
+class _Missing:
+    """Stands in for a package that isn't installed."""
 
-import torchvision  # type: ignore[import-untyped]  # noqa: E402
+    def __getattr__(self, name: str) -> Any:
+        pytest.skip("torchvision isn't installed", allow_module_level=True)
+
+
+def _imported() -> Any:
+    spec = importlib.util.find_spec("torchvision")
+    if spec is None or spec.origin is None:
+        return _Missing()
+    if not _operators_load(spec.origin):
+        library = _libraries["torchvision"] = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]
+        for schema in (*_FORWARD, *_BACKWARD):
+            library.define(schema)  # type: ignore[no-untyped-call]
+    return importlib.import_module("torchvision")
+
+
+_libraries: dict[str, torch.library.Library] = {}
+"""What is declared is there for as long as its library is."""
+
+torchvision = _imported()
 
 CLASSIFIERS = (
     "resnet50",

@@ -8,13 +8,13 @@ import torch
 import torch.fx
 import torch.fx.experimental.accelerator_partitioner as theirs
 import torch.fx.experimental.partitioner_utils as their_utils
-import torchvision  # type: ignore[import-untyped]
 from torch.fx.passes.graph_manipulation import get_size_of_all_nodes as their_get_size_of_all_nodes
 
 import fxcore.experimental.accelerator_partitioner as ours
 import fxcore.experimental.partitioner_utils as our_utils
 from fxcore._symbolic_trace import symbolic_trace
 from fxcore.passes.graph_manipulation import get_size_of_all_nodes
+from tests.zoo import torchvision
 
 BOTH: list[tuple[Any, Any, Any, Any]] = [
     (symbolic_trace, ours, our_utils, get_size_of_all_nodes),

@@ -10,7 +10,6 @@ import torch.fx.experimental.graph_gradual_typechecker as their_checker
 import torch.fx.experimental.unification as their_unification
 import torch.fx.experimental.unify_refinements as their_refinements
 import torch.fx.tensor_type as theirs
-import torchvision  # type: ignore[import-untyped]
 from torch import nn
 
 import fxcore.experimental.graph_gradual_typechecker as our_checker
@@ -19,6 +18,7 @@ import fxcore.experimental.unify_refinements as our_refinements
 import fxcore.tensor_type as ours
 from fxcore._symbolic_trace import symbolic_trace
 from fxcore.experimental.refinement_types import Equality
+from tests.zoo import torchvision
 
 BOTH: list[tuple[Any, Any, Any, Any]] = [
     (symbolic_trace, ours, our_checker, our_refinements),

@@ -8,11 +8,11 @@ import pytest
 import torch
 import torch.fx
 import torch.fx.experimental.meta_tracer as theirs
-import torchvision  # type: ignore[import-untyped]
 
 import fxcore.experimental.meta_tracer as ours
 from fxcore._symbolic_trace import symbolic_trace
 from fxcore.failures import TraceError
+from tests.zoo import torchvision
 
 
 class Shapes(torch.nn.Module):

@@ -9,13 +9,13 @@ import torch.fx
 import torch.fx.experimental.normalize as theirs
 import torch.fx.experimental.schema_type_annotation as their_annotation
 import torch.nn.functional as F
-import torchvision  # type: ignore[import-untyped]
 from torch.fx.passes.shape_prop import ShapeProp as TheirShapeProp
 
 import fxcore.experimental.normalize as ours
 import fxcore.experimental.schema_type_annotation as our_annotation
 from fxcore._symbolic_trace import symbolic_trace
 from fxcore.passes.shape_prop import ShapeProp
+from tests.zoo import torchvision
 
 
 class Calls(torch.nn.Module):

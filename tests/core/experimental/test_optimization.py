@@ -7,11 +7,11 @@ import pytest
 import torch
 import torch.fx
 import torch.fx.experimental.optimization as theirs
-import torchvision  # type: ignore[import-untyped]
 from torch import nn
 
 import fxcore.experimental.optimization as ours
 from fxcore._symbolic_trace import Tracer, symbolic_trace
+from tests.zoo import torchvision
 
 BOTH: list[tuple[Any, Any]] = [(symbolic_trace, ours), (torch.fx.symbolic_trace, theirs)]
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-import tests.zoo as _zoo  # noqa: F401  (makes torchvision importable)
+from tests.zoo import torchvision
 
 
 class Branches(nn.Module):
@@ -38,8 +38,6 @@ def image() -> torch.Tensor:
 @functools.cache
 def resnet() -> nn.Module:
     """torchvision's ResNet-18 with random weights, in eval mode; the same one every time."""
-    import torchvision  # type: ignore[import-untyped]
-
     torch.manual_seed(0)
     model: nn.Module = torchvision.models.resnet18(weights=None)
     return model.eval()

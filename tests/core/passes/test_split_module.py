@@ -8,7 +8,6 @@ import pytest
 import torch
 import torch.fx
 import torch.fx.passes.split_module as theirs
-import torchvision  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from fxcore._symbolic_trace import symbolic_trace
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.torch_compat import enter_autocast, exit_autocast
+from tests.zoo import torchvision
 
 
 class TwoLinears(torch.nn.Module):

@@ -11,11 +11,11 @@ import torch
 import torch.fx
 import torch.fx.passes.operator_support as their_support
 import torch.fx.passes.splitter_base as theirs
-import torchvision  # type: ignore[import-untyped]
 
 import fxcore.passes.operator_support as our_support
 import fxcore.passes.splitter_base as ours
 from fxcore._symbolic_trace import symbolic_trace
+from tests.zoo import torchvision
 
 BOTH: list[tuple[Any, Any, Any]] = [
     (symbolic_trace, ours, our_support),
