@@ -22,6 +22,8 @@ from fx_lsp.agent.messages import (
     Done,
     Hello,
     Message,
+    Proof,
+    Prove,
     Report,
     Trace,
     decode,
@@ -73,6 +75,10 @@ LONGEST_LINE = 2000
 """Characters kept of one such line."""
 
 
+Answer = Report | Proof | Done
+"""What a request is answered with."""
+
+
 class AgentFailed(Exception):
     """An agent could not be started, died, or made no sense. The text is one for people."""
 
@@ -83,7 +89,7 @@ class AgentProcess:
     def __init__(self, process: Process, log: Callable[[str], None]) -> None:
         self._process = process
         self._log = log
-        self._answers: dict[int, asyncio.Queue[Report | Done | None]] = {}
+        self._answers: dict[int, asyncio.Queue[Answer | None]] = {}
         """For each open request what has come for it; None when nothing else will."""
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._lines_to_log = LOGGED_LINES
@@ -115,7 +121,7 @@ class AgentProcess:
         self._tasks.append(asyncio.create_task(self._listen()))
         return self
 
-    async def ask(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
+    async def ask(self, request: Trace | Prove) -> AsyncGenerator[Answer, None]:
         """The answers to ``request``, `Done` the last. Raises AgentFailed; closed early, it cancels the request."""
         answers = self._answers[request.id] = asyncio.Queue()
         self._lines_to_log = LOGGED_LINES
@@ -156,7 +162,7 @@ class AgentProcess:
                 task.cancel()
         self._end_requests()
 
-    async def _next(self, answers: asyncio.Queue[Report | Done | None], patience: float) -> Report | Done:
+    async def _next(self, answers: asyncio.Queue[Answer | None], patience: float) -> Answer:
         try:
             answer = await asyncio.wait_for(answers.get(), patience)
         except asyncio.TimeoutError:
@@ -199,7 +205,7 @@ class AgentProcess:
         try:
             while True:
                 message = await self._read()
-                if isinstance(message, Report | Done) and message.id in self._answers:
+                if isinstance(message, Answer) and message.id in self._answers:
                     self._answers[message.id].put_nowait(message)
         except AgentFailed as error:
             if not self.dead:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from fx_lsp.agent.messages import Done, Failure, Hello, Limits, Report, Target, Trace
+from fx_lsp.agent.messages import Done, Failure, Hello, Limits, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent_process import AgentFailed, AgentProcess
 
 BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
@@ -95,9 +95,10 @@ class Agent:
                 async for answer in answers:
                     if isinstance(answer, Report):
                         waiting.discard(answer.target)
-                    else:
+                        yield answer
+                    elif isinstance(answer, Done):
                         self._deaths = 0
-                    yield answer
+                        yield answer
         except AgentFailed as error:
             if self._closed:
                 yield Done(number, cancelled=True)
@@ -109,6 +110,38 @@ class Agent:
             yield Done(number)
         finally:
             self._note_busy(-1)
+
+    async def prove(
+        self,
+        file: str,
+        target: Target,
+        edited_target: Target,
+        failures: Sequence[Failure],
+        *,
+        overlays: Mapping[str, str],
+        edited: Mapping[str, str],
+        roots: Sequence[str],
+        limits: Limits,
+    ) -> Proof:
+        """Try an edit on one target (see `Prove`). Cancelling the task cancels the request.
+
+        Nothing that the code or the agent does raises here: where there is no answer to be had, nothing is proven.
+        """
+        number = next(self._numbers)
+        fields = (tuple(failures), dict(overlays), dict(edited), tuple(roots), limits)
+        proof = Proof(number, "untried", "there is no tracing process")
+        try:
+            process = await self._ready()
+        except AgentFailed:
+            return proof
+        try:
+            async with contextlib.aclosing(process.ask(Prove(number, file, target, edited_target, *fields))) as answers:
+                async for answer in answers:
+                    proof = answer if isinstance(answer, Proof) else proof
+        except AgentFailed:
+            if not self._closed:
+                await self._bury(process)
+        return proof
 
     async def close(self) -> None:
         """Stop the process, and with it all that it does, and wait until it is gone. Open requests are cancelled."""

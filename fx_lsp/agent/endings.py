@@ -24,11 +24,11 @@ def unanswered(request: Trace, key: str, child: Child) -> Report:
     if child.overdue:
         error = f"it took longer than {request.limits.seconds:g} seconds, outside Python code"
         return Report(request.id, key, "timed-out", (Failure("time-limit", error, chain),))
-    error = f"the process that traced it {_ending(child.status)}"
+    error = f"the process that traced it {ending(child.status)}"
     return Report(request.id, key, "crashed", (Failure("crash", error, chain),))
 
 
-def _ending(status: int) -> str:
+def ending(status: int) -> str:
     """In words: a process's exit status, or minus the signal that ended it."""
     if status >= 0:
         return f"exited with status {status}"

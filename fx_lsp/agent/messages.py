@@ -35,6 +35,10 @@ Outcome = Literal["traced", "failed", "not-imported", "not-built", "skipped", "t
 """How the trace of one target ended. ``skipped``: what the recipe named turned out to be no module and no function."""
 
 
+Verdict = Literal["proven", "refuted", "untried"]
+"""What trying an edit brought: it mends what it is for and changes nothing else; it does not; that can't be told."""
+
+
 @dataclass(frozen=True)
 class Snippet:
     """A piece of the file's own text that is to be run, and where in the file it stands."""
@@ -146,6 +150,27 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class Prove:
+    """Server to agent: try an edit on one target. It is answered with `Proof`, then `Done`."""
+
+    id: int
+    file: str
+    target: Target
+    """In the text as it is."""
+    edited_target: Target
+    """The same in the edited text."""
+    failures: tuple[Failure, ...]
+    """What the edit is to mend, as reported of the text as it is."""
+    overlays: dict[str, str]
+    """As in `Trace`."""
+    edited: dict[str, str]
+    """Absolute path -> text, for every file that the edit changes."""
+    roots: tuple[str, ...] = ()
+    limits: Limits = Limits()
+    """Of memory for each process; of time for the whole."""
+
+
+@dataclass(frozen=True)
 class Cancel:
     """Server to agent: drop request ``id``; it is answered with ``Done`` all the same."""
 
@@ -191,6 +216,17 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Proof:
+    """Agent to server: what trying an edit brought."""
+
+    id: int
+    """The request's."""
+    verdict: Verdict
+    reason: str
+    """One sentence, for people: on how many inputs it was tried, what differs, or why it can't be told."""
+
+
+@dataclass(frozen=True)
 class Done:
     """Agent to server: the last word on request ``id``."""
 
@@ -200,7 +236,7 @@ class Done:
     cancelled: bool = False
 
 
-Message = Trace | Cancel | Hello | Report | Done
+Message = Trace | Prove | Cancel | Hello | Report | Proof | Done
 _BY_NAME: dict[str, type[Any]] = {cls.__name__: cls for cls in typing.get_args(Message)}
 
 

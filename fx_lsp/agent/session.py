@@ -52,14 +52,17 @@ class Session:
 
     def run(self) -> None:
         """Import, trace, and emit `Imported` and one `Report` for each target."""
-        limit_memory(self._request.limits.memory_mb)
-        _stay_offline()
-        file = self._import()
+        file = self.imported()
         if file is not None:
             _Targets(self._request, file, self._emit).run()
 
-    def _import(self) -> ImportedFile | None:
-        """The imported file; None where it could not be imported, which has then been reported."""
+    def imported(self) -> ImportedFile | None:
+        """The imported file; None where it could not be imported, which has then been reported.
+
+        From here on this process is one for the code of the user: it has its limits, and no network.
+        """
+        limit_memory(self._request.limits.memory_mb)
+        _stay_offline()
         complete = True
         before = frozenset(sys.modules)
         torch.manual_seed(SEED)

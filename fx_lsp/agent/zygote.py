@@ -7,11 +7,12 @@ import sys
 from dataclasses import dataclass, field
 from functools import partial
 
-from .children import Brood, Child, Emit
-from .endings import unanswered
+from .children import Brood, Child, Emit, Job
+from .endings import ending, unanswered
 from .frames import CHUNK, Frames, write_all
 from .limits import GRACE
-from .messages import Cancel, Done, Message, Report, Trace, decode, encode
+from .messages import Cancel, Done, Message, Proof, Prove, Report, Trace, decode, encode
+from .proof import prove
 from .rehearsal import Rehearsal
 from .session import Imported, Session
 from .warmup import freeze
@@ -21,11 +22,12 @@ from .warmup import freeze
 class _Request:
     """A request that is being worked on."""
 
-    trace: Trace
+    message: Trace | Prove
     child: Child | None = None
     waiting: set[str] = field(default_factory=set)
     """Keys of the targets that are not reported yet."""
     dependencies: tuple[str, ...] = ()
+    answered: bool = False
     cancelled: bool = False
 
 
@@ -60,19 +62,29 @@ class Zygote:
         for body in self._frames.feed(data):
             message = decode(body)
             if isinstance(message, Trace):
-                self._start(message)
+                self._start_trace(message)
+            elif isinstance(message, Prove):
+                self._start_proof(message)
             elif isinstance(message, Cancel):
                 self._cancel(message.id)
 
     def _send(self, message: Message) -> None:
         write_all(self._write, encode(message))
 
-    def _start(self, trace: Trace) -> None:
-        request = self._requests[trace.id] = _Request(trace, waiting={target.key for target in trace.targets})
+    def _start_trace(self, trace: Trace) -> None:
+        request = _Request(trace, waiting={target.key for target in trace.targets})
+        # A session speaks after the import and after each target, whose children it ends itself.
+        self._start(request, partial(self._session, trace), trace.limits.seconds + 3 * GRACE)
+
+    def _start_proof(self, message: Prove) -> None:
+        job = partial(prove, message, self._builtin)
+        self._start(_Request(message), job, message.limits.seconds + 3 * GRACE)
+
+    def _start(self, request: _Request, job: Job, seconds: float) -> None:
+        self._requests[request.message.id] = request
         request.child = self._brood.fork(
-            partial(self._session, trace),
-            # A session speaks after the import and after each target, whose children it ends itself.
-            seconds=trace.limits.seconds + 3 * GRACE,
+            job,
+            seconds=seconds,
             hear=partial(self._heard, request),
             gone=partial(self._gone, request),
             leads_group=True,
@@ -92,14 +104,26 @@ class Zygote:
         if isinstance(item, Imported):
             request.dependencies = item.dependencies
             self._rehearsal.want(item.third_party)
-        elif isinstance(item, Report) and not request.cancelled:
-            request.waiting.discard(item.target)
+        elif isinstance(item, Report | Proof) and not request.cancelled:
+            request.answered = True
+            if isinstance(item, Report):
+                request.waiting.discard(item.target)
             self._send(item)
 
     def _gone(self, request: _Request, child: Child) -> None:
-        del self._requests[request.trace.id]
+        message = request.message
+        del self._requests[message.id]
         if not request.cancelled:
-            for target in request.trace.targets:
-                if target.key in request.waiting:
-                    self._send(unanswered(request.trace, target.key, child))
-        self._send(Done(request.trace.id, request.dependencies or (request.trace.file,), request.cancelled))
+            self._answer_for(request, child)
+        self._send(Done(message.id, request.dependencies or (message.file,), request.cancelled))
+
+    def _answer_for(self, request: _Request, child: Child) -> None:
+        """Answer what a child that is dead did not."""
+        message = request.message
+        if isinstance(message, Prove):
+            if not request.answered:
+                self._send(Proof(message.id, "untried", f"the process that tried it {ending(child.status)}"))
+            return
+        for target in message.targets:
+            if target.key in request.waiting:
+                self._send(unanswered(message, target.key, child))

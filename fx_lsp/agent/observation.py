@@ -1,0 +1,176 @@
+"""What one call of a program does, as plain values that two processes can compare.
+
+That is more than what it returns: what it writes to its inputs and to the module's buffers, and the gradients that go
+back through it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import warnings
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .build import SEED
+
+NUDGE = 0.01
+"""How far weights are moved, in units of a standard deviation of 1."""
+
+
+class Opaque(Exception):
+    """A program returned what has no values to compare; the text is the type's name."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """The arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        values = [*self.args, *self.kwargs.values()]
+        return ", ".join(_described(value) for value in values)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one call did. Values are tensors, numbers, texts and `Tree`s of them."""
+
+    output: Any
+    inputs: Any
+    """The arguments after the call."""
+    buffers: Mapping[str, torch.Tensor]
+    """The module's, after the call."""
+    gradients: Mapping[str, torch.Tensor | None] | None
+    """Of the sum of all outputs, by input and weight; None where they were not asked for."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A container, without the class itself: two processes have two classes of the same name."""
+
+    kind: str
+    keys: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+
+def observe(
+    program: Callable[..., Any],
+    given: Input,
+    root: torch.nn.Module,
+    names: Collection[str],
+    *,
+    gradients: bool,
+) -> Observation:
+    """Call ``program`` on a copy of ``given``, from a fixed random state.
+
+    ``root`` holds the program's state, of which what is called one of ``names`` is looked at. Raises what the program
+    raises, and `Opaque`.
+    """
+    leaves: dict[str, torch.Tensor] = {}
+    args, kwargs = _copied(given, leaves if gradients else None)
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        output = program(*args, **kwargs)
+        sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
+        found = _gradients(output, sources) if gradients else None
+    return Observation(
+        portable(output),
+        portable((*args, *kwargs.values())),
+        {name: buffer.detach().clone() for name, buffer in root.named_buffers() if name in names},
+        found,
+    )
+
+
+def names_of(root: torch.nn.Module) -> frozenset[str]:
+    """The names of the module's weights and buffers."""
+    return frozenset(name for values in (root.named_parameters(), root.named_buffers()) for name, _ in values)
+
+
+def nudge(root: torch.nn.Module, names: Collection[str]) -> None:
+    """Move the weights of these names off where their initialization left them, by the name alone.
+
+    A scale that starts at zero would hide every difference behind it.
+    """
+    with torch.no_grad():
+        for name, weight in root.named_parameters():
+            if name in names and weight.is_floating_point():
+                generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+                weight.add_(NUDGE * torch.randn(weight.shape, generator=generator).to(weight.dtype))
+
+
+def portable(value: Any) -> Any:
+    """``value`` without classes of the user's. Raises `Opaque` where nothing in it can be compared."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        return value
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    if isinstance(value, dict):
+        return Tree(kind, tuple(map(portable, value)), tuple(map(portable, value.values())))
+    if isinstance(value, list | tuple):
+        return Tree(kind, (), tuple(map(portable, value)))
+    if isinstance(value, torch.dtype | torch.device | torch.layout):
+        return str(value)
+    if dataclasses.is_dataclass(value):
+        names = tuple(item.name for item in dataclasses.fields(value))
+        return Tree(kind, names, tuple(portable(getattr(value, name)) for name in names))
+    raise Opaque(kind)
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """The tensors of a value as the program returns it, or of a portable one."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, Tree):
+        return tensors_of(value.values)
+    if isinstance(value, dict):
+        return tensors_of(value.values())
+    if isinstance(value, list | tuple):
+        return tensors_of(value)
+    return tensors_of(vars(value).values()) if dataclasses.is_dataclass(value) else []
+
+
+def tensors_of(values: Iterable[Any]) -> list[torch.Tensor]:
+    """The tensors in each of ``values``."""
+    return [tensor for value in values for tensor in tensors_in(value)]
+
+
+def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of the same values. Where ``leaves`` is given it takes what gradients are asked of."""
+
+    def copied(name: str, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(copied(f"{name}[{index}]", item) for index, item in enumerate(value))
+        if not isinstance(value, torch.Tensor):
+            return value
+        if leaves is None or not value.is_floating_point():
+            return value.clone()
+        leaves[name] = value.clone().requires_grad_()
+        return leaves[name].clone()  # no leaf itself, so that the program may write to it
+
+    args = tuple(copied(f"input {index}", value) for index, value in enumerate(given.args))
+    return args, {name: copied(f"input {name}", value) for name, value in given.kwargs.items()}
+
+
+def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
+    results = [tensor.sum() for tensor in tensors_in(output) if tensor.requires_grad and not tensor.is_complex()]
+    wanted = {name: source for name, source in sources.items() if source.requires_grad}
+    if not results or not wanted:
+        return {}
+    total = torch.stack([result.to(torch.float64) for result in results]).sum()
+    return dict(zip(wanted, torch.autograd.grad(total, list(wanted.values()), allow_unused=True), strict=True))
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    return f"a {type(value).__name__}" if isinstance(value, list | tuple | dict) else repr(value)

@@ -1,0 +1,107 @@
+"""Trying an edit: the program as it is and the edited one, each in a process of its own, side by side.
+
+An edit is proven when the failures that it is for are gone, none is new, and the edited program does the same as the
+old one on at least `inputs.LEAST` inputs, as it stands and as its graph. What can't be found out proves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+
+from .apart import Apart, Settled
+from .children import Emit
+from .messages import Proof, Prove, Target, Trace
+from .session import Session
+from .sites import Places, check_places, place_of, places
+from .trace import ImportedFile
+from .trial import Runs, check_graph, check_program, fixed_values, run_on_inputs
+
+NICENESS = 10
+"""A proof leaves the processor to the traces that someone waits for."""
+
+SEARCH_SHARE = 0.2
+"""Of the time for a proof, how much goes into finding inputs: the program runs on each three times more."""
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What was learnt of the program as it is."""
+
+    places: Places
+    mended: Places
+    """Those that the edit is for."""
+    runs: Runs | Settled
+    """Or why there are none."""
+
+
+def prove(request: Prove, builtin: Collection[str], emit: Emit) -> None:
+    """In a child of the agent: try the edit, and emit the `Proof`. ``builtin`` as in `Workspace`."""
+    os.nice(NICENESS)
+    trial = _Trial(request, builtin)
+    try:
+        reason = trial.run()
+        emit(Proof(request.id, "proven", reason))
+    except Settled as end:
+        emit(Proof(request.id, end.verdict, end.reason))
+
+
+class _Trial:
+    """The work on one `Prove`."""
+
+    def __init__(self, request: Prove, builtin: Collection[str]) -> None:
+        self._request = request
+        self._builtin = builtin
+        self._end = time.monotonic() + request.limits.seconds
+
+    def run(self) -> str:
+        """What speaks for the edit. Raises `Settled` where it is not proven."""
+        apart = self._apart()
+        before = apart(self._before)
+        apart(partial(self._after, before))
+        if isinstance(before.runs, Settled):
+            raise before.runs
+        return f"the edited code does the same on {len(before.runs.inputs)} inputs"
+
+    # The next two run in a process that imports one of the two texts.
+
+    def _before(self) -> _Before:
+        request, apart = self._request, self._apart()
+        file = self._imported(request.target, request.overlays)
+        found = places(apart, file, request.target)
+        mended = Counter(map(place_of, request.failures))
+        if mended - found:
+            raise Settled("untried", "what it is for was not met again")
+        until = time.monotonic() + SEARCH_SHARE * request.limits.seconds
+        try:
+            fixed = partial(fixed_values, file, request.edited_target)
+            return _Before(found, mended, run_on_inputs(apart, file, request.target, fixed, until))
+        except Settled as end:
+            return _Before(found, mended, Settled("untried", end.reason))
+
+    def _after(self, before: _Before) -> None:
+        request, apart = self._request, self._apart()
+        try:
+            file = self._imported(request.edited_target, {**request.overlays, **request.edited})
+        except Settled as end:
+            raise Settled("refuted", f"with it, {end.reason}") from None
+        check_places(before.places, places(apart, file, request.edited_target), before.mended)
+        if isinstance(before.runs, Runs):
+            for check in (check_program, check_graph):
+                apart(partial(check, file, request.edited_target, before.runs))
+
+    def _imported(self, target: Target, overlays: dict[str, str]) -> ImportedFile:
+        request = self._request
+        trace = Trace(request.id, request.file, (target,), overlays, request.roots, request.limits)
+        said: list[object] = []
+        file = Session(trace, self._builtin, said.append).imported()
+        if file is None:
+            raise Settled("untried", "the file can't be imported")
+        return file
+
+    def _apart(self) -> Apart:
+        return Apart(self._end, self._request.limits.memory_mb)
