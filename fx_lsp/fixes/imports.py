@@ -22,12 +22,12 @@ class Imported:
 def imported(source: Source, module: str) -> Imported:
     """``module`` under the name that the file imports it by at module level, or else with an import of it."""
     names = source.names
-    for local, name in names.imported.items():
-        if name == module and local in names.module.bindings:
-            return Imported(local, ())
-        parent, _, last = module.rpartition(".")
-        if parent and name == parent and local in names.module.bindings:
-            return Imported(f"{local}.{last}", ())
+    local = {name: local for local, name in names.imported.items() if local in names.module.bindings}
+    parent, _, last = module.rpartition(".")
+    if module in local:
+        return Imported(local[module], ())
+    if parent in local:
+        return Imported(f"{local[parent]}.{last}", ())
     return Imported(module, _import(source, module))
 
 

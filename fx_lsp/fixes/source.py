@@ -125,6 +125,14 @@ class Source:
         line, col = node.end_lineno or node.lineno, node.end_col_offset or 0
         return TextChange(Span(self.path, line, col, line, col), text)
 
+    def below(self, statement: ast.stmt, text: str) -> TextChange:
+        """The change that puts a line of ``text``, indented like ``statement``, below it."""
+        line = (statement.end_lineno or statement.lineno) + 1
+        indented = f"{self.indent(statement)}{text}"
+        if self.lines.offset_of_python(line, 0) == len(self.text) and not self.text.endswith(("\n", "\r")):
+            return self.behind(statement, f"\n{indented}")
+        return TextChange(Span(self.path, line, 0, line, 0), f"{indented}\n")
+
     def with_operation(self, node: ast.expr, text: str) -> TextChange:
         """The change that puts ``text``, an operation of several operands, in the place of ``node``."""
         parent = self.parent(node)

@@ -73,6 +73,7 @@ class Program:
         linecache.checkcache(str(self.path))
         spec.loader.exec_module(module)
         torch.manual_seed(0)
+        self.namespace = vars(module)
         self.root: Any = module.Net() if hasattr(module, "Net") else module.f
 
     def failure(self) -> Failure:

@@ -1,0 +1,181 @@
+"""Modules that become registered, and arguments that become fixed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from fx_lsp.fixes import concrete, module
+from tests.unit.fixing import Program, applied, check, refuse, same
+
+INPUTS = [(torch.linspace(-1, 1, 8 * n).view(n, 8),) for n in (1, 2, 3)]
+
+HEAD = "import torch\nfrom torch import nn\n\nCHOICES = {'relu': nn.ReLU}\n\n\nclass Net(nn.Module):\n"
+INIT = "    def __init__(self):\n        super().__init__()\n        self.name = 'relu'  # é\n"
+
+
+def net(init: str, forward: str) -> str:
+    lines = "".join(f"        {line}\n" for line in init.split("\n") if line)
+    body = "".join(f"        {line}\n" for line in forward.split("\n"))
+    return f"{HEAD}{INIT}{lines}\n    def forward(self, x):\n{body}"
+
+
+BUILT = {
+    "at once": (("", "return nn.ReLU()(x)"), ("self.relu = nn.ReLU()", "return self.relu(x)")),
+    "with settings": (
+        ("self.slope = 0.1", "return nn.LeakyReLU(self.slope)(x) + 1"),
+        ("self.slope = 0.1\nself.leaky_relu = nn.LeakyReLU(self.slope)", "return self.leaky_relu(x) + 1"),
+    ),
+    "by a name that is taken": (
+        ("self.relu = 3", "return nn.ReLU()(x) + self.relu"),
+        ("self.relu = 3\nself.relu_2 = nn.ReLU()", "return self.relu_2(x) + self.relu"),
+    ),
+    "by choice": (
+        ("", "return CHOICES[self.name]()(x)"),
+        ("self.module = CHOICES[self.name]()", "return self.module(x)"),
+    ),
+    "first": (
+        ("", "act = nn.GELU()  # why\ny = x * 2\nreturn act(y)"),
+        ("self.act = nn.GELU()", "act = self.act  # why\ny = x * 2\nreturn act(y)"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BUILT.values(), ids=BUILT)
+def test_what_is_built_in_forward_is_built_once(case: tuple[tuple[str, str], tuple[str, str]], tmp_path: Path) -> None:
+    bad, good = (net(*parts) for parts in case)
+    assert check(tmp_path, module.fixes, bad, good, inputs=INPUTS).title.startswith("Build self.")
+
+
+def test_a_class_without_init_gets_one(tmp_path: Path) -> None:
+    forward = "    def forward(self, x):\n        return {}(x)\n"
+    bad = HEAD + forward.format("nn.Softmax(dim=-1)")
+    init = "    def __init__(self):\n        super().__init__()\n        self.softmax = nn.Softmax(dim=-1)\n\n"
+    check(tmp_path, module.fixes, bad, HEAD + init + forward.format("self.softmax"), inputs=INPUTS)
+
+
+def test_init_may_be_the_last_method(tmp_path: Path) -> None:
+    forward = "    def forward(self, x):\n        return {}(x)\n\n"
+    bad = HEAD + forward.format("nn.ReLU()") + INIT.rstrip("\n")
+    good = HEAD + forward.format("self.relu") + INIT.removesuffix("  # é\n") + "\n        self.relu = nn.ReLU()  # é"
+    check(tmp_path, module.fixes, bad, good, inputs=INPUTS)
+
+
+LAYERS = "[nn.Linear(8, 8), nn.ReLU()]"
+HELD = {
+    "a loop": (f"self.layers = {LAYERS}", "for layer in self.layers:\n    x = layer(x)\nreturn x", "nn.ModuleList"),
+    "a comprehension": (
+        "self.layers = [nn.Linear(8, 2) for _ in range(2)]",
+        "return torch.cat([layer(x) for layer in self.layers])",
+        "nn.ModuleList",
+    ),
+    "an index": (f"self.layers = {LAYERS}", "return self.layers[0](x)", "nn.ModuleList"),
+    "a number": (
+        f"self.layers = {LAYERS}",
+        "for i, layer in enumerate(self.layers):\n    x = layer(x) + i\nreturn x",
+        "nn.ModuleList",
+    ),
+    "names": ("self.layers = {'a': nn.Linear(8, 2)}", "return self.layers['a'](x)", "nn.ModuleDict"),
+    "pairs": (
+        "self.layers = {str(i): nn.Linear(8, 8) for i in range(2)}",
+        "for _, layer in self.layers.items():\n    x = layer(x)\nreturn x",
+        "nn.ModuleDict",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HELD.values(), ids=HELD)
+def test_a_plain_container_registers_its_modules(case: tuple[str, str, str], tmp_path: Path) -> None:
+    init, forward, container = case
+    *before, last = init.split("\n")
+    name, _, value = last.partition(" = ")
+    bad, good = net(init, forward), net("\n".join([*before, f"{name} = {container}({value})"]), forward)
+    fix = check(tmp_path, module.fixes, bad, good, inputs=INPUTS)
+    assert fix.title == f"Register self.layers as {container}"
+
+
+def test_a_list_that_grows_registers_its_modules(tmp_path: Path) -> None:
+    bad = net("self.layers = []\nself.layers.append(nn.Linear(8, 8))", "for f in self.layers:\n    x = f(x)\nreturn x")
+    check(tmp_path, module.fixes, bad, bad.replace("= []", "= nn.ModuleList([])"), inputs=INPUTS)
+
+
+@pytest.mark.parametrize(
+    ("init", "forward"),
+    [
+        ("", "slope = 0.1\nreturn nn.LeakyReLU(slope)(x)"),
+        ("", "act = nn.ReLU()\nif self.name:\n    act = nn.GELU()\nreturn act(x)"),
+        ("", "layers = [nn.ReLU()]\nreturn layers[0](x)"),
+        ("", "def inner(y):\n    return nn.ReLU()(y)\nreturn inner(x)"),
+        (f"self.layers = list({LAYERS})", "return self.layers[0](x)"),
+        ("", "return x if x.sum() > 0 else x"),
+    ],
+)
+def test_nothing_else_is_registered(init: str, forward: str, tmp_path: Path) -> None:
+    refuse(tmp_path, module.fixes, net(init, forward))
+
+
+def test_a_class_of_another_base_gets_no_init(tmp_path: Path) -> None:
+    base = "class Base(nn.Module):\n    pass\n\n\nclass Net(Base):\n    def forward(self, x):\n"
+    refuse(tmp_path, module.fixes, HEAD.replace("class Net(nn.Module):\n", base) + "        return nn.ReLU()(x)\n")
+
+
+FLAGGED = """\
+import torch.fx
+from torch import fx, nn
+
+
+class Net(nn.Module):
+    def forward(self, x, flag=False, mode="sum", *, scale: int = 3):
+        if {test}:
+            return x * 2
+        return x + scale
+
+
+def export():
+    net = Net()
+    return fx.symbolic_trace({call})
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "call", "fixed", "title"),
+    [
+        ("flag", "net", 'net, concrete_args={"flag": False}', "Trace with flag=False"),
+        ("not flag", "Net().eval()", 'Net().eval(), concrete_args={"flag": False}', "Trace with flag=False"),
+        ('mode == "max"', "net", 'net, concrete_args={"mode": "sum"}', 'Trace with mode="sum"'),
+        ("scale > 3", "net", 'net, concrete_args={"scale": 3}', "Trace with scale=3"),
+        (
+            "flag",
+            'net, concrete_args={"mode": "max"}',
+            'net, concrete_args={"mode": "max", "flag": False}',
+            "Trace with flag=False",
+        ),
+    ],
+)
+def test_a_flag_is_fixed_where_the_module_is_traced(
+    test: str, call: str, fixed: str, title: str, tmp_path: Path
+) -> None:
+    bad, good = (FLAGGED.format(test=test, call=text) for text in (call, fixed))
+    (fix,) = Program(tmp_path, bad).fixes(concrete.fixes)
+    assert fix.title == title
+    assert applied(bad, fix.changes) == good
+    mended = Program(tmp_path, good)
+    traced = mended.namespace["export"]()
+    given = (False, "max" if "max" in call else "sum")
+    assert all(same(traced(*inputs, *given), mended.root(*inputs, *given)) for inputs in INPUTS)
+
+
+@pytest.mark.parametrize(
+    ("test", "call"),
+    [
+        ("x.sum() > 0", "net"),
+        ("flag", "object()"),
+        ("flag", "net, {}"),
+        ("flag", "net, concrete_args={}"),
+        ("flag", "net, concrete_args=given"),
+    ],
+)
+def test_nothing_is_fixed_where_it_does_not_fit(test: str, call: str, tmp_path: Path) -> None:
+    refuse(tmp_path, concrete.fixes, FLAGGED.format(test=test, call=call))
