@@ -57,6 +57,8 @@ class Choices:
     delay: float = 0.08
     """Seconds of quiet after an edit."""
     limits: Limits = field(default_factory=Limits)
+    notices: tuple[str, ...] = ()
+    """Codes of the notices to show that are off by default."""
 
 
 class Analysis:
@@ -189,7 +191,8 @@ class Analysis:
         traced = self.results[path].traced
         last = traced[report.target]
         roots = self.workspace.roots_of(path)
-        findings = findings_of(last.target, report, snapshot, lambda file: self.workspace.owns(file, roots))
+        wanted = self.choices.notices
+        findings = findings_of(last.target, report, snapshot, lambda file: self.workspace.owns(file, roots), wanted)
         traced[report.target] = Traced(last.target, last.place, report, tuple(findings))
         self.on_result(path, False)
 

@@ -102,16 +102,18 @@ async def check(
     *,
     python: str | None = None,
     limits: Limits | None = None,
+    notices: Sequence[str] = (),
     progress: Callable[[int, int, Path], None] = lambda done, of, file: None,
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `files_of`), one file after another.
 
-    ``python`` is the interpreter to trace with, by default the one that the folder's project runs with;
+    ``python`` is the interpreter to trace with, by default the one that the folder's project runs with; ``notices`` the
+    codes of those to show that are off by default, or ``all``;
     ``progress(done, of, file)`` is called before each file. Raises CannotCheck where a path does not exist, or there is
     no PyTorch to trace with.
     """
     files = files_of(paths)
-    run = _Run(_folders(paths), python, limits or Limits())
+    run = _Run(_folders(paths), python, Choices(limits=limits or Limits(), notices=tuple(notices)))
     try:
         return await run.check(files, progress)
     finally:
@@ -128,13 +130,12 @@ def _folders(paths: Sequence[Path]) -> list[str]:
 class _Run:
     """The rooms of the server, put together without a client."""
 
-    def __init__(self, folders: Sequence[str], python: str | None, limits: Limits) -> None:
+    def __init__(self, folders: Sequence[str], python: str | None, choices: Choices) -> None:
         self._python = python
         self._problem: str | None = None
         self._documents = Documents()
         self._workspace = Workspace(folders)
         self._agents = AgentPool(self._interpreter, self._start_agent)
-        choices = Choices(limits=limits)
         self._analysis = Analysis(self._documents, self._workspace, self._agents.agent_for, choices=choices)
 
     async def check(self, files: Sequence[Path], progress: Callable[[int, int, Path], None]) -> Checked:

@@ -88,6 +88,13 @@ def _add_check(check: argparse.ArgumentParser) -> None:
         default=limits.memory_mb,
         help="that tracing one file may allocate; default: %(default)d",
     )
+    check.add_argument(
+        "--notices",
+        metavar="CODES",
+        type=lambda codes: codes.split(","),
+        default=[],
+        help="notices to show that are off by default, e.g. training-flag,grad-mode; all for all of them",
+    )
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -136,7 +143,9 @@ def _check(arguments: argparse.Namespace) -> int:
     try:
         python = _executable(arguments.python) if arguments.python else None
         limits = Limits(seconds=arguments.time_limit, memory_mb=int(arguments.memory_limit))
-        checked = asyncio.run(check(arguments.paths, python=python, limits=limits, progress=progress.show))
+        checked = asyncio.run(
+            check(arguments.paths, python=python, limits=limits, notices=arguments.notices, progress=progress.show)
+        )
     except CannotCheck as reason:
         progress.clear()
         _say(str(reason))

@@ -64,6 +64,12 @@ class Settings:
         "Files that are never traced: glob patterns, relative to the workspace folder, e.g. `scripts/**`.",
         {"type": "array", "items": {"type": "string"}},
     )
+    notices: tuple[str, ...] = _setting(
+        (),
+        "Codes of the notices to show that are off by default, e.g. `training-flag`; `all` for all of them. A notice "
+        "is about a model that traces, but whose graph does not do all that the model does.",
+        {"type": "array", "items": {"type": "string"}},
+    )
     hover: bool = _setting(
         True,
         "Show the generated `forward` of a model when the pointer rests on its name.",

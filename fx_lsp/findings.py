@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -11,6 +11,9 @@ from fx_lsp.agent.messages import Failure, Report, Step, Target
 from fx_lsp.documents import Place, Snapshot
 from fx_lsp.excerpt import quoted
 from fx_lsp.rules import rule_for
+
+ALL_NOTICES = "all"
+"""Stands for the codes of all notices."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Finding:
-    """A failure, at the place where a person can mend it."""
+    """A failure or a notice, at the place where a person can mend it."""
 
     failure: Failure
     message: str
@@ -40,10 +43,26 @@ class Finding:
     """Of the text that was traced, which ``failure`` speaks of."""
 
 
-def findings_of(target: Target, report: Report, snapshot: Snapshot, owned: Callable[[str], bool]) -> list[Finding]:
-    """The failures of one target; ``owned`` says of a path whether it is the user's to mend."""
-    found = [_finding(target, failure, snapshot, owned) for failure in report.failures]
+def findings_of(
+    target: Target,
+    report: Report,
+    snapshot: Snapshot,
+    owned: Callable[[str], bool],
+    notices: Collection[str] = (),
+) -> list[Finding]:
+    """The failures of one target, and its notices.
+
+    ``owned`` says of a path whether it is the user's to mend; a notice elsewhere is none of theirs. ``notices``: the
+    codes of those that are wanted beside the ones that are on by default, or ``all``.
+    """
+    shown = [notice for notice in report.notices if _is_wanted(notice, notices) and owned(notice.chain[-1].span.file)]
+    found = [_finding(target, failure, snapshot, owned) for failure in (*report.failures, *shown)]
     return [finding for finding in found if finding]
+
+
+def _is_wanted(notice: Failure, notices: Collection[str]) -> bool:
+    rule = rule_for(notice.kind)
+    return rule.default_on or rule.code in notices or ALL_NOTICES in notices
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:

@@ -12,28 +12,44 @@ _SEVERITIES = {
     "warning": "A warning: tracing could not be tried, so nothing is known of the model.",
 }
 
+_NOTICES = {
+    "warning": "A warning: tracing goes on, and the graph does something else than the program.",
+    "information": "An information: tracing goes on, and the graph may do something else than the program.",
+    "hint": "A hint: tracing goes on, and the graph lacks something that the program has. That is often meant.",
+}
+
 
 def page(rule: Rule) -> str:
     """The Markdown page of one rule."""
+    bad, good = ("Noticed", "Not noticed") if rule.is_notice else ("Fails", "Traces")
     return f"""\
 # {rule.code}: {rule.title}
 
-{_SEVERITIES[rule.severity]}
+{_standing(rule)}
 
 {rule.why}
 
-## Fails
+## {bad}
 
 ```python
 {rule.bad.rstrip()}
 ```
 
-## Traces
+## {good}
 
 ```python
 {rule.good.rstrip()}
 ```
 """
+
+
+def _standing(rule: Rule) -> str:
+    """How serious it is, and how to get to see it."""
+    if not rule.is_notice:
+        return _SEVERITIES[rule.severity]
+    if rule.default_on:
+        return _NOTICES[rule.severity]
+    return f"{_NOTICES[rule.severity]} Shown where the setting `fxLsp.notices` names it."
 
 
 def pages() -> dict[str, str]:

@@ -81,6 +81,7 @@ class Session:
         self.analysis.choices = Choices(
             delay=settings.trace_delay / 1000,
             limits=Limits(seconds=settings.time_limit, memory_mb=settings.memory_limit),
+            notices=settings.notices,
         )
         logging.getLogger("fx_lsp").setLevel(settings.log_level.upper())
         if other_agents:

@@ -19,7 +19,16 @@ _TAB = 4
 _MOST_LINES = 6
 """Source lines that are shown of one place."""
 
-_STYLES = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32", "bold": "1", "frame": "34"}
+_STYLES = {
+    "error": "1;31",
+    "warning": "1;33",
+    "information": "1;34",
+    "hint": "1;36",
+    "note": "1;36",
+    "help": "1;32",
+    "bold": "1",
+    "frame": "34",
+}
 """ANSI codes (SGR parameters, ECMA-48)."""
 
 

@@ -13,13 +13,14 @@ import torch.fx
 
 import fxcore
 from fxcore.failures import FailureKind, TraceFailure
+from fxcore.noticing import noticing
 
 from .build import SEED, Built, build
 from .exploration import all_failures
 from .imports import Workspace
 from .limits import is_out_of_memory, lift_memory_limit
 from .messages import Failure, Outcome, Report, Target
-from .places import chain_of_error, describe, is_user_code, told
+from .places import chain_of_error, chain_of_frames, describe, is_user_code, told
 from .untraced import Untraced, is_consequence
 
 LONGEST_CODE = 200_000
@@ -86,9 +87,15 @@ class TargetRun:
         return dataclasses.replace(built, tracer=tracer_for(built.tracer))
 
     def _traced(self, built: Built) -> Report:
-        graph = built.tracer.trace(built.root, built.concrete_args)
+        with noticing() as watch:
+            graph = built.tracer.trace(built.root, built.concrete_args)
+        notices = tuple(
+            Failure(notice.kind.value, notice.detail, chain_of_frames(notice.frames))
+            for notice in watch.notices(built.root, graph)
+        )
         code = graph.python_code("self").src
-        return self.report("traced", nodes=len(graph.nodes), code=code[:LONGEST_CODE])
+        report = self.report("traced", nodes=len(graph.nodes), code=code[:LONGEST_CODE])
+        return dataclasses.replace(report, notices=notices)
 
     def _not_built(self, error: BaseException, on_meta: bool) -> Report:
         if is_consequence(error) or (isinstance(error, NameError) and not self._file.complete):

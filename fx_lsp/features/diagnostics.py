@@ -15,7 +15,12 @@ from fx_lsp.rules import rule_for
 SOURCE = "fx-lsp"
 """How a person tells our diagnostics from those of other servers."""
 
-_SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "information": types.DiagnosticSeverity.Information,
+    "hint": types.DiagnosticSeverity.Hint,
+}
 
 
 def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool) -> types.Diagnostic | None:

@@ -15,7 +15,7 @@ from fx_lsp.rules import rule_for
 CASES = Path(__file__).parents[1] / "cases"
 FILES = sorted(CASES.glob("*/*.py"))
 
-_ANNOUNCED = re.compile(r"# (error|warning)\[([a-z-]+)\]: (.+)")
+_ANNOUNCED = re.compile(r"# (error|warning|information|hint)\[([a-z-]+)\]: (.+)")
 
 Problem = tuple[int, str, str, str]
 """The line from 1, the severity, the code, the text."""
@@ -23,13 +23,18 @@ Problem = tuple[int, str, str, str]
 
 @pytest.fixture(scope="module")
 def checked() -> Checked:
-    return asyncio.run(check(FILES, python=sys.executable))
+    return asyncio.run(check(FILES, python=sys.executable, notices=["all"]))
 
 
 def announced(file: Path) -> set[Problem]:
     lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
     matches = [(number, match) for number, line in lines if (match := _ANNOUNCED.search(line))]
-    return {(number, match[1], match[2], match[3]) for number, match in matches}
+    return {(_line(number, match), match[1], match[2], match[3]) for number, match in matches}
+
+
+def _line(number: int, announced: re.Match[str]) -> int:
+    """The line that a comment on line ``number`` speaks of: the next one, where it has a line of its own."""
+    return number if announced.string[: announced.start()].strip() else number + 1
 
 
 def reported(file: Path, checked: Checked) -> set[Problem]:
