@@ -5,18 +5,23 @@
 ``models``: trace + GraphModule + code, for every torchvision model and some of timm's that both trace, built on the
 meta device. The two tracers run in turn, and a model's figure is the ratio of their medians.
 
-``growth``: the cost per node, from 1,000 to 100,000 nodes, of tracing a chain of blocks that each read their own
-parameter, and of what is done to graphs afterwards; torch.fx is run too where that ends in reasonable time.
+``growth``: the cost per node of tracing a chain of blocks that each read their own parameter, and of what is done to
+graphs afterwards; torch.fx is run too where that ends in reasonable time. Each row is of the same number of nodes in
+all, as many small graphs or as one large, so that what differs is the size of the graphs and not the memory in use.
 
 ``memory``: bytes per node of a large graph.
+
+Times are the process's own CPU time, with the collection of garbage held off as in `timeit`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import functools
 import gc
+import math
 import statistics
 import sys
 import time
@@ -35,23 +40,34 @@ import fxcore
 from tests.core import sweep
 
 PACKAGES = (fxcore, torch.fx)
+ROUND = 0.06
+"""Seconds, at least: small models are traced many times in a round."""
+SIZES = (1_000, 10_000, 100_000)
+"""Nodes of a graph."""
 LONGEST_FOR_TORCH = 10_000
 """Nodes. torch.fx looks each parameter up among all of them, so its time grows with the square."""
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Wall-clock seconds of ``work``, with garbage collected beforehand."""
+def seconds(work: Callable[[], object], repeats: int = 1) -> float:
+    """CPU seconds of one run of ``work``: the mean of ``repeats`` runs, with garbage collected beforehand."""
     gc.collect()
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
+    gc.disable()
+    try:
+        began = time.process_time()
+        for _ in range(repeats):
+            work()
+        return (time.process_time() - began) / repeats
+    finally:
+        gc.enable()
 
 
 def in_turn(rounds: int, *works: Callable[[], object]) -> list[float]:
-    """The median seconds of each of ``works``, which run one after the other ``rounds`` times after a warm-up."""
-    for work in works:
-        work()
-    times = [[seconds(work) for work in works] for _ in range(rounds)]
+    """The median seconds of each of ``works``, which are run one after the other in each round, after a warm-up.
+
+    In a round each runs as often as it takes to come to `ROUND` seconds.
+    """
+    repeats = [max(1, math.ceil(ROUND / seconds(work))) for work in works]
+    times = [[seconds(work, times) for work, times in zip(works, repeats, strict=True)] for _ in range(rounds)]
     return [statistics.median(column) for column in zip(*times, strict=True)]
 
 
@@ -64,6 +80,7 @@ def code_of(package: Any, module: nn.Module) -> str:
 def measure_models(timm_models: int, rounds: int) -> None:
     """Print a row for each model and the ratios' median and worst."""
     ratios: dict[str, float] = {}
+    gc.freeze()  # so that collecting garbage goes through the models alone, not through torch
     print(f"{'model':42} {'fxcore ms':>10} {'torch.fx ms':>12} {'ratio':>6}")
     for name, module in models(timm_models):
         try:
@@ -112,59 +129,59 @@ def relus(package: Any, nodes: int) -> Any:
     return package.GraphModule(nn.Module(), graph)
 
 
-def pairs(package: Any, matches: int) -> Any:
-    """A graph module with ``matches`` places where ``neg`` follows ``relu``."""
+def pairs(package: Any, nodes: int) -> Any:
+    """A graph module of ``nodes`` nodes, in which ``neg`` follows ``relu`` again and again."""
     graph = package.Graph()
     node = graph.placeholder("x")
-    for _ in range(matches):
+    for _ in range(nodes // 2):
         node = graph.call_function(torch.neg, (graph.call_function(torch.relu, (node,)),))
     graph.output(node)
     return package.GraphModule(nn.Module(), graph)
 
 
-def rewrite(package: Any, matches: int) -> Callable[[], object]:
-    """Work that replaces ``matches`` matches of a pattern, on a fresh graph each time."""
-    return lambda: package.replace_pattern(
-        pairs(package, matches), lambda x: torch.neg(torch.relu(x)), lambda x: torch.sigmoid(x)
-    )
+WORKS: dict[str, Callable[[Any], object]] = {
+    "lint": lambda module: module.graph.lint(),
+    "eliminate_dead_code": lambda module: module.graph.eliminate_dead_code(),
+    "code": lambda module: module.graph.python_code("self"),
+    "deepcopy": lambda module: copy.deepcopy(module.graph),
+}
+
+
+def rewrite(package: Any, module: Any) -> object:
+    """Replace every match of a pattern of two nodes."""
+    return package.replace_pattern(module, lambda x: torch.neg(torch.relu(x)), lambda x: torch.sigmoid(x))
 
 
 def measure_growth(rounds: int) -> None:
     """Print microseconds per node, for each kind of work and size."""
-    sizes = (1_000, 10_000, 100_000)
-    print(f"{'microseconds per node':28} {'':9}" + "".join(f"{size:>10,}" for size in sizes) + "   last/first")
+    print(f"{'microseconds per node':28} {'':9}" + "".join(f"{size:>10,}" for size in SIZES) + "   last/first")
     for package in PACKAGES:
-        modules = {size: chain(size) for size in sizes if fits(package, size)}
-        report(package, "trace", {n: functools.partial(package.Tracer().trace, m) for n, m in modules.items()}, rounds)
-        graphs = {size: relus(package, size) for size in sizes}
-        works: dict[str, Callable[[Any], object]] = {
-            "lint": lambda g: g.graph.lint(),
-            "eliminate_dead_code": lambda g: g.graph.eliminate_dead_code(),
-            "code": lambda g: g.graph.python_code("self"),
-            "deepcopy": lambda g: copy.deepcopy(g.graph),
-        }
-        for name, work in works.items():
-            report(package, name, {n: functools.partial(work, g) for n, g in graphs.items()}, rounds)
-        report(package, "replace_pattern, per match", {n: rewrite(package, n) for n in (100, 1_000)}, rounds)
+        longest = SIZES[-1] if package is fxcore else LONGEST_FOR_TORCH
+        report(package, "trace", chain, package.Tracer().trace, rounds, longest)
+        for name, work in WORKS.items():
+            report(package, name, functools.partial(relus, package), work, rounds)
+        report(package, "replace_pattern", functools.partial(pairs, package), functools.partial(rewrite, package), 1)
 
 
-def fits(package: Any, size: int) -> bool:
-    """Whether ``package`` can trace a chain of ``size`` nodes while somebody waits."""
-    return package is fxcore or size <= LONGEST_FOR_TORCH
-
-
-def report(package: Any, name: str, works: dict[int, Callable[[], object]], rounds: int) -> None:
-    """Print one row of microseconds per unit of size."""
-    costs = {}
-    for size, work in works.items():
-        try:
-            (spent,) = in_turn(1 if size > LONGEST_FOR_TORCH else rounds, work)
-        except RecursionError:
-            continue
-        costs[size] = spent / size * 1e6
-    cells = "".join(f"{cost:10.1f}" for cost in costs.values())
-    first, last = min(costs), max(costs)
-    print(f"{name:28} {package.__name__:9}{cells}   {costs[last] / costs[first]:.2f}", flush=True)
+def report(
+    package: Any,
+    name: str,
+    make: Callable[[int], Any],
+    work: Callable[[Any], object],
+    rounds: int,
+    longest: int = SIZES[-1],
+) -> None:
+    """Print one row: microseconds per node of ``work`` on as many graphs of each size as come to ``longest`` nodes."""
+    costs: list[float] = []
+    for size in SIZES:
+        if size > longest:
+            break
+        made = [make(size) for _ in range(longest // size)]
+        with contextlib.suppress(RecursionError):
+            spent = [seconds(lambda made=made: [work(one) for one in made]) for _ in range(rounds)]  # type: ignore[misc]
+            costs.append(statistics.median(spent) / longest * 1e6)
+    cells = "".join(f"{cost:10.1f}" for cost in costs).ljust(10 * len(SIZES))
+    print(f"{name:28} {package.__name__:9}{cells}   {costs[-1] / costs[0]:.2f}", flush=True)
 
 
 def measure_memory(nodes: int = 100_000) -> None:

@@ -15,15 +15,13 @@ if TYPE_CHECKING:
 def lint(graph: Graph) -> None:
     """`Graph.lint`."""
     names: set[str] = set()
-    defined: set[Node] = set()
     for node in graph.nodes:
         if node.op not in _legal_ops or node.op == "root":
             raise RuntimeError(f"'{node}' has the unknown opcode '{node.op}'")
         if node.graph is not graph:
             raise RuntimeError(f"'{node}' is in the list of this Graph, but belongs to another")
         for used in node._inputs:
-            _check_input(graph, node, used, defined)
-        defined.add(node)
+            _check_input(graph, node, used)
         if node.name in names:
             raise RuntimeError(f"the name '{node.name}' is given to two nodes")
         names.add(node.name)
@@ -32,13 +30,13 @@ def lint(graph: Graph) -> None:
             _check_target(node, graph.owning_module)
 
 
-def _check_input(graph: Graph, node: Node, used: Node, defined: set[Node]) -> None:
+def _check_input(graph: Graph, node: Node, used: Node) -> None:
     if used.graph is not graph:
         raise RuntimeError(
             f"'{node}' uses '{used}', which belongs to another Graph. When nodes are copied, `node_copy` and "
             "`graph_copy` need to be told what stands for the inputs of each"
         )
-    if used not in defined:
+    if used._erased or not used < node:
         raise RuntimeError(f"'{node}' uses '{used}' before it is defined: the nodes aren't in an order that can run")
 
 
