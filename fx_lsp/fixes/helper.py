@@ -13,7 +13,9 @@ from fx_lsp.fixes import Fix, ReadText
 from fx_lsp.fixes.changes import changes_between
 from fx_lsp.fixes.decisive import Part, deciding_part
 from fx_lsp.fixes.extraction import Extraction, extracted
+from fx_lsp.fixes.insertion import wrapping
 from fx_lsp.fixes.source import Node, Source, editable
+from fx_lsp.fixes.wrap import recordable_function
 
 _NO_HELP = frozenset({"call-binding", "exception", "two-tracers", "not-a-submodule", "not-a-parameter"})
 """Kinds of failure that a recorded call does not mend."""
@@ -26,14 +28,9 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         return
     source, node = place
     part = deciding_part(source, node)
-    if part is not None:
-        yield from moved(source, part)
-
-
-def moved(source: Source, part: Part) -> Iterator[Fix]:
-    """One fix that makes a recorded function of ``part``, where that can be done."""
-    from fx_lsp.fixes.insertion import wrapping  # libcst takes a while to load
-
+    # A call of a function that can be recorded itself needs no other one around it.
+    if part is None or (isinstance(part, ast.Call) and recordable_function(source.tree, source.span(part))):
+        return
     extraction = extracted(source, part)
     if extraction is None:
         return

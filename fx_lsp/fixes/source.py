@@ -110,11 +110,15 @@ class Source:
         start, _ = self.offsets(statement)
         return self.text[self.lines.offset_of_python(statement.lineno, 0) : start]
 
-    def replaced(self, node: Node, text: str, *, to: Node | None = None) -> TextChange:
-        """The change that puts ``text`` in the place of ``node``, or of all from there to the end of ``to``."""
+    def span(self, node: Node, *, to: Node | None = None) -> Span:
+        """The range of ``node``, or from there to the end of ``to``."""
         last = to or node
         end_line, end_col = last.end_lineno or last.lineno, last.end_col_offset or 0
-        return TextChange(Span(self.path, node.lineno, node.col_offset, end_line, end_col), text)
+        return Span(self.path, node.lineno, node.col_offset, end_line, end_col)
+
+    def replaced(self, node: Node, text: str, *, to: Node | None = None) -> TextChange:
+        """The change that puts ``text`` in the place of ``node``, or of all from there to the end of ``to``."""
+        return TextChange(self.span(node, to=to), text)
 
     def before(self, node: Node, text: str) -> TextChange:
         """The change that puts ``text`` right before ``node``."""

@@ -41,7 +41,7 @@ def _fix(source: str, span: Span) -> Fix | None:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return None
-    name = _function_called(tree, span)
+    name = recordable_function(tree, span)
     insertion = wrapping(source, name) if name is not None else None
     if insertion is None:
         return None
@@ -49,7 +49,7 @@ def _fix(source: str, span: Span) -> Fix | None:
     return Fix(title, changes_between(span.file, source, insertion.text))
 
 
-def _function_called(tree: ast.Module, span: Span) -> str | None:
+def recordable_function(tree: ast.Module, span: Span) -> str | None:
     """The global name of the function that the call at ``span`` calls, where recording the call can work."""
     names = Names(tree)
     for call, place in names.calls:

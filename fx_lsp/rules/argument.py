@@ -49,5 +49,5 @@ traced = torch.fx.symbolic_trace(statistics)
 """,
     message=message,
     kinds=("argument",),
-    fixes=("wrap",),
+    fixes=("wrap", "helper"),
 )

@@ -48,5 +48,5 @@ traced = torch.fx.symbolic_trace(has_padding)
 """,
     message=message,
     kinds=("containment",),
-    fixes=("wrap",),
+    fixes=("wrap", "helper"),
 )

@@ -132,5 +132,5 @@ traced = torch.fx.symbolic_trace(rectify)
 """,
     message=message,
     kinds=("control-flow",),
-    fixes=("assertion", "wrap"),
+    fixes=("assertion", "symbolic", "choice", "concrete", "wrap", "helper"),
 )

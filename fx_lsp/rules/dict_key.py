@@ -43,5 +43,5 @@ traced = torch.fx.symbolic_trace(by_size)
 """,
     message=message,
     kinds=("dict-key",),
-    fixes=("wrap",),
+    fixes=("wrap", "helper"),
 )

@@ -121,5 +121,5 @@ traced = torch.fx.symbolic_trace(mask)
 """,
     message=message,
     kinds=("foreign-call",),
-    fixes=("wrap",),
+    fixes=("sizes", "wrap", "helper"),
 )

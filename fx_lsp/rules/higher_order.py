@@ -53,5 +53,5 @@ traced = torch.fx.symbolic_trace(strictly)
 """,
     message=message,
     kinds=("higher-order",),
-    fixes=("wrap",),
+    fixes=("wrap", "helper"),
 )

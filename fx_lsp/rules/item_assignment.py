@@ -45,5 +45,5 @@ traced = torch.fx.symbolic_trace(mask_padding)
 """,
     message=message,
     kinds=("item-assignment",),
-    fixes=("wrap",),
+    fixes=("masked", "helper"),
 )

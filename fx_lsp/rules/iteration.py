@@ -97,5 +97,5 @@ traced = torch.fx.symbolic_trace(Attention())
 """,
     message=message,
     kinds=("iteration",),
-    fixes=("wrap",),
+    fixes=("splat", "unpack", "wrap", "helper"),
 )

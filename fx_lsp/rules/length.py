@@ -71,5 +71,5 @@ traced = torch.fx.symbolic_trace(normalize)
 """,
     message=message,
     kinds=("len",),
-    fixes=("wrap",),
+    fixes=("length", "wrap", "helper"),
 )

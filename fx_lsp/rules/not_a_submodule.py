@@ -53,5 +53,5 @@ traced = torch.fx.symbolic_trace(Gate())
 """,
     message=message,
     kinds=("not-a-submodule",),
-    fixes=("wrap",),
+    fixes=("module", "wrap"),
 )

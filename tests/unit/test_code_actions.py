@@ -5,7 +5,7 @@ import pytest
 import pytest_asyncio
 from lsprotocol import types
 
-from fx_lsp.features.code_actions import quick_fixes
+from fx_lsp.features.code_actions import code_actions
 from fx_lsp.features.diagnostics import diagnostic
 from fx_lsp.features.places import ClientPlaces
 from tests.unit.fake_agent import Bench, failure_at, span_of
@@ -50,7 +50,10 @@ def request(
 @pytest.mark.parametrize("versioned", [True, False])
 async def test_an_edit_is_in_the_form_that_the_client_takes(bench: Bench, versioned: bool) -> None:
     path, places, shown = await traced(bench)
-    (action,) = await quick_fixes(bench.analysis, places, request(path, shown), versioned=versioned, disabled=True)
+    actions = await code_actions(
+        bench.analysis, bench.proofs, places, request(path, shown), versioned=versioned, disabled=True
+    )
+    action = next(action for action in actions if action.title.startswith("Insert torch.fx.wrap"))
     assert action.edit is not None
     if versioned:
         assert action.edit.changes is None
@@ -77,24 +80,32 @@ async def test_a_diagnostic_that_is_not_there_has_no_fix(bench: Bench) -> None:
             types.Range(shown.range.start, shown.range.start), shown.message, code=shown.code, source=shown.source
         ),
     ]
-    assert await quick_fixes(bench.analysis, places, request(path, *others), versioned=True, disabled=True) == []
+    assert (
+        await code_actions(bench.analysis, bench.proofs, places, request(path, *others), versioned=True, disabled=True)
+        == []
+    )
 
 
 @pytest.mark.parametrize(
-    ("only", "offered"), [(None, 1), (["quickfix"], 1), ([""], 1), (["refactor", "source.organizeImports"], 0)]
+    ("only", "offered"), [(None, 2), (["quickfix"], 2), ([""], 2), (["refactor", "source.organizeImports"], 0)]
 )
 async def test_fixes_are_for_who_asks_for_quick_fixes(
     bench: Bench, only: list[types.CodeActionKind | str] | None, offered: int
 ) -> None:
     path, places, shown = await traced(bench)
-    actions = await quick_fixes(bench.analysis, places, request(path, shown, only=only), versioned=True, disabled=True)
+    actions = await code_actions(
+        bench.analysis, bench.proofs, places, request(path, shown, only=only), versioned=True, disabled=True
+    )
     assert len(actions) == offered
 
 
 async def test_a_text_that_was_edited_since_has_no_fix(bench: Bench) -> None:
     path, places, shown = await traced(bench)
     bench.edit(path, "torch.fx.symbolic_trace(f)\n", "torch.fx.symbolic_trace(f)\n\n")
-    assert await quick_fixes(bench.analysis, places, request(path, shown), versioned=True, disabled=True) == []
+    assert (
+        await code_actions(bench.analysis, bench.proofs, places, request(path, shown), versioned=True, disabled=True)
+        == []
+    )
 
 
 async def test_files_that_are_not_the_users_own_are_not_edited(bench: Bench) -> None:
@@ -106,6 +117,8 @@ async def test_files_that_are_not_the_users_own_are_not_edited(bench: Bench) -> 
     (finding,) = bench.analysis.findings()
     shown = diagnostic(finding, places, related=False)
     assert shown is not None
-    (action,) = await quick_fixes(bench.analysis, places, request(path, shown), versioned=False, disabled=True)
-    assert action.edit is not None
-    assert list(action.edit.changes or {}) == [Path(path).as_uri()]
+    actions = await code_actions(
+        bench.analysis, bench.proofs, places, request(path, shown), versioned=False, disabled=True
+    )
+    edited = [list(action.edit.changes or {}) for action in actions if action.edit is not None]
+    assert edited == [[Path(path).as_uri()]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from textwrap import dedent
 
 import pytest
@@ -12,20 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fx_lsp.agent.messages import Failure, Span, Step
-from fx_lsp.fixes import Fix, TextChange, fixes_for
+from fx_lsp.fixes import Fix, fixes_for, wrap
 from fx_lsp.fixes.changes import changes_between
 from fx_lsp.fixes.insertion import wrapping
-from fx_lsp.positions import LineIndex
-
-
-def applied(source: str, changes: Sequence[TextChange]) -> str:
-    """``source`` with the changes made, as an editor makes them."""
-    lines = LineIndex(source)
-    for change in sorted(changes, key=lambda change: (change.span.line, change.span.col), reverse=True):
-        start = lines.offset_of_python(change.span.line, change.span.col)
-        end = lines.offset_of_python(change.span.end_line, change.span.end_col)
-        source = source[:start] + change.text + source[end:]
-    return source
+from tests.unit.fixing import applied
 
 
 def span(source: str, text: str, file: str = "/w/file.py") -> Span:
@@ -38,7 +27,7 @@ def span(source: str, text: str, file: str = "/w/file.py") -> Span:
 def offered(source: str, *expressions: str, kind: str = "control-flow") -> tuple[Fix, ...]:
     """The fixes for a failure whose chain leads through ``expressions`` of the one file."""
     chain = tuple(Step("forward", span(source, expression)) for expression in expressions)
-    return fixes_for(Failure(kind, "TraceError: no", chain), {"/w/file.py": source}.get)
+    return tuple(wrap.fixes(Failure(kind, "TraceError: no", chain), {"/w/file.py": source}.get))
 
 
 HEAD = """\
