@@ -8,7 +8,7 @@ Every node knows the range of source it stands for, every failure the kind it is
 the traced module is left as it was. See `fxcore.failures` and `fxcore.source`.
 """
 
-from fxcore import immutable_collections
+from fxcore import config, immutable_collections, traceback
 from fxcore._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from fxcore.graph import CodeGen, Graph
 from fxcore.graph_module import GraphModule
@@ -28,10 +28,12 @@ __all__ = [
     "ProxyableClassMeta",
     "Tracer",
     "Transformer",
+    "config",
     "has_side_effect",
     "immutable_collections",
     "map_arg",
     "replace_pattern",
     "symbolic_trace",
+    "traceback",
     "wrap",
 ]
