@@ -11,6 +11,7 @@ class PatchEmbedding(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         _, _, height, width = pixels.shape
+        # error[control-flow]: width != self.image_size
         if height != self.image_size or width != self.image_size:  # error[control-flow]: height != self.image_size
             raise ValueError("wrong size")
         patches: Tensor = self.projection(pixels)

@@ -5,7 +5,8 @@ import torch.fx
 
 
 def last_first(x: torch.Tensor) -> torch.Tensor:
-    return torch.stack(list(reversed(x)))  # error[len]: reversed(x)
+    last: torch.Tensor = next(reversed(x))  # error[len]: reversed(x)
+    return last
 
 
 torch.fx.symbolic_trace(last_first)
