@@ -94,7 +94,7 @@ def _left_on_modules(root: torch.nn.Module, graph: Graph) -> Iterator[tuple[torc
 def _proxy_in(value: object, depth: int = 2) -> Proxy | None:
     if issubclass(type(value), Proxy):
         return value  # type: ignore[return-value]
-    if depth and value and type(value) in (list, tuple, dict, set):
+    if depth and type(value) in (list, tuple, dict, set):
         items: Any = value.values() if isinstance(value, dict) else value
         found = (_proxy_in(item, depth - 1) for item in itertools.islice(items, _SEARCHED))
         return next((proxy for proxy in found if proxy is not None), None)
