@@ -102,9 +102,9 @@ def _proxy_in(value: object, depth: int = 2) -> Proxy | None:
 
 
 def _assignment(module: torch.nn.Module, name: str, ran: dict[CodeType, None]) -> Place | None:
-    """Where the code that ran, or else any method of the module, sets an attribute or takes it to add to it."""
-    methods = (value.__code__ for cls in type(module).__mro__ for value in vars(cls).values() if _is_method(value))
-    for codes in (ran, methods):
+    """Where the module's methods set an attribute, or take it to add to it; those that ran come before any other."""
+    methods = [value.__code__ for cls in type(module).__mro__ for value in vars(cls).values() if _is_method(value)]
+    for codes in ([code for code in methods if code in ran], ran, methods):
         own = [code for code in codes if is_user_file(code.co_filename)]
         for operation in ("STORE_ATTR", "LOAD_ATTR"):
             places = itertools.chain.from_iterable(attribute_places(code, name, operation) for code in own)

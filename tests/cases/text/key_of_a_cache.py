@@ -9,7 +9,7 @@ class Bias(nn.Module):
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         key = str(x.device)  # warning[text]: str(x.device)
         size = f"{x.shape[0]}x{x.shape[1]}"  # warning[text]: f"{x.shape[0]}x{x.shape[1]}"
-        kind = "{}".format(x.dtype)  # warning[text]: "{}".format(x.dtype)
+        kind = repr(x.dtype)  # warning[text]: repr(x.dtype)
         return {key: x, size: x + 1, kind: x + 2}
 
 
