@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from fx_lsp.agent.messages import Failure, Report, Step, Target
+from fx_lsp.agent.messages import Failure, Report, Span, Target
 from fx_lsp.documents import Place, Snapshot
-from fx_lsp.excerpt import quoted
+from fx_lsp.links import Link, call_links, cause_links, expression_at, guess_link
 from fx_lsp.rules import rule_for
 
 ALL_NOTICES = "all"
 """Stands for the codes of all notices."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A frame on the way from the traced forward to the failure."""
-
-    name: str
-    """The function's."""
-    place: Place
-    fails: bool = False
-    """Whether it is the failing place itself, which is in a file that is not the user's to mend."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +25,7 @@ class Finding:
     place: Place
     """The innermost frame in the workspace; the target itself for a failure that has none there."""
     links: tuple[Link, ...]
-    """All other frames, the traced forward first."""
+    """The other places that it has to do with: the calls that lead there, the cause, what was assumed."""
     targets: tuple[str, ...]
     """The titles of the targets that fail there."""
     moment: int
@@ -56,7 +45,8 @@ def findings_of(
     codes of those that are wanted beside the ones that are on by default, or ``all``.
     """
     shown = [notice for notice in report.notices if _is_wanted(notice, notices) and owned(notice.chain[-1].span.file)]
-    found = [_finding(target, failure, snapshot, owned) for failure in (*report.failures, *shown)]
+    guesses = {failure.chain[-1].span: failure.assumption for failure in report.failures if failure.chain}
+    found = [_finding(target, failure, guesses, snapshot, owned) for failure in (*report.failures, *shown)]
     return [finding for finding in found if finding]
 
 
@@ -78,35 +68,39 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
     return list(by_place.values())
 
 
-def _finding(target: Target, failure: Failure, snapshot: Snapshot, owned: Callable[[str], bool]) -> Finding | None:
+def _finding(
+    target: Target, failure: Failure, guesses: Mapping[Span, str], snapshot: Snapshot, owned: Callable[[str], bool]
+) -> Finding | None:
     """The failure at its place; None when the file of the target is gone."""
-    chain = [(step, snapshot.place(step.span)) for step in failure.chain]
-    own = [index for index, (step, place) in enumerate(chain) if place and owned(step.span.file)]
+    places = [snapshot.place(step.span) for step in failure.chain]
+    own = [index for index, place in enumerate(places) if place and owned(place.path)]
     shown = own[-1] if own else None
-    place = chain[shown][1] if shown is not None else snapshot.place(target.span)
+    place = places[shown] if shown is not None else snapshot.place(target.span)
     if place is None:
         return None
-    last = len(chain) - 1
-    links = [Link(step.name, at, index == last) for index, (step, at) in enumerate(chain) if at and index != shown]
+    guess = guess_link(failure, guesses, snapshot)
     return Finding(
         failure=failure,
-        message=_message(failure, snapshot, shown),
+        message=_message(failure, snapshot, shown, guess),
         place=place,
-        links=tuple(links),
+        links=(
+            *call_links(failure.chain, shown, snapshot),
+            *cause_links(failure, snapshot),
+            *([guess] if guess else ()),
+        ),
         targets=(target.title,),
         moment=snapshot.moment,
     )
 
 
-def _message(failure: Failure, snapshot: Snapshot, shown: int | None) -> str:
-    """The rule's sentence on the failing expression, and where that is when it is not where the message is shown."""
+def _message(failure: Failure, snapshot: Snapshot, shown: int | None, guess: Link | None) -> str:
+    """The rule's sentence on the failing expression, where that is if it is not where the message is shown, and on
+    what guess the trace came by."""
     last = failure.chain[-1] if failure.chain else None
-    message = rule_for(failure.kind).message(failure, _expression(last, snapshot))
-    if last is None or shown == len(failure.chain) - 1:
-        return message
-    return f"{message} It is reached from here: {PurePath(last.span.file).name}, line {last.span.line}, in {last.name}."
-
-
-def _expression(step: Step | None, snapshot: Snapshot) -> str:
-    lines = snapshot.lines_of(step.span.file) if step else None
-    return quoted(lines, step.span) if step and lines else ""
+    parts = [rule_for(failure.kind).message(failure, expression_at(last.span, snapshot) if last else "")]
+    if last is not None and shown != len(failure.chain) - 1:
+        where = f"{PurePath(last.span.file).name}, line {last.span.line}, in {last.name}"
+        parts.append(f"It is reached from here: {where}.")
+    if guess is not None:
+        parts.append(f"(Found {guess.text}.)")
+    return " ".join(parts)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import io
 import json
 import os
 from typing import Any
 
-from fx_lsp.agent.messages import Span
+from fx_lsp.agent.messages import Proof, Span
 from fx_lsp.check import Checked, Problem
-from fx_lsp.documents import Documents, Place
+from fx_lsp.documents import Documents, Place, on_disk
 from fx_lsp.fixes import Fix
 from fx_lsp.positions import LineIndex
 from fx_lsp.rules import rule_for
@@ -24,6 +26,11 @@ def as_json(checked: Checked) -> str:
     return json.dumps([_object(problem, checked.documents) for problem in checked.problems], indent=2)
 
 
+def diff(checked: Checked) -> str:
+    """All edits as one unified diff, which ``patch -p1`` and ``git apply`` take in the working directory."""
+    return "".join(_file_diff(path, text) for path, text in sorted(checked.edits.items())).rstrip("\n")
+
+
 def shown_path(path: str) -> str:
     """``path`` (absolute) as seen from the working directory."""
     try:
@@ -36,6 +43,18 @@ def line_and_column(lines: LineIndex, offset: int) -> tuple[int, int]:
     """Where ``offset`` is for a person: both from 1, columns in characters."""
     line, character = lines.position(offset, "utf-32")
     return line + 1, character + 1
+
+
+def _file_diff(path: str, text: str) -> str:
+    lines = on_disk(path)
+    before = _whole_lines(lines.text if lines else "")
+    name = shown_path(path).replace(os.sep, "/")
+    rows = difflib.unified_diff(before, _whole_lines(text), f"a/{name}", f"b/{name}")
+    return "".join(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows)
+
+
+def _whole_lines(text: str) -> list[str]:
+    return io.StringIO(text, newline="\n").readlines()
 
 
 def _line(problem: Problem, documents: Documents) -> str:
@@ -55,14 +74,15 @@ def _object(problem: Problem, documents: Documents) -> dict[str, Any]:
         "code": rule.code,
         "message": finding.message,
         "target": ", ".join(finding.targets),
-        "related": [{**_location(link.place, documents), "message": f"in {link.name}"} for link in finding.links],
-        "fixes": [_fix(fix, documents) for fix in problem.fixes],
+        "related": [{**_location(link.place, documents), "message": link.text} for link in finding.links],
+        "fixes": [_fix(fix, problem.proofs.get(fix), documents) for fix in problem.fixes],
     }
 
 
-def _fix(fix: Fix, documents: Documents) -> dict[str, Any]:
+def _fix(fix: Fix, proof: Proof | None, documents: Documents) -> dict[str, Any]:
     edits = [{**_location(_place(change.span, documents), documents), "text": change.text} for change in fix.changes]
-    return {"title": fix.title, "edits": edits}
+    tried = {"verdict": proof.verdict, "reason": proof.reason} if proof else None
+    return {"title": fix.title, "edits": edits, "proof": tried}
 
 
 def _place(span: Span, documents: Documents) -> Place:

@@ -70,7 +70,7 @@ class _Page:
         rows += self._excerpt(finding.place, rule.severity, "^")
         rows += [f"{self._paint('note', 'note')}: while tracing {targets}"]
         for link in finding.links:
-            rows += [f"{self._paint('note', 'note')}: in `{link.name}`", *self._excerpt(link.place, "note", "-")]
+            rows += [f"{self._paint('note', 'note')}: {link.text}", *self._excerpt(link.place, "note", "-")]
         for fix in problem.fixes:
             rows += [f"{self._paint('help', 'help')}: {fix.title}", *self._edits(fix)]
         return "\n".join(rows)

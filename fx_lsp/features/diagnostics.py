@@ -41,10 +41,12 @@ def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool) -> type
 
 
 def _related(finding: Finding, places: ClientPlaces) -> list[types.DiagnosticRelatedInformation] | None:
-    """The frames from the traced forward to the failure."""
+    """The other places that the finding has to do with."""
     located = [(link, places.location(link.place)) for link in finding.links]
     return [
-        types.DiagnosticRelatedInformation(location, f"Called in {link.name}") for link, location in located if location
+        types.DiagnosticRelatedInformation(location, link.text[0].upper() + link.text[1:])
+        for link, location in located
+        if location
     ] or None
 
 

@@ -1,8 +1,9 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from fx_lsp.agent.messages import Failure, Recipe, Report, Snippet, Span, Target
+from fx_lsp.agent.messages import Failure, Recipe, Report, Snippet, Span, Step, Target
 from fx_lsp.documents import Documents
 from fx_lsp.findings import Finding, findings_of, merged
 from tests.unit.fake_agent import failure_at, span_of
@@ -51,9 +52,7 @@ def test_a_failure_is_shown_where_it_is(files: Files) -> None:
     (finding,) = files.found(failure_at(call, span_of(files.helper, HELPER, "len(x)")))
     assert shown(finding) == ("helper.py", "len(x)")
     assert "`len(x)`" in finding.message
-    assert [(link.name, Path(link.place.path).name, link.fails) for link in finding.links] == [
-        ("f0", "model.py", False)
-    ]
+    assert [(link.text, Path(link.place.path).name) for link in finding.links] == [("called in `f0`", "model.py")]
 
 
 def test_a_failure_in_a_library_is_shown_where_the_users_code_enters_it(files: Files) -> None:
@@ -62,7 +61,7 @@ def test_a_failure_in_a_library_is_shown_where_the_users_code_enters_it(files: F
     assert shown(finding) == ("model.py", "resize(x)")
     assert "`len(x)`" in finding.message
     assert "library.py, line 2" in finding.message
-    assert [(Path(link.place.path).name, link.fails) for link in finding.links] == [("library.py", True)]
+    assert [(link.text, Path(link.place.path).name) for link in finding.links] == [("fails in `f1`", "library.py")]
 
 
 def test_a_failure_without_a_place_is_shown_at_its_target(files: Files) -> None:
@@ -75,6 +74,30 @@ def test_frames_that_are_no_files_are_left_out(files: Files) -> None:
     (finding,) = files.found(failure_at(call, Span("<string>", 1, 0, 1, 5)))
     assert shown(finding) == ("model.py", "scale(resize(x))")
     assert finding.links == ()
+
+
+def test_a_cause_is_linked_from_the_input_on_but_not_what_the_failing_expression_shows(files: Files) -> None:
+    failing = span_of(files.model, MODEL, "scale(resize(x))")
+    within = span_of(files.model, MODEL, "resize(x)")
+    causes = [span_of(files.helper, HELPER, part) for part in ("def", "scale", "x", "return", "len(x)")]
+    steps = tuple(Step(f"node_{index}", span) for index, span in enumerate([*causes, within]))
+    (finding,) = files.found(dataclasses.replace(failure_at(failing), cause=steps))
+    assert [link.text for link in finding.links] == [
+        "it depends on `def`",
+        "it depends on `return`",
+        "it depends on `len(x)`",
+    ]
+
+
+def test_a_later_failure_tells_the_guess_that_it_was_reached_on(files: Files) -> None:
+    guessed = span_of(files.model, MODEL, "resize(x)")
+    first = dataclasses.replace(failure_at(guessed), assumption="it is false")
+    later = dataclasses.replace(failure_at(span_of(files.helper, HELPER, "len(x)")), after=guessed)
+    _, finding = files.found(first, later)
+    assert finding.message.endswith(" (Found assuming that `resize(x)` is false.)")
+    assert [(link.text, link.place) for link in finding.links] == [
+        ("assuming that `resize(x)` is false", files.found(first)[0].place)
+    ]
 
 
 def test_targets_that_fail_at_one_place_for_one_reason_are_one_finding(files: Files) -> None:

@@ -11,8 +11,9 @@ import pytest
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.check import Checked, Problem
 from fx_lsp.documents import Documents, Place
-from fx_lsp.findings import Finding, Link
+from fx_lsp.findings import Finding
 from fx_lsp.fixes import Fix, TextChange
+from fx_lsp.links import Link
 from fx_lsp.rendering import as_json, concise
 from fx_lsp.terminal import full, summary
 
@@ -114,9 +115,9 @@ class TestFull:
     def test_the_way_there(self, found: Found) -> None:
         found.write("model.py", "\n" * 9 + "y = half(x)\n")
         found.write("helper.py", "len(x)\n")
-        link = Link("Net.forward", found.place("model.py", "half(x)"))
+        link = Link("called in `Net.forward`", found.place("model.py", "half(x)"))
         assert page(found, found.problem(found.place("helper.py", "len(x)"), link)).splitlines()[6:] == [
-            "note: in `Net.forward`",
+            "note: called in `Net.forward`",
             "  --> model.py:10:5",
             "   |",
             "10 | y = half(x)",
@@ -170,7 +171,7 @@ def test_json_counts_as_the_protocol_does(found: Found) -> None:
     found.write("lib/é.py", "\ncall()\n")
     path = str(found.folder / "model.py")
     fix = Fix("Mend it", (TextChange(Span(path, 1, 10, 1, 13), "y"),))
-    link = Link("f", found.place("lib/é.py", "call()"))
+    link = Link("called in `f`", found.place("lib/é.py", "call()"))
     problem = found.problem(found.place("model.py", "len(x)\r\ny"), link, fixes=(fix,), kind="time-limit")
 
     def range_of(line: int, character: int, end_line: int, end: int) -> dict[str, dict[str, int]]:
@@ -184,9 +185,13 @@ def test_json_counts_as_the_protocol_does(found: Found) -> None:
             "code": "time-limit",
             "message": "No way.\nNot here.",
             "target": "f, g(é)",
-            "related": [{"path": "lib/é.py", "range": range_of(1, 0, 1, 6), "message": "in f"}],
+            "related": [{"path": "lib/é.py", "range": range_of(1, 0, 1, 6), "message": "called in `f`"}],
             "fixes": [
-                {"title": "Mend it", "edits": [{"path": "model.py", "range": range_of(0, 7, 0, 10), "text": "y"}]}
+                {
+                    "title": "Mend it",
+                    "edits": [{"path": "model.py", "range": range_of(0, 7, 0, 10), "text": "y"}],
+                    "proof": None,
+                }
             ],
         }
     ]
