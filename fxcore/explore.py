@@ -25,10 +25,11 @@ from fxcore.callee import callee_name
 from fxcore.cause import cause_of
 from fxcore.failures import FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
 from fxcore.graph import Graph
+from fxcore.guess_inputs import guess_inputs
 from fxcore.node import Argument, Node, Target
 from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
-from fxcore.shadow import Shadows, Unknown
+from fxcore.shadow import Shadows
 from fxcore.soft_calls import soften_calls
 from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
 from fxcore.tracer import TRACE_CODE, Tracer
@@ -111,7 +112,9 @@ class _Explorer(Tracer):
     """What `_exploring` puts before a tracer's class."""
 
     _found: Exploration
-    _shadows: Shadows | None
+    _shadows: Shadows
+    _informed: bool
+    """Whether the example values are true ones, not made up."""
     _by_place: dict[SourceSpan | None, Site]
     """One failing expression may ask several things of a value: it is one place."""
     _unregistered: dict[str, torch.nn.Module]
@@ -125,7 +128,9 @@ class _Explorer(Tracer):
         self._by_place, self._unregistered, self._turns = {}, {}, {}
         self._guess = None
         self._events = self._probing = 0
-        self._shadows = Shadows(examples, self._attribute) if examples is not None else None
+        self._informed = examples is not None
+        inputs = guess_inputs(root, concrete_args) if examples is None else examples
+        self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
         with PatchScope() as patches:
             soften_calls(patches, self._called)
             try:
@@ -155,8 +160,8 @@ class _Explorer(Tracer):
         type_expr: Any | None = None,
     ) -> Node:
         node = super().create_node(kind, target, args, kwargs, name, type_expr)
-        if self._shadows is not None and kind != "output":
-            self._shadows.compute(node)
+        if self._informed and kind != "output":
+            self._shadows.compute(node)  # now, because what comes later may write to it
         return node
 
     def path_of_module(self, mod: torch.nn.Module) -> str:
@@ -219,16 +224,11 @@ class _Explorer(Tracer):
                 raise
             failure = error
         try:
-            answer, certain = learn(self._example(obj)), True
+            answer, certain = learn(self._shadows[obj.node]), self._informed
         except Exception:  # no example, or one that can't tell (it is on the device meta)
             answer, certain = guess(), False
         self._note(self._placed(failure), _said(answer), certain=certain, value=obj)
         return answer
-
-    def _example(self, obj: Proxy) -> Any:
-        if self._shadows is None:
-            raise Unknown
-        return self._shadows[obj.node]
 
     def _likely_truth(self) -> bool:
         """False, unless that leads straight to a ``raise``; the other one when a loop went round often enough."""

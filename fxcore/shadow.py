@@ -6,7 +6,6 @@ Klarlund and Sen, "DART", 2005): run the program on symbols and on values at the
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,46 +23,83 @@ class Unknown(Exception):
 class Shadows:
     """The values of one graph's nodes, for ``examples``: a value for each placeholder's target.
 
-    ``attribute`` gives the value of a dotted path below the root. Examples on the meta device cost next to nothing and
-    tell shapes and dtypes; on the CPU they tell everything.
+    ``attribute`` gives the value of a dotted path below the root; nothing that is found there is ever written to. With
+    ``on_meta`` all values are on the device meta, whatever the root's parameters are on: that costs next to nothing and
+    tells shapes and dtypes. On the CPU examples tell everything, but have to be computed in the program's order.
     """
 
-    def __init__(self, examples: Mapping[str, Any], attribute: Callable[[str], Any]) -> None:
+    def __init__(self, examples: Mapping[str, Any], attribute: Callable[[str], Any], *, on_meta: bool = False) -> None:
         self._examples = examples
         self._attribute = attribute
+        self._on_meta = on_meta
         self._values: dict[Node, Any] = {}
-        self._copies: dict[int, torch.nn.Module] = {}
+        self._unknown: set[Node] = set()
+        self._modules: dict[str, torch.nn.Module] = {}
 
     def __getitem__(self, node: Node) -> Any:
         """The value of ``node``. Raises `Unknown` where it can't be told."""
-        try:
-            return self._values[node]
-        except KeyError:
-            raise Unknown from None
+        if node not in self._values:
+            self.compute(node)
+        if node in self._unknown:
+            raise Unknown
+        return self._values[node]
 
     def compute(self, node: Node) -> None:
-        """Compute the value of ``node``, which was just made, unless it can't be told."""
-        # Whatever the program's functions raise on an example means no more than that there is no value.
-        with contextlib.suppress(Exception), torch.no_grad(), outside_of_traces():
-            args, kwargs = map_arg((node.args, node.kwargs), self.__getitem__)
+        """Compute the value of ``node``, and of what it is computed from, unless it can't be told."""
+        missing: list[Node] = []
+        waiting = [node]
+        while waiting:
+            current = waiting.pop()
+            if current not in self._values and current not in self._unknown:
+                missing.append(current)
+                waiting.extend(current.all_input_nodes)
+        with torch.no_grad(), outside_of_traces():
+            for current in sorted(dict.fromkeys(missing)):
+                self._compute(current)
+
+    def _compute(self, node: Node) -> None:
+        if not self._unknown.isdisjoint(node.all_input_nodes):
+            self._unknown.add(node)
+            return
+        try:
+            args, kwargs = map_arg((node.args, node.kwargs), self._values.__getitem__)
             self._values[node] = self._run(node, args, kwargs)
+        except Exception:  # whatever the program's functions raise on an example, it means that there is no value
+            self._unknown.add(node)
 
     def _run(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         target: Any = node.target
         if node.op == "placeholder":
             return self._examples[target] if target in self._examples else args[0]
         if node.op == "get_attr":
-            return self._attribute(target)
+            return self._own(self._attribute(target))
         if node.op == "call_function":
             return target(*args, **kwargs)
         if node.op == "call_method":
             return getattr(args[0], target)(*args[1:], **kwargs)
-        return self._runnable(self._attribute(target))(*args, **kwargs)
+        if target not in self._modules:
+            self._modules[target] = self._runnable(self._attribute(target))
+        return self._modules[target](*args, **kwargs)
+
+    def _own(self, value: Any) -> Any:
+        """A value that may be written to in place of one of the root's."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        return torch.empty_like(value, device="meta") if self._on_meta else value.detach().clone()
 
     def _runnable(self, module: torch.nn.Module) -> torch.nn.Module:
-        """The module itself, or a copy where running it would write to it (running averages)."""
-        if not module.training or next(module.buffers(), None) is None:
-            return module
-        if id(module) not in self._copies:
-            self._copies[id(module)] = copy.deepcopy(module)
-        return self._copies[id(module)]
+        """A module that may be run in place of one of the root's: itself, where running it writes to nothing."""
+        writes = module.training or not module.__module__.startswith("torch.nn.")
+        if not self._on_meta:
+            return copy.deepcopy(module) if writes else module
+        if not writes and not module._modules:
+            return self._with_own_tensors(module)
+        tensors = [*module.parameters(), *module.buffers()]
+        return copy.deepcopy(module, {id(tensor): self._own(tensor) for tensor in tensors})
+
+    def _with_own_tensors(self, module: torch.nn.Module) -> torch.nn.Module:
+        twin: torch.nn.Module = type(module).__new__(type(module))
+        twin.__dict__.update(module.__dict__)
+        for kind in ("_parameters", "_buffers"):
+            twin.__dict__[kind] = {name: self._own(tensor) for name, tensor in module.__dict__[kind].items()}
+        return twin

@@ -1,0 +1,311 @@
+"""The models that `recall.py` looks into: none of them can be traced by torch.fx. Each with inputs that it accepts."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+Inputs = dict[str, Any]
+"""A value for each parameter of the forward, by name."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model."""
+
+    library: str
+    name: str
+    build: Callable[[], nn.Module]
+    inputs: Callable[[], Inputs]
+    concrete: tuple[str, ...] = ()
+    """Optional inputs that are left at None, which torch.fx has to be told."""
+
+    @property
+    def concrete_args(self) -> dict[str, Any]:
+        """What the trace is told of inputs."""
+        return dict.fromkeys(self.concrete)
+
+
+def image(name: str, *shape: int) -> Inputs:
+    """A batch of images, under the name that the model has for it."""
+    return {name: torch.rand(shape, generator=torch.Generator().manual_seed(1))}
+
+
+# torchvision. Its wheels bring the two operators that detection needs only as C++ for one build of torch.
+
+
+def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
+    """Non-maximum suppression: the indices of the boxes that stay, best first."""
+    from torchvision.ops import box_iou  # type: ignore[import-untyped]
+
+    order = scores.argsort(descending=True)
+    overlaps = (box_iou(boxes[order], boxes[order]) > threshold).tolist()
+    kept: list[int] = []
+    for index, row in enumerate(overlaps):
+        if not any(row[other] for other in kept):
+            kept.append(index)
+    return order[kept]
+
+
+def implement_operators() -> None:
+    """Give torchvision's missing operators a Python form, if they are missing."""
+    from tests import zoo  # imports torchvision, which is to be rewritten first
+
+    if not hasattr(zoo, "_library"):
+        return
+    roi_align: Any = importlib.import_module("torchvision.ops.roi_align")._roi_align
+    extension: Any = importlib.import_module("torchvision.extension")
+    extension._has_ops = lambda: True
+    zoo._library.impl("nms", nms, "CPU")
+    zoo._library.impl("roi_align", roi_align, "CPU")
+
+
+DETECTORS = (
+    "fasterrcnn_mobilenet_v3_large_320_fpn",
+    "fasterrcnn_mobilenet_v3_large_fpn",
+    "fasterrcnn_resnet50_fpn",
+    "fasterrcnn_resnet50_fpn_v2",
+    "fcos_resnet50_fpn",
+    "keypointrcnn_resnet50_fpn",
+    "maskrcnn_resnet50_fpn",
+    "maskrcnn_resnet50_fpn_v2",
+    "retinanet_resnet50_fpn",
+    "retinanet_resnet50_fpn_v2",
+    "ssd300_vgg16",
+    "ssdlite320_mobilenet_v3_large",
+)
+
+
+def build_detector(name: str) -> nn.Module:
+    """A detection model of torchvision that keeps images small."""
+    import torchvision
+
+    torch.manual_seed(0)
+    sizes = {} if name.startswith("ssd") else {"min_size": 64, "max_size": 64}
+    model: nn.Module = torchvision.models.get_model(name, weights=None, weights_backbone=None, **sizes)
+    return model.eval()
+
+
+def build_raft(name: str) -> nn.Module:
+    """A model of optical flow."""
+    from tests import zoo
+
+    return zoo.build(name)
+
+
+def detection_inputs() -> Inputs:
+    """Two images of different size, and what is to be seen on them."""
+    target = {"boxes": torch.tensor([[4.0, 8.0, 20.0, 30.0]]), "labels": torch.tensor([1])}
+    extra = {"masks": torch.ones(1, 64, 64, dtype=torch.uint8), "keypoints": torch.ones(1, 17, 3)}
+    return {
+        "images": [image("", 3, 64, 64)[""], image("", 3, 48, 64)[""]],
+        "targets": [{**target, **extra}, {**target, **extra}],
+    }
+
+
+def torchvision_cases() -> Iterator[Case]:
+    """Detection and RAFT."""
+    for name in DETECTORS:
+        yield Case(
+            "torchvision",
+            name,
+            functools.partial(build_detector, name),
+            detection_inputs,
+        )
+    for name in ("raft_small", "raft_large"):
+        yield Case(
+            "torchvision",
+            name,
+            functools.partial(build_raft, name),
+            lambda: {**image("image1", 1, 3, 128, 128), **image("image2", 1, 3, 128, 128)},
+        )
+
+
+# timm.
+
+TIMM = (
+    "bat_resnext26ts convit_small convit_tiny cpubone_b0_bfrobust cpubone_b1_dwnorm cpubone_nano crossvit_9_240 "
+    "crossvit_9_dagger_240 crossvit_tiny_240 dm_nfnet_f0 efficientvit_b0 efficientvit_b1 efficientvit_m0 "
+    "efficientvit_m1 hiera_small_224 hiera_tiny_224 mobilenetv5_base mobilevit_xs mobilevit_xxs "
+    "mobilevitv2_050 mobilevitv2_075 mvitv2_small_cls mvitv2_tiny naflexvit_base_patch16_gap "
+    "naflexvit_base_patch16_parfac_gap nasnetalarge nest_tiny nest_tiny_jx pnasnet5large qwen3_vit_88m "
+    "samvit_base_patch16_224 tf_efficientnet_b0 tiny_vit_11m_224 tiny_vit_5m_224 vgg11"
+).split()
+
+NONE = {"hiera": ("mask",), "naflexvit": ("patch_coord", "patch_valid", "attn_mask")}
+"""For a family the inputs of its forward that are for training alone, or for other formats."""
+
+
+def build_timm(name: str) -> nn.Module:
+    """A model of timm."""
+    import timm  # type: ignore[import-untyped]
+
+    torch.manual_seed(0)
+    model: nn.Module = timm.create_model(name, pretrained=False)
+    return model.eval()
+
+
+def timm_inputs(name: str) -> Inputs:
+    """An image of the model's own size."""
+    import timm
+
+    return image("x", 1, *timm.get_pretrained_cfg(name).input_size)
+
+
+def timm_cases() -> Iterator[Case]:
+    """One or two of each family that fails."""
+    for name in TIMM:
+        inputs = functools.partial(timm_inputs, name)
+        yield Case("timm", name, functools.partial(build_timm, name), inputs, NONE.get(name.partition("_")[0], ()))
+
+
+# transformers, small.
+
+TEXT = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 99,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
+GPT = {
+    "n_embd": 32,
+    "n_layer": 2,
+    "n_head": 4,
+    "vocab_size": 99,
+    "n_positions": 64,
+    "bos_token_id": 0,
+    "eos_token_id": 0,
+}
+ENCODER_DECODER = {
+    "d_model": 32,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 64,
+    "decoder_ffn_dim": 64,
+    "vocab_size": 99,
+}
+VISION = {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "image_size": 32,
+    "patch_size": 8,
+}
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4, "vocab_size": 99}
+TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "BertModel": ("input_ids", TEXT),
+    "RobertaModel": ("input_ids", TEXT),
+    "DistilBertModel": ("input_ids", {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "vocab_size": 99}),
+    "ElectraModel": ("input_ids", {**TEXT, "embedding_size": 32}),
+    "AlbertModel": ("input_ids", {**TEXT, "embedding_size": 16}),
+    "LlamaModel": ("input_ids", TEXT),
+    "MistralModel": ("input_ids", TEXT),
+    "Qwen2Model": ("input_ids", TEXT),
+    "GemmaModel": ("input_ids", {**TEXT, "head_dim": 8}),
+    "GPT2Model": ("input_ids", GPT),
+    "OPTModel": ("input_ids", {**TEXT, "ffn_dim": 64, "word_embed_proj_dim": 32}),
+    "GPTNeoXModel": ("input_ids", TEXT),
+    "BloomModel": ("input_ids", {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99}),
+    "T5EncoderModel": ("input_ids", T5),
+    "ViTModel": ("pixel_values", VISION),
+    "DeiTModel": ("pixel_values", VISION),
+    "CLIPVisionModel": ("pixel_values", VISION),
+    "SiglipVisionModel": ("pixel_values", VISION),
+    "Dinov2Model": ("pixel_values", VISION),
+    "ConvNextModel": ("pixel_values", {"hidden_sizes": [8, 16, 32, 64], "depths": [1, 1, 1, 1]}),
+    "BeitModel": ("pixel_values", VISION),
+}
+
+
+class Plainly(nn.Module):
+    """A model behind a plain signature: torch.fx can't bind decorated forwards with ``**kwargs``."""
+
+    def __init__(self, model: nn.Module, name: str) -> None:
+        super().__init__()
+        self.model = model
+        self.input_name = name
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.model(**{self.input_name: x})
+
+
+def build_transformer(name: str) -> nn.Module:
+    """A small model of transformers."""
+    import transformers
+
+    torch.manual_seed(0)
+    model_class = getattr(transformers, name)
+    input_name, options = TRANSFORMERS[name]
+    return Plainly(model_class(model_class.config_class(**options)).eval(), input_name)
+
+
+def transformers_cases() -> Iterator[Case]:
+    """Text and images."""
+    for name, (input_name, _) in TRANSFORMERS.items():
+        yield Case(
+            "transformers",
+            name,
+            functools.partial(build_transformer, name),
+            (lambda: {"x": torch.arange(1, 17).reshape(2, 8)})
+            if input_name == "input_ids"
+            else functools.partial(image, "x", 2, 3, 32, 32),
+        )
+
+
+# Others.
+
+
+def make(path: str, options: dict[str, Any]) -> nn.Module:
+    """An instance of a class of some package."""
+    torch.manual_seed(0)
+    module, _, name = path.rpartition(".")
+    model: nn.Module = getattr(importlib.import_module(module), name)(**options)
+    return model.eval()
+
+
+RESNET = {"encoder_name": "resnet18", "encoder_weights": None}
+VIT = {"image_size": 32, "patch_size": 8, "num_classes": 5, "dim": 32, "depth": 2, "heads": 2, "mlp_dim": 64}
+OTHERS: dict[str, tuple[dict[str, Any], Callable[[], Inputs]]] = {
+    "vit_pytorch.vit.ViT": (VIT, lambda: image("img", 1, 3, 32, 32)),
+    "vit_pytorch.simple_vit.SimpleViT": (VIT, lambda: image("img", 1, 3, 32, 32)),
+    "vit_pytorch.deepvit.DeepViT": (VIT, lambda: image("img", 1, 3, 32, 32)),
+    "vit_pytorch.cct.CCT": (
+        {"img_size": 32, "num_classes": 5, "num_heads": 4, "embedding_dim": 64, "mlp_ratio": 2, "num_layers": 2},
+        lambda: image("x", 1, 3, 32, 32),
+    ),
+    "vit_pytorch.simple_vit_with_fft.SimpleViT": ({**VIT, "freq_patch_size": 8}, lambda: image("img", 1, 3, 32, 32)),
+    "segmentation_models_pytorch.FPN": (RESNET, lambda: image("x", 1, 3, 64, 64)),
+    "segmentation_models_pytorch.PAN": (RESNET, lambda: image("x", 1, 3, 128, 128)),
+    "segmentation_models_pytorch.UPerNet": (RESNET, lambda: image("x", 1, 3, 64, 64)),
+    "denoising_diffusion_pytorch.Unet": (
+        {"dim": 16, "dim_mults": (1, 2)},
+        lambda: {**image("x", 1, 3, 16, 16), "time": torch.tensor([3]), "x_self_cond": None},
+    ),
+}
+
+
+def other_cases() -> Iterator[Case]:
+    """A few of other packages."""
+    for name, (options, inputs) in OTHERS.items():
+        yield Case("others", name, functools.partial(make, name, options), inputs)
+
+
+CASES: dict[str, Callable[[], Iterator[Case]]] = {
+    "torchvision": torchvision_cases,
+    "timm": timm_cases,
+    "transformers": transformers_cases,
+    "others": other_cases,
+}
