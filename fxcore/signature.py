@@ -221,3 +221,6 @@ def _assert_constant(tracer: Tracer, name: str, proxy: Proxy, value: Any) -> Non
 def _assert_is_none(value: object, msg: str) -> None:
     if value is not None:
         raise AssertionError(msg)
+
+
+_assert_is_none.__module__ = "fxcore._symbolic_trace"  # generated code names it by where torch.fx's is

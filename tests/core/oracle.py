@@ -10,6 +10,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 OURS = re.compile(r"\bfxcore\b")
+OUR_GLOBAL = re.compile(r"\bfxcore__symbolic_trace__")
+"""Generated code reaches torch's functions by their dotted names, and all others by globals."""
 
 
 def attempt(work: Callable[[], Any]) -> Any:
@@ -22,7 +24,7 @@ def attempt(work: Callable[[], Any]) -> Any:
 
 def normal(text: object) -> str:
     """``text`` as torch.fx would say it: ours differs in the package's name alone."""
-    return OURS.sub("torch.fx", str(text))
+    return OURS.sub("torch.fx", OUR_GLOBAL.sub("torch.fx._symbolic_trace.", str(text)))
 
 
 def target_name(target: object) -> str:
