@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int | None:
     if arguments.command == "check":
         return _check(arguments)
     if arguments.command == "rule":
-        return _rule(arguments.code)
+        return _rule(arguments.code, arguments.format)
     _serve(arguments.tcp)
     return None
 
@@ -58,7 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands.add_parser("check", help="trace files and show what is wrong in them"))
     rule = commands.add_parser("rule", help="explain a rule")
     rule.set_defaults(command="rule")
-    rule.add_argument("code", metavar="CODE", help="the rule's code, e.g. control-flow")
+    which = rule.add_mutually_exclusive_group(required=True)
+    which.add_argument("code", metavar="CODE", nargs="?", help="the rule's code, e.g. control-flow")
+    which.add_argument("--all", action="store_true", help="every rule")
+    rule.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: %(default)s")
     return parser
 
 
@@ -122,15 +125,16 @@ def _serve(tcp: tuple[str, int] | None) -> None:
     serve(tcp)
 
 
-def _rule(code: str) -> int:
-    from fx_lsp.rule_pages import page
+def _rule(code: str | None, format: str) -> int:
+    """Explain the rule ``code``, or every one."""
+    from fx_lsp.rule_pages import as_json, page
     from fx_lsp.rules import all_rules
 
-    rules = {rule.code: rule for rule in all_rules()}
-    if code not in rules:
-        _say(f"there is no rule '{code}'; the rules are {', '.join(rules)}")
+    chosen = [rule for rule in all_rules() if code in (None, rule.code)]
+    if not chosen:
+        _say(f"there is no rule '{code}'; the rules are {', '.join(rule.code for rule in all_rules())}")
         return FAILED
-    _print(page(rules[code]))
+    _print(as_json(chosen) if format == "json" else "\n".join(map(page, chosen)))
     return 0
 
 

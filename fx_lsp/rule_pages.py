@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from fx_lsp.rules import Rule, all_rules
@@ -50,6 +52,12 @@ def _standing(rule: Rule) -> str:
     if rule.default_on:
         return _NOTICES[rule.severity]
     return f"{_NOTICES[rule.severity]} Shown where the setting `fxLsp.notices` names it."
+
+
+def as_json(rules: Iterable[Rule]) -> str:
+    """One array of rules, for other programs."""
+    fields = ("code", "title", "severity", "is_notice", "default_on", "why", "bad", "good")
+    return json.dumps([{name: getattr(rule, name) for name in fields} for rule in rules], indent=2)
 
 
 def pages() -> dict[str, str]:

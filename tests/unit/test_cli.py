@@ -54,7 +54,7 @@ class TestArguments:
         named = {
             "": ["--tcp", "check", "rule"],
             "check": ["PATH", "--format", "--python", "--time-limit"],
-            "rule": ["CODE"],
+            "rule": ["CODE", "--all", "--format"],
         }
         assert [word for word in named["".join(command)] if word not in text] == []
 
@@ -100,6 +100,14 @@ class TestArguments:
     def test_rule_explains(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["rule", "len"]) == 0
         assert capsys.readouterr().out == (ROOT / "docs/rules/len.md").read_text(encoding="utf-8") + "\n"
+
+    def test_rule_lists_all(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["rule", "--all", "--format", "json"]) == 0
+        listed = json.loads(capsys.readouterr().out)
+        assert [rule["code"] for rule in listed] == [rule.code for rule in all_rules()]
+        assert all(rule["title"] and rule["why"] and rule["bad"] and rule["good"] for rule in listed)
+        assert main(["rule", "--all"]) == 0
+        assert capsys.readouterr().out.count("\n# ") == len(listed) - 1
 
     def test_rule_names_those_that_there_are(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["rule", "lenght"]) == 2
