@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fx_lsp.agent.messages import Done, Limits, Report, Target
+from fx_lsp.agent.messages import Done, Failure, Limits, Proof, Report, Target
 from fx_lsp.interpreter import Interpreter
 
 
@@ -24,6 +24,20 @@ class TracingAgent(Protocol):
         limits: Limits,
     ) -> AsyncGenerator[Report | Done, None]:
         """Report after report as targets are traced, then ``Done``. Closing the iterator cancels the request."""
+
+    async def prove(
+        self,
+        file: str,
+        target: Target,
+        edited_target: Target,
+        failures: Sequence[Failure],
+        *,
+        overlays: Mapping[str, str],
+        edited: Mapping[str, str],
+        roots: Sequence[str],
+        limits: Limits,
+    ) -> Proof:
+        """Try an edit on one target. Cancelling the task cancels the request."""
 
     async def close(self) -> None:
         """End its process."""

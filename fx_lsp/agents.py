@@ -125,14 +125,14 @@ class Agent:
     ) -> Proof:
         """Try an edit on one target (see `Prove`). Cancelling the task cancels the request.
 
-        Nothing that the code or the agent does raises here: where there is no answer to be had, nothing is proven.
+        Nothing that the code or the agent does raises here: where there is no answer to be had, nothing is proven. No
+        process is started for it: what is to be mended was reported by one.
         """
         number = next(self._numbers)
         fields = (tuple(failures), dict(overlays), dict(edited), tuple(roots), limits)
         proof = Proof(number, "untried", "there is no tracing process")
-        try:
-            process = await self._ready()
-        except AgentFailed:
+        process = self._process
+        if process is None or process.dead:
             return proof
         try:
             async with contextlib.aclosing(process.ask(Prove(number, file, target, edited_target, *fields))) as answers:

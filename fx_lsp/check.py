@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Limits
+from fx_lsp.agent.messages import Limits, Proof
 from fx_lsp.agent_pool import AgentPool
 from fx_lsp.agents import Agent, AgentState
 from fx_lsp.analysis import Analysis, Choices, FileResult
@@ -16,6 +16,8 @@ from fx_lsp.documents import Documents
 from fx_lsp.findings import Finding, merged
 from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.interpreter import Interpreter, choose
+from fx_lsp.mending import mend, write
+from fx_lsp.proofs import Proofs
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -34,6 +36,18 @@ class Problem:
 
     finding: Finding
     fixes: tuple[Fix, ...]
+    proofs: Mapping[Fix, Proof] = field(default_factory=dict)
+    """What came of those that were tried."""
+
+
+@dataclass(frozen=True)
+class Mending:
+    """How far problems are to be mended, beyond being told."""
+
+    unproven: bool = False
+    """Take fixes that could not be tried, too."""
+    write: bool = True
+    """Change the files; else the edits are only told."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,8 @@ class Checked:
     """What was traced, to its end or to a failure."""
     unread: tuple[Path, ...]
     """Files that can't be read, or are not Python that parses."""
+    edits: Mapping[str, str] = field(default_factory=dict)
+    """Path -> new text, of each file that was to be mended; the problems are those that are left then."""
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
@@ -103,19 +119,20 @@ async def check(
     python: str | None = None,
     limits: Limits | None = None,
     notices: Sequence[str] = (),
+    mending: Mending | None = None,
     progress: Callable[[int, int, Path], None] = lambda done, of, file: None,
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `files_of`), one file after another.
 
     ``python`` is the interpreter to trace with, by default the one that the folder's project runs with; ``notices`` the
-    codes of those to show that are off by default, or ``all``;
+    codes of those to show that are off by default, or ``all``; with ``mending``, fixes are applied first;
     ``progress(done, of, file)`` is called before each file. Raises CannotCheck where a path does not exist, or there is
     no PyTorch to trace with.
     """
     files = files_of(paths)
     run = _Run(_folders(paths), python, Choices(limits=limits or Limits(), notices=tuple(notices)))
     try:
-        return await run.check(files, progress)
+        return await run.check(files, progress, mending)
     finally:
         await run.close()
 
@@ -137,29 +154,49 @@ class _Run:
         self._workspace = Workspace(folders)
         self._agents = AgentPool(self._interpreter, self._start_agent)
         self._analysis = Analysis(self._documents, self._workspace, self._agents.agent_for, choices=choices)
+        self._proofs = Proofs(self._analysis, self._agents.agent_for)
 
-    async def check(self, files: Sequence[Path], progress: Callable[[int, int, Path], None]) -> Checked:
+    async def check(
+        self, files: Sequence[Path], progress: Callable[[int, int, Path], None], mending: Mending | None
+    ) -> Checked:
         """See `check` above."""
         for done, file in enumerate(files):
             progress(done, len(files), file)
             await self._analysis.trace(str(file))
             if self._problem is not None:
                 raise CannotCheck(self._problem)
+        edits = await self._mend(files, mending) if mending else {}
         findings = sorted(merged(self._analysis.findings()), key=lambda found: (found.place.path, found.place.start))
         results = self._analysis.results
         counts = [count for count in map(_count, results.values()) if count]
         return Checked(
-            problems=tuple(Problem(finding, self._fixes(finding)) for finding in findings),
+            problems=tuple(map(self._told, findings)),
             documents=self._documents,
             files=len(counts),
             targets=sum(counts),
             unread=tuple(file for file in files if str(file) not in results or not self._documents.lines(str(file))),
+            edits=edits,
         )
 
     async def close(self) -> None:
         """Stop all work and every tracing process."""
         await self._analysis.close()
         await self._agents.close()
+
+    async def _mend(self, files: Sequence[Path], mending: Mending) -> dict[str, str]:
+        edits = await mend(self._analysis, self._proofs, [str(file) for file in files], unproven=mending.unproven)
+        if mending.write:
+            for path, text in edits.items():
+                try:
+                    write(path, text)
+                except (OSError, UnicodeEncodeError) as error:
+                    raise CannotCheck(f"{path} can't be written: {error}.") from error
+        return edits
+
+    def _told(self, finding: Finding) -> Problem:
+        fixes = self._fixes(finding)
+        tried = {fix: self._proofs.known(finding.failure, fix) for fix in fixes}
+        return Problem(finding, fixes, {fix: proof for fix, proof in tried.items() if proof})
 
     def _fixes(self, finding: Finding) -> tuple[Fix, ...]:
         """The edits that may mend it; none where this Python has no libcst, as that of an editor's bundle may not."""

@@ -71,6 +71,12 @@ def _add_check(check: argparse.ArgumentParser) -> None:
     check.description = "Traces what the files trace or define, and shows where that fails. Exits with 0 where nothing "
     check.description += "was found, 1 where something was, 2 where it could not do its work."
     check.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a Python file, or a folder of them")
+    mending = check.add_mutually_exclusive_group()
+    mending.add_argument("--diff", action="store_true", help="instead of the problems print the edits that --fix makes")
+    mending.add_argument("--fix", action="store_true", help="apply the fixes that are proven, and show what is left")
+    check.add_argument(
+        "--unproven-fixes", action="store_true", help="with --diff or --fix: also fixes that could not be tried"
+    )
     check.add_argument("--format", choices=FORMATS, help="default: full in a terminal, else concise")
     check.add_argument(
         "--python",
@@ -141,15 +147,22 @@ def _rule(code: str | None, format: str) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     import asyncio
 
-    from fx_lsp.check import CannotCheck, check
+    from fx_lsp.check import CannotCheck, Mending, check
 
     progress = _Progress()
+    mending = Mending(arguments.unproven_fixes, write=arguments.fix) if arguments.fix or arguments.diff else None
     try:
         python = _executable(arguments.python) if arguments.python else None
         limits = Limits(seconds=arguments.time_limit, memory_mb=int(arguments.memory_limit))
-        checked = asyncio.run(
-            check(arguments.paths, python=python, limits=limits, notices=arguments.notices, progress=progress.show)
+        run = check(
+            arguments.paths,
+            python=python,
+            limits=limits,
+            notices=arguments.notices,
+            mending=mending,
+            progress=progress.show,
         )
+        checked = asyncio.run(run)
     except CannotCheck as reason:
         progress.clear()
         _say(str(reason))
@@ -157,16 +170,20 @@ def _check(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     progress.clear()
-    _print(_rendered(checked, arguments.format or ("full" if sys.stdout.isatty() else "concise")))
+    format = arguments.format or ("full" if sys.stdout.isatty() else "concise")
+    _print(_rendered(checked, "diff" if arguments.diff else format))
     for path in checked.unread:
         _say(f"{path} cannot be read as Python, so it was not traced")
-    return FAILED if checked.unread else FOUND if checked.problems else 0
+    found = checked.problems or (arguments.diff and checked.edits)
+    return FAILED if checked.unread else FOUND if found else 0
 
 
 def _rendered(checked: Checked, format: str) -> str:
-    from fx_lsp.rendering import as_json, concise
+    from fx_lsp.rendering import as_json, concise, diff
     from fx_lsp.terminal import full
 
+    if format == "diff":
+        return diff(checked)
     if format == "full":
         return full(checked, colour=_wants_colour())
     return as_json(checked) if format == "json" else concise(checked)

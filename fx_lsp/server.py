@@ -17,7 +17,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from fx_lsp import __version__
 from fx_lsp.config import SECTION, Settings
-from fx_lsp.features.code_actions import quick_fixes
+from fx_lsp.features.code_actions import FIX_ALL, code_actions
 from fx_lsp.features.hover import hover
 from fx_lsp.session import Session
 
@@ -150,13 +150,16 @@ def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover |
 
 
 @server.feature(
-    types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+    types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL])
 )
 async def code_action(ls: FxLanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The fixes for the diagnostics at a place."""
+    """The fixes for the diagnostics at a place, and for the whole file."""
     versioned = ls.session.can("workspace.workspace_edit.document_changes")
     disabled = ls.session.can("text_document.code_action.disabled_support")
-    return await quick_fixes(ls.session.analysis, ls.session.places, params, versioned=versioned, disabled=disabled)
+    session = ls.session
+    return await code_actions(
+        session.analysis, session.proofs, session.places, params, versioned=versioned, disabled=disabled
+    )
 
 
 @server.feature("fx/interpreterChanged")

@@ -22,6 +22,7 @@ from fx_lsp.features.places import ClientPlaces
 from fx_lsp.features.status import STATUS, AgentLog, status
 from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.positions import Encoding
+from fx_lsp.proofs import Proofs
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,8 @@ class Session:
             publish,
             related=self.can("text_document.publish_diagnostics.related_information"),
         )
-        self.analysis.on_result = self.publisher.on_result
+        self.proofs = Proofs(self.analysis, self.agents.agent_for)
+        self.analysis.on_result = self._on_result
         self.configured = False
         """Whether the settings are known; nothing is traced before, lest it be with another Python than was chosen."""
         self._notify = notify if self.options.get("status") else lambda method, params: None
@@ -109,6 +111,7 @@ class Session:
         """The client has edited an open file."""
         self.documents.change(path, [self.places.change(change) for change in changes], version)
         if self.configured:
+            self.proofs.pause()
             self.analysis.edited(path)
 
     def closed(self, path: str) -> None:
@@ -141,7 +144,12 @@ class Session:
     async def close(self) -> None:
         """Stop all work and every tracing process."""
         await self.analysis.close()
+        await self.proofs.close()
         await self.agents.close()
+
+    def _on_result(self, path: str, complete: bool) -> None:
+        self.publisher.on_result(path, complete)
+        self.proofs.on_result(path, complete)
 
     def _is_watched(self, path: str) -> bool:
         """Whether what the disk has of a file matters: of an open one it does not, and installing is no editing."""

@@ -5,10 +5,11 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Done, Failure, Limits, Report, Span, Step, Target
+from fx_lsp.agent.messages import Done, Failure, Limits, Proof, Report, Span, Step, Target, Verdict
 from fx_lsp.analysis import Analysis, Choices
 from fx_lsp.documents import Change, Documents
 from fx_lsp.positions import LineIndex
+from fx_lsp.proofs import Proofs
 from fx_lsp.workspace import Workspace
 
 PATIENCE = 20.0
@@ -37,9 +38,26 @@ class Request:
         self.answers.put_nowait(error)
 
 
+@dataclass
+class Attempt:
+    """One call of ``prove``, still to be answered."""
+
+    file: str
+    target: Target
+    edited_target: Target
+    failures: tuple[Failure, ...]
+    edited: Mapping[str, str]
+    limits: Limits
+    answer: "asyncio.Future[Proof]"
+
+    def settle(self, verdict: Verdict, reason: str = "because") -> None:
+        self.answer.set_result(Proof(1, verdict, reason))
+
+
 class FakeAgent:
     def __init__(self) -> None:
         self.requests: asyncio.Queue[Request] = asyncio.Queue()
+        self.attempts: asyncio.Queue[Attempt] = asyncio.Queue()
 
     async def trace(
         self,
@@ -63,8 +81,28 @@ class FakeAgent:
         finally:
             request.ended.set()
 
+    async def prove(
+        self,
+        file: str,
+        target: Target,
+        edited_target: Target,
+        failures: Sequence[Failure],
+        *,
+        overlays: Mapping[str, str],
+        edited: Mapping[str, str],
+        roots: Sequence[str],
+        limits: Limits,
+    ) -> Proof:
+        answer: asyncio.Future[Proof] = asyncio.get_running_loop().create_future()
+        self.attempts.put_nowait(Attempt(file, target, edited_target, tuple(failures), edited, limits, answer))
+        return await answer
+
     async def close(self) -> None:
         pass
+
+    async def tried(self) -> Attempt:
+        """The next edit that is tried."""
+        return await asyncio.wait_for(self.attempts.get(), PATIENCE)
 
     async def asked(self) -> Request:
         """The next request."""
@@ -81,6 +119,7 @@ class Bench:
         self.analysis = Analysis(
             self.documents, Workspace([str(folder)]), lambda folder: self.agent, choices=Choices(delay=delay)
         )
+        self.proofs = Proofs(self.analysis, lambda folder: self.agent)
         self.results: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
         self.analysis.on_result = lambda path, complete: self.results.put_nowait((path, complete))
 

@@ -1,0 +1,228 @@
+"""What is tried when, what is kept of it, and what a person is offered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from lsprotocol import types
+
+import fx_lsp.features.code_actions
+import fx_lsp.proofs
+from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.edits import applied, overlap
+from fx_lsp.features.code_actions import FIX_ALL, code_actions
+from fx_lsp.features.diagnostics import diagnostic
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.fixes import Fix, ReadText, TextChange
+from fx_lsp.positions import LineIndex
+from tests.unit.fake_agent import PATIENCE, Bench, failure_at, span_of
+
+MODEL = """\
+import torch.fx
+
+
+def f(x):
+    y = x / len(x)
+    return y + sum(x)
+
+
+torch.fx.symbolic_trace(f)
+"""
+
+
+@pytest_asyncio.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    await bench.analysis.close()
+    await bench.proofs.close()
+
+
+def fixes_of(failure: Failure, read: ReadText) -> tuple[Fix, ...]:
+    """One fix for each failure of the model: the expression gives way to a number, and a line goes in front."""
+    span = failure.chain[-1].span
+    front = Span(span.file, 2, 0, 2, 0)
+    changes = (TextChange(front, f"# {span.line}\n"), TextChange(span, "2"))
+    return (Fix(f"Take 2 in line {span.line}", changes[1:] if span.line == 6 else changes),)
+
+
+class Opened:
+    """The model, traced with two failures."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.places = ClientPlaces(bench.documents)
+        self.path = ""
+
+    async def trace(self) -> Opened:
+        self.path = self.bench.open("model.py", MODEL)
+        await self.bench.traced(self.path, self.failure("len(x)"), self.failure("sum(x)"))
+        return self
+
+    def failure(self, part: str) -> Failure:
+        return failure_at(span_of(self.path, MODEL, part))
+
+    def fixes(self, part: str) -> tuple[Fix, ...]:
+        return fixes_of(self.failure(part), self.bench.documents.text)
+
+    async def actions(self, *only: str) -> list[types.CodeAction]:
+        """What is offered at ``len(x)``."""
+        finding = next(iter(self.bench.analysis.findings()))
+        shown = diagnostic(finding, self.places, related=False)
+        assert shown is not None
+        context = types.CodeActionContext([shown], list(only) or None)
+        identifier = types.TextDocumentIdentifier(Path(self.path).as_uri())
+        params = types.CodeActionParams(identifier, shown.range, context)
+        bench = self.bench
+        return await code_actions(bench.analysis, bench.proofs, self.places, params, versioned=True, disabled=True)
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    async def poll() -> None:
+        while not happened():
+            await asyncio.sleep(0)
+
+    await asyncio.wait_for(poll(), PATIENCE)
+
+
+async def proven(opened: Opened, part: str, *, verdict: str = "proven") -> None:
+    """Wait until what came of the first fix is known."""
+    (fix, *_) = opened.fixes(part)
+
+    def known() -> bool:
+        proof = opened.bench.proofs.known(opened.failure(part), fix)
+        return proof is not None and proof.verdict == verdict
+
+    await until(known)
+
+
+@pytest_asyncio.fixture
+async def opened(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    for module in (fx_lsp.proofs, fx_lsp.features.code_actions):
+        monkeypatch.setattr(module, "fixes_for", fixes_of)
+    return await Opened(bench).trace()
+
+
+async def test_what_is_offered_is_tried_at_once_and_the_proven_one_is_preferred(opened: Opened) -> None:
+    (before, *_) = await opened.actions()
+    assert before.is_preferred is None
+    attempt = await opened.bench.agent.tried()
+    assert attempt.file == opened.path
+    assert attempt.failures == (opened.failure("len(x)"),)
+    assert attempt.edited == {opened.path: MODEL.replace("fx\n", "fx\n# 5\n", 1).replace("len(x)", "2")}
+    assert attempt.limits.seconds > opened.bench.analysis.choices.limits.seconds
+    attempt.settle("proven")
+    await proven(opened, "len(x)")
+    (after, *_) = await opened.actions()
+    assert (after.title, after.is_preferred) == (before.title, True)
+
+
+async def test_the_target_is_that_of_the_edited_text(opened: Opened) -> None:
+    await opened.actions()
+    attempt = await opened.bench.agent.tried()
+    text = attempt.edited[opened.path]
+    line = text.splitlines().index("torch.fx.symbolic_trace(f)") + 1
+    assert attempt.edited_target.recipe.root.line == line
+    assert attempt.edited_target.key == attempt.target.key
+
+
+async def test_what_was_refuted_is_not_offered(opened: Opened) -> None:
+    assert len(await opened.actions()) == 1
+    (await opened.bench.agent.tried()).settle("refuted")
+    await proven(opened, "len(x)", verdict="refuted")
+    assert await opened.actions() == []
+
+
+async def test_what_can_not_be_tried_says_why(opened: Opened) -> None:
+    (first, *_) = await opened.actions()
+    (await opened.bench.agent.tried()).settle("untried", "no inputs")
+    await proven(opened, "len(x)", verdict="untried")
+    titles = {action.title: action.is_preferred for action in await opened.actions()}
+    assert titles[f"{first.title} (not tried: no inputs)"] is None
+
+
+async def test_a_new_report_starts_anew(opened: Opened) -> None:
+    await opened.actions()
+    (await opened.bench.agent.tried()).settle("proven")
+    await proven(opened, "len(x)")
+    bench = opened.bench
+    bench.analysis.trace_all()
+    await bench.traced(opened.path, opened.failure("len(x)"))
+    (fix, *_) = opened.fixes("len(x)")
+    assert bench.proofs.known(opened.failure("len(x)"), fix) is None
+
+
+async def test_an_edit_stops_what_is_being_tried(opened: Opened) -> None:
+    await opened.actions()
+    attempt = await opened.bench.agent.tried()
+    opened.bench.proofs.pause()
+    await opened.bench.proofs.close()
+    assert attempt.answer.cancelled()
+
+
+async def test_an_idle_file_is_taken_up_and_its_proven_fixes_are_one_action(opened: Opened) -> None:
+    bench = opened.bench
+    bench.proofs.on_result(opened.path, True)
+    for failure in ("len(x)", "sum(x)"):
+        attempt = await bench.agent.tried()
+        assert attempt.failures == (opened.failure(failure),)
+        attempt.settle("proven")
+    both = await bench.agent.tried()
+    assert both.failures == (opened.failure("len(x)"), opened.failure("sum(x)"))
+    both.settle("proven")
+    await until(lambda: bench.proofs.together(opened.path) is not None)
+    (action,) = await opened.actions("source.fixAll")
+    assert action.kind == FIX_ALL
+    assert await opened.actions("source.organizeImports") == []
+    bench.edit(opened.path, "return y", "return  y")
+    assert bench.proofs.together(opened.path) is None
+
+
+async def test_nothing_unproven_is_applied_to_a_whole_file(opened: Opened) -> None:
+    bench = opened.bench
+    bench.proofs.on_result(opened.path, True)
+    for verdict in ("untried", "refuted"):
+        (await bench.agent.tried()).settle(verdict)
+    await until(lambda: not bench.proofs.busy)
+    assert bench.proofs.together(opened.path) is None
+
+
+async def test_fixes_that_do_not_go_together_are_applied_one_by_one(opened: Opened) -> None:
+    bench = opened.bench
+    bench.proofs.on_result(opened.path, True)
+    for verdict in ("proven", "proven", "refuted"):
+        (await bench.agent.tried()).settle(verdict)
+    await until(lambda: bench.proofs.together(opened.path) is not None)
+    assert bench.proofs.together(opened.path) == opened.fixes("len(x)")[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((1, 0, 1, 5), (1, 4, 1, 6), True),
+        ((1, 0, 1, 5), (1, 5, 1, 6), False),
+        ((1, 0, 1, 0), (1, 0, 1, 0), True),
+        ((1, 0, 2, 0), (1, 3, 1, 3), True),
+        ((1, 0, 2, 0), (2, 0, 3, 0), False),
+    ],
+)
+def test_changes_of_the_same_place_overlap(
+    one: tuple[int, int, int, int], other: tuple[int, int, int, int], expected: bool
+) -> None:
+    def change(ends: tuple[int, int, int, int], text: str) -> TextChange:
+        line, col, end_line, end_col = ends
+        return TextChange(Span("a.py", line, col, end_line, end_col), text)
+
+    assert overlap(change(one, "1"), change(other, "2")) is expected
+    assert overlap(change(other, "2"), change(one, "1")) is expected
+    assert not overlap(change(one, "1"), change(one, "1"))
+
+
+def test_changes_refer_to_the_text_before_any_of_them() -> None:
+    text = "é = 1\nb = 2\n"
+    changes = [TextChange(Span("a.py", 1, 0, 1, 2), "x\ny"), TextChange(Span("a.py", 2, 4, 2, 5), "3")]
+    assert applied(changes, lambda path: LineIndex(text)) == {"a.py": "x\ny = 1\nb = 3\n"}
