@@ -10,7 +10,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 OURS = re.compile(r"\bfxcore\b")
-OUR_GLOBAL = re.compile(r"\bfxcore__symbolic_trace__")
+OUR_GLOBAL = re.compile(r"\bfxcore__symbolic_trace_")
 """Generated code reaches torch's functions by their dotted names, and all others by globals."""
 
 
