@@ -76,14 +76,16 @@ def _optional_inputs(root: Any, graph: Graph) -> Iterator[tuple[Node, Place]]:
     function = type(root).forward if isinstance(root, torch.nn.Module) else root
     code = getattr(inspect.unwrap(function), "__code__", None)
     for node in graph.find_nodes(op="placeholder"):
-        if code is not None and node.args == (None,):
+        if code is not None and len(node.args) == 1 and node.args[0] is None:
             places = none_tests(code, str(node.target))
             yield from ((node, place) for place in itertools.islice(places, 1))
 
 
 def _left_on_modules(root: torch.nn.Module, graph: Graph) -> Iterator[tuple[torch.nn.Module, str, Node]]:
     """The attributes of modules that hold a value of the trace, or a container that does, with its node."""
-    for module in root.modules():
+    # The forwards of torch's own modules keep nothing.
+    own = (module for module in root.modules() if not type(module).__module__.startswith("torch."))
+    for module in own:
         for name, value in vars(module).items():
             if name not in ("_modules", "_parameters", "_buffers"):
                 held = _proxy_in(value)

@@ -36,6 +36,10 @@ _METHODS: dict[str, type] = {
 _ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg, operator.abs)
 
 
+_DEEPEST = 6
+"""Operations that are looked through; what is further away isn't known."""
+
+
 def type_of_proxy(proxy: Proxy) -> type | None:
     """The type of what ``proxy`` stands for; None where that isn't known. Records nothing."""
     if isinstance(proxy, Attribute) and proxy._node is None:
@@ -43,14 +47,14 @@ def type_of_proxy(proxy: Proxy) -> type | None:
     return type_of_node(proxy.node)
 
 
-def type_of_node(node: Node) -> type | None:
-    """The type of what ``node`` computes; None where that isn't known."""
+def type_of_node(node: Node, depth: int = _DEEPEST) -> type | None:
+    """The type of what ``node`` computes; None where that isn't known, or not within ``depth`` operations."""
     if node.op == "placeholder":
         return _declared(node)
     if node.op == "call_method":
         return _method(node)
     if node.op == "call_function":
-        return _function(node)
+        return _function(node, depth)
     return None
 
 
@@ -84,13 +88,15 @@ def _method(node: Node) -> type | None:
     return _METHODS.get(str(node.target))
 
 
-def _function(node: Node) -> type | None:
+def _function(node: Node, depth: int) -> type | None:
+    if not depth:
+        return None
     if node.target is getattr:
-        return _attribute(_of_argument(node.args[0]), str(node.args[1]))
+        return _attribute(_of_argument(node.args[0], depth), str(node.args[1]))
     if node.target is operator.getitem:
-        return _item(_of_argument(node.args[0]), node.args[1])
+        return _item(_of_argument(node.args[0], depth), node.args[1])
     if node.target in _ARITHMETIC:
-        operands = {_of_argument(argument) for argument in node.args}
+        operands = {_of_argument(argument, depth) for argument in node.args}
         return next((found for found in (torch.Tensor, None, float, int) if found in operands), None)
     if getattr(node.target, "__module__", None) == math.__name__:
         return int if node.target in (math.ceil, math.floor) else float
@@ -103,5 +109,5 @@ def _item(owner: type | None, index: object) -> type | None:
     return torch.Tensor if owner is torch.Tensor else None
 
 
-def _of_argument(argument: object) -> type | None:
-    return type_of_node(argument) if isinstance(argument, Node) else type(argument)
+def _of_argument(argument: object, depth: int) -> type | None:
+    return type_of_node(argument, depth - 1) if isinstance(argument, Node) else type(argument)

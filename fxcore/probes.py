@@ -103,7 +103,10 @@ def _looks_up(frame: FrameType) -> bool:
 
 def _likely(proxy: Proxy, classes: Any) -> bool:
     """Whether the value that ``proxy`` stands for is likely an instance of ``classes``; nothing is known: a tensor."""
-    return issubclass(type_of_proxy(proxy) or torch.Tensor, classes)
+    try:
+        return issubclass(type_of_proxy(proxy) or torch.Tensor, classes)
+    except TypeError:  # a protocol that instances can be asked for, but not classes
+        return False
 
 
 def _classes_asked(frame: FrameType) -> tuple[type, ...]:
@@ -113,7 +116,7 @@ def _classes_asked(frame: FrameType) -> tuple[type, ...]:
         return ()
     try:
         return tuple(_named_classes(call.args[1], frame))
-    except (AttributeError, KeyError):
+    except Exception:  # looking up an attribute may run any code
         return ()
 
 

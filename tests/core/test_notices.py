@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import pytest
 import torch
@@ -25,10 +26,15 @@ def program(source: str) -> Any:
     return define(source, "Net")() if "class Net" in source else define(source)
 
 
-def notices_of(root: Any) -> tuple[Notice, ...]:
+def traced(root: Any, concrete_args: dict[str, Any] | None = None) -> tuple[fxcore.Graph, tuple[Notice, ...]]:
     with noticing() as watch:
-        graph = fxcore.Tracer().trace(root)
-    return watch.notices(root, graph)
+        graph = fxcore.Tracer().trace(root, concrete_args)
+    return graph, watch.notices(root, graph)
+
+
+def notices_of(root: Any) -> tuple[Notice, ...]:
+    _, notices = traced(root)
+    return notices
 
 
 @pytest.mark.filterwarnings("ignore")  # checkpoint's own about gradients
@@ -86,10 +92,10 @@ def test_nothing_stays_replaced() -> None:
 def test_these_really_compute_something_else(source: str) -> None:
     x = torch.tensor([[1.0, -2.0], [3.0, -4.0]])
     function: Callable[..., Any] = program(source)
-    traced = fxcore.symbolic_trace(function)
-    traced.graph.eliminate_dead_code()
-    traced.recompile()
-    assert str(traced(x.clone())) != str(function(x.clone()))
+    graph_module = fxcore.symbolic_trace(function)
+    graph_module.graph.eliminate_dead_code()
+    graph_module.recompile()
+    assert str(graph_module(x.clone())) != str(function(x.clone()))
 
 
 class Blocks(nn.Module):
@@ -113,3 +119,27 @@ def test_a_place_is_noted_once_with_the_way_there() -> None:
 def test_models_that_trace_well_have_no_notice_but_the_mode(name: str) -> None:
     kinds = {notice.kind for notice in notices_of(zoo.build(name))}
     assert kinds <= {NoticeKind.TRAINING_FLAG, NoticeKind.FROZEN_CONSTANT}
+
+
+class HasMask(Protocol):
+    """What `isinstance` may be asked for, and `issubclass` may not."""
+
+    mask: torch.Tensor
+
+
+@pytest.mark.filterwarnings("ignore:the graph is specialised")
+def test_questions_that_cannot_be_understood_are_left_alone() -> None:
+    f = define("def f(x, protocol): return -x if isinstance(x, protocol) else x")
+    graph, notices = traced(f, {"protocol": runtime_checkable(HasMask)})
+    assert operator.neg in [node.target for node in graph.nodes]
+    assert NoticeKind.TYPE_CHECK not in [notice.kind for notice in notices]
+
+
+def test_long_sums_are_not_looked_through() -> None:
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(5000):
+            x = x + x
+        return x.reshape(-1) if isinstance(x, torch.Tensor) else x
+
+    _, notices = traced(doubled)
+    assert [notice.kind for notice in notices] == [NoticeKind.TYPE_CHECK]

@@ -1,8 +1,14 @@
 """Blocks that are computed again in the backward pass."""
-# mypy: disable-error-code="no-any-return,no-untyped-call"
+# mypy: disable-error-code="no-any-return"
+
+from functools import partial
 
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+again = partial(checkpoint, use_reentrant=False)
+reentrant = partial(checkpoint, use_reentrant=True)
+sequential = partial(checkpoint_sequential, use_reentrant=False)
 
 
 class Encoder(nn.Module):
@@ -12,16 +18,10 @@ class Encoder(nn.Module):
         self.blocks = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
 
     def forward(self, x: Tensor) -> Tensor:
-        x = checkpoint(
-            self.block, x, use_reentrant=False
-        )  # hint[checkpoint]: checkpoint(self.block, x, use_reentrant=False)
-        x = checkpoint(
-            self.block, x, use_reentrant=True
-        )  # hint[checkpoint]: checkpoint(self.block, x, use_reentrant=True)
+        x = again(self.block, x)  # hint[checkpoint]: again(self.block, x)
+        x = reentrant(self.block, x)  # hint[checkpoint]: reentrant(self.block, x)
         blocks = [self.blocks[0], self.blocks[1]]
-        return checkpoint_sequential(
-            blocks, 2, x, use_reentrant=False
-        )  # hint[checkpoint]: checkpoint_sequential(blocks, 2, x, use_reentrant=False)
+        return sequential(blocks, 2, x)  # hint[checkpoint]: sequential(blocks, 2, x)
 
 
 class Plain(nn.Module):
@@ -33,5 +33,5 @@ class Plain(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if self.checkpointing:
-            return checkpoint(self.block, x, use_reentrant=False)
+            return again(self.block, x)
         return self.block(x)
