@@ -12,7 +12,7 @@ from typing import Any
 
 import torch.return_types
 
-from fxcore.torch_compat import torch_pytree
+from fxcore.torch_compat import children_of, torch_pytree
 
 FlattenFnSpec = Callable[[Any, Any], list[Any]]
 FlattenFnExactMatchSpec = Callable[[Any, Any], bool]
@@ -48,7 +48,7 @@ def tree_flatten_spec(pytree: Any, spec: Any) -> list[Any]:
     children = SUPPORTED_NODES.get(spec.type)
     if children is not None:
         leaves: list[Any] = []
-        for child, child_spec in zip(children(pytree, spec), spec.children(), strict=False):
+        for child, child_spec in zip(children(pytree, spec), children_of(spec), strict=False):
             leaves.extend(tree_flatten_spec(child, child_spec))
         return leaves
     leaves, found = torch_pytree.tree_flatten(pytree)

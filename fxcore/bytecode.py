@@ -8,6 +8,10 @@ from types import CodeType
 
 _EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 _CACHE = dis.opmap.get("CACHE")  # Python 3.10 has none
+_COMPARE_OP = dis.opmap["COMPARE_OP"]
+_TO_BOOL = dis.opmap.get("TO_BOOL")  # since Python 3.13
+_AS_BOOL = 16
+"""Set in the argument of ``COMPARE_OP`` since Python 3.13 where the result is to be a bool."""
 
 _TAKES_UP = frozenset(
     opcode
@@ -50,6 +54,8 @@ def operand_offset(code: CodeType, lasti: int) -> int | None:
     that they belong to, and that is rather wide: a ``for`` includes its body.
     """
     instructions = code.co_code
+    if _compares_to_a_bool(instructions, lasti):
+        return lasti
     if instructions[lasti] not in _TAKES_UP:
         return None
     lasti -= 2
@@ -64,10 +70,7 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
     The pattern: jump over what follows if true; what follows loads AssertionError, and the last instruction before
     the jump's target raises.
     """
-    at = _operation(code.co_code, lasti)
-    decide, *rest = [instruction for instruction in _instructions(code) if instruction.offset >= at]
-    if decide.opname == "TO_BOOL":  # Python 3.13 makes the bool in an instruction of its own
-        decide, *rest = rest
+    decide, *rest = _from_jump(code, lasti)
     if not (decide.opname.startswith("POP_JUMP") and decide.opname.endswith("IF_TRUE")):
         return False
     loads_error = rest[0].opname == "LOAD_ASSERTION_ERROR" or rest[0].argval == "AssertionError"
@@ -77,10 +80,7 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
 
 def raising_truth(code: CodeType, lasti: int) -> bool | None:
     """Which truth of the condition that the instruction at ``lasti`` decides leads straight to a ``raise``; if any."""
-    at = _operation(code.co_code, lasti)
-    decide, *rest = [instruction for instruction in _instructions(code) if instruction.offset >= at]
-    if decide.opname == "TO_BOOL":
-        decide, *rest = rest
+    decide, *rest = _from_jump(code, lasti)
     if not decide.opname.startswith(("POP_JUMP", "JUMP_IF")) or "IF_" not in decide.opname or "NONE" in decide.opname:
         return None
     jumps_if = "IF_TRUE" in decide.opname
@@ -89,6 +89,19 @@ def raising_truth(code: CodeType, lasti: int) -> bool | None:
     if _raises([instruction for instruction in _instructions(code) if instruction.offset >= decide.argval]):
         return jumps_if
     return None
+
+
+def _from_jump(code: CodeType, lasti: int) -> list[dis.Instruction]:
+    """The instructions from the one at ``lasti`` on, less one that makes a bool for the jump that follows."""
+    at = _operation(code.co_code, lasti)
+    makes_bool = code.co_code[at] == _TO_BOOL or _compares_to_a_bool(code.co_code, at)
+    following = [instruction for instruction in _instructions(code) if instruction.offset >= at]
+    return following[1:] if makes_bool else following
+
+
+def _compares_to_a_bool(instructions: bytes, at: int) -> bool:
+    """Whether the instruction is a comparison that asks its own result for its truth, as Python 3.13 has them."""
+    return _TO_BOOL is not None and instructions[at] == _COMPARE_OP and bool(instructions[at + 1] & _AS_BOOL)
 
 
 def _raises(instructions: list[dis.Instruction]) -> bool:

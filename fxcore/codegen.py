@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from fxcore.emitter import CodeOptions, Emitter, Line, call_with_known
 from fxcore.namespace import _Namespace
 from fxcore.node import Argument, Node
-from fxcore.torch_compat import torch_pytree
+from fxcore.torch_compat import children_of, torch_pytree
 
 TransformCodeFunc = Callable[[list[str]], list[str]]
 """Takes the lines of a function's body and returns those to use."""
@@ -197,12 +197,13 @@ class _PyTreeCodeGen(CodeGen):
     def _structure(self, fn_args: list[str]) -> str:
         """The parameters in the structure that ``in_spec`` describes: a list, or a pair of that and a dict."""
         in_spec = self.pytree_info.in_spec
-        is_pair = in_spec.type is tuple and in_spec.num_children == 2
-        if not (is_pair and in_spec.child(0).type is tuple and in_spec.child(1).type is dict):
+        parts = children_of(in_spec)
+        if in_spec.type is not tuple or [part.type for part in parts] != [tuple, dict]:
             return f"[{', '.join(fn_args)}]"
+        positional, by_keyword = parts
         names = self.pytree_info.orig_args
-        count = in_spec.child(0).num_children
-        by_key = zip(in_spec.child(1).context, names[count:], strict=False)
+        count = positional.num_children
+        by_key = zip(by_keyword.context, names[count:], strict=False)
         keywords = ", ".join(f"'{key}':{name}" for key, name in by_key)
         return f"([{', '.join(names[:count])}], {{{keywords}}})"
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import torch
 from torch._C import Argument, FunctionSchema
+from torch._C import ScriptMethod as _ScriptMethod
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import detect_fake_mode
-from torch._C import ScriptMethod as _ScriptMethod
 from torch._jit_internal import boolean_dispatched as _boolean_dispatched
 from torch._library.fake_class_registry import FakeScriptObject
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
@@ -35,16 +35,17 @@ __all__ = [
     "CONSTANT_TYPES",
     "RECORD_FUNCTION",
     "Argument",
-    "FakeTensorMode",
     "FakeScriptObject",
+    "FakeTensorMode",
     "FunctionSchema",
     "HigherOrderOperator",
-    "OpaqueValue",
     "OpOverload",
     "OpOverloadPacket",
+    "OpaqueValue",
     "ScriptMethod",
     "TorchDispatchMode",
     "boolean_dispatched",
+    "children_of",
     "compile_lazy_graph_module",
     "deepcopy_to_fake",
     "detect_fake_mode",
@@ -140,9 +141,24 @@ RECORD_FUNCTION = "torch._C._profiler._RecordFunctionFast"
 
 def dtype_abbreviation(dtype: torch.dtype) -> str:
     """A dtype as torch prints it in graphs: ``f32``, ``i64``."""
-    from torch.utils._dtype_abbrs import dtype_abbrs
+    abbreviations: dict[torch.dtype, str]
+    try:
+        from torch.utils._dtype_abbrs import dtype_abbrs as abbreviations
+    except ImportError:  # before torch 2.8
+        abbreviations = _abbreviations_of_torch_fx()
+    return abbreviations[dtype]
 
-    return dtype_abbrs[dtype]
+
+def _abbreviations_of_torch_fx() -> dict[torch.dtype, str]:
+    found: dict[torch.dtype, str] = vars(sys.modules["torch.fx.graph"])["dtype_abbrs"]
+    return found
+
+
+def children_of(spec: torch_pytree.TreeSpec) -> list[torch_pytree.TreeSpec]:
+    """The structures of what a container has in it."""
+    if hasattr(spec, "children"):
+        return list(spec.children())
+    return spec.children_specs  # before torch 2.9
 
 
 def side_effectful_functions() -> list[Callable[..., Any]]:
@@ -194,7 +210,7 @@ def is_fake_tensor(value: object) -> bool:
 
 def deepcopy_to_fake(module: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
     """A copy of a module whose parameters and buffers are fake tensors of ``mode``."""
-    with FakeCopyMode(mode):  # type: ignore[no-untyped-call]
+    with FakeCopyMode(mode):
         return copy.deepcopy(module)
 
 
@@ -215,7 +231,7 @@ def opaque_value(value: object) -> OpaqueValue | None:
 
 
 def torch_fx_symbolic_trace() -> dict[str, Any] | None:
-    """The globals of torch.fx's tracing module, where torch has loaded it: what its flag and its wrapped names live in."""
+    """The globals of torch.fx's tracing module, where torch has loaded it: its flag, its wrapped names."""
     module = sys.modules.get("torch.fx._symbolic_trace")
     return None if module is None else vars(module)
 
