@@ -165,7 +165,11 @@ SILENT: tuple[tuple[NoticeKind, str], ...] = (
     (K.SWALLOWED_FAILURE, "def f(x):\n try: int('x')\n except ValueError: x = x + 1\n return x"),
     (K.LEFT_ON_MODULE, _MODULE + " def forward(self, x):\n  self.calls = 1\n  return x + 1"),
     (K.LEFT_ON_MODULE, _MODULE + " def forward(self, x):\n  self.x = x\n  y = self.x + 1\n  del self.x\n  return y"),
-    (K.LEFT_ON_MODULE, _MODULE + " sizes = [[1], (2,), {'a': 3}]\n def forward(self, x): return x + 1"),
+    (
+        K.LEFT_ON_MODULE,
+        "class Net(torch.nn.Module):\n def __init__(self):\n  super().__init__()\n  self.table = torch.ones(2)\n"
+        "  self.tables = [[1], torch.ones(3), {'a': 3}]\n def forward(self, x): return x + 1",
+    ),
     (K.LOST_WRITE, "def f(x):\n y = x + 1\n y += 1\n y *= 2\n return y"),
     (K.LOST_WRITE, "def f(x):\n y = x.clone()\n y = y.clamp_(min=0)\n return y"),
     (K.LOST_WRITE, "def f(x):\n n = x.shape[0]\n m = n\n n += 1\n return x.expand((n, m))"),
