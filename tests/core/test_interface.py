@@ -6,6 +6,7 @@ import ast
 import enum
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
+import torch.fx
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(
+    not torch.__version__.startswith("2.13."), reason="the names are those of torch 2.13, other versions have others"
+)
 
 MODULES = [
     "",
@@ -234,6 +240,19 @@ def test_nothing_is_missing_without_a_reason(path: str) -> None:
 
 def test_nothing_is_said_to_be_missing_that_is_there() -> None:
     assert set(MISSING) <= {name for path in MODULES for name in lacking(path)}
+
+
+def test_the_documentation_tells_of_every_module_and_missing_name() -> None:
+    text = (ROOT / "docs" / "fxcore.md").read_text()
+    left_out = re.findall(r"^\| `([\w.]+)` \|", text.partition("| Out |")[2].partition("\n## ")[0], re.MULTILINE)
+    package = Path(str(torch.fx.__file__)).parent
+    for file in package.rglob("*.py"):
+        path = ".".join(file.relative_to(package).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
+        only_a_package = file.name == "__init__.py" and not defined(load("torch.fx", path))
+        inside = any(path == each or path.startswith(f"{each}.") for each in left_out)
+        assert path in MODULES or inside or only_a_package, path
+    assert [path for path in MODULES if path and f"`{path}`" not in text] == []
+    assert [name for name, reason in MISSING.items() if f"| `{name}` | {reason} |" not in text] == []
 
 
 @pytest.mark.parametrize(("path", "names"), UNDERSCORED.items())
