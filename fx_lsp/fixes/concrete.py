@@ -61,11 +61,20 @@ def _calls(source: Source, root: str, given: dict[str, str]) -> Iterator[TextCha
 
 
 def _traced(source: Source, root: ast.expr, place: Place) -> str | None:
-    """The class or function of this file that is traced: ``Net`` for ``Net()``, or where ``net = Net()`` was before."""
+    """The class or function of this file that is traced: ``Net`` for ``Net()``, or where ``net = Net()`` was before.
+
+    Where a function builds it, that must say what it returns.
+    """
     if isinstance(root, ast.Name):
         binding = source.names.binding(root.id, place)
         match binding.statement if binding else None:
             case ast.Assign(value=value):
                 root = value
     named = first_callee(root) or root
-    return named.id if isinstance(named, ast.Name) else None
+    if not isinstance(named, ast.Name):
+        return None
+    for statement in source.tree.body if isinstance(root, ast.Call) else ():
+        match statement:
+            case ast.FunctionDef(name=named.id, returns=ast.Name(id=built)):
+                return built
+    return named.id

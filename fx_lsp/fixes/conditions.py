@@ -7,8 +7,10 @@ and ``torch.sym_not`` are recorded.
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from fx_lsp.fixes.source import Source
+from fx_lsp.fixes.values import Values
 
 _OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Eq: ("==", "!="),
@@ -49,6 +51,8 @@ class Conditions:
                 return self._one_of(left, right) if isinstance(operator, ast.In) else self._none_of(left, right)
             case ast.Compare(ops=[_, _, *_]):
                 return self._links(test)
+            case ast.Call(func=ast.Name(id="any" | "all" as name), args=[ast.GeneratorExp() | ast.ListComp() as each]):
+                return self._of_each(each, required=True) if name == "all" else []
         return [self._source.slice(test)]
 
     def excluded(self, test: ast.expr) -> list[str]:
@@ -64,6 +68,8 @@ class Conditions:
                 return self._none_of(left, right) if isinstance(operator, ast.In) else self._one_of(left, right)
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
                 return [self._compared(left, _OPERATORS[type(operator)][1], right)]
+            case ast.Call(func=ast.Name(id="any" | "all" as name), args=[ast.GeneratorExp() | ast.ListComp() as each]):
+                return self._of_each(each, required=False) if name == "any" else []
         return [f"{self._torch}.sym_not({self._source.slice(test)})"]
 
     def recorded(self, test: ast.expr, *, of_tensors: bool) -> str | None:
@@ -98,6 +104,31 @@ class Conditions:
             for one, operator, other in zip(sides, chain.ops, sides[1:], strict=False)
         ]
 
+    def _of_each(self, each: ast.GeneratorExp | ast.ListComp, *, required: bool) -> list[str]:
+        """What must hold of every item, where the text tells the items: a tuple, or a part of a shape."""
+        match each.generators:
+            case [ast.comprehension(target=ast.Name(id=name), iter=iterated, ifs=[])]:
+                items = self._items(iterated)
+                texts = [self._filled(each.elt, name, item) for item in items]
+                sources = [Source(self._source.path, f"({text})") for text in texts]
+                parts = [_whole(Conditions(source, self._torch), source, required) for source in sources]
+                return _together(parts)
+        return []
+
+    def _items(self, iterated: ast.expr) -> list[str]:
+        if isinstance(iterated, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in iterated.elts):
+            return [self._source.operand(element) for element in iterated.elts]
+        return Values(self._source).items(iterated) or []
+
+    def _filled(self, node: ast.expr, name: str, item: str) -> str:
+        """The text of ``node`` with ``item`` for ``name``."""
+        begin = self._source.offsets(node)[0]
+        text = self._source.slice(node)
+        spots = [self._source.offsets(inner) for inner in ast.walk(node) if is_name(inner, name)]
+        for start, end in sorted(spots, reverse=True):
+            text = text[: start - begin] + item + text[end - begin :]
+        return text
+
     def _one_of(self, left: ast.expr, right: ast.expr) -> list[str]:
         choices = self._choices(left, "==", right)
         return [" | ".join(f"({choice})" for choice in choices)] if len(choices) > 1 else choices
@@ -107,6 +138,7 @@ class Conditions:
 
     def _choices(self, left: ast.expr, operator: str, right: ast.expr) -> list[str]:
         """``left == a`` and ``left == b`` for ``(a, b)``."""
+        right = Values(self._source).only_value(right) or right
         if not isinstance(right, (ast.Tuple, ast.List, ast.Set)) or not isinstance(left, (*_REPEATABLE, ast.Call)):
             return []
         if any(isinstance(element, ast.Starred) for element in right.elts):
@@ -122,6 +154,18 @@ class Conditions:
             case ast.Compare() | ast.UnaryOp(op=ast.Not()):
                 return f"({text})"
         return f"({text})" if isinstance(node, _LOOSE) else text
+
+
+def _whole(conditions: Conditions, source: Source, required: bool) -> list[str]:
+    match source.tree.body:
+        case [ast.Expr(value=test)]:
+            return conditions.required(test) if required else conditions.excluded(test)
+    return []
+
+
+def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
+    """Whether ``node`` reads or stores ``name``."""
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _together(parts: list[list[str]]) -> list[str]:

@@ -66,6 +66,8 @@ class _Extractor:
 
     def _can_move(self) -> bool:
         """Whether nothing in the part ties it to its place, and nothing is called that can't be passed."""
+        if self._is_expression and isinstance(self._source.parent(self._nodes[0]), ast.Expr):
+            return False  # it is there for what it does, not for its value
         local = self._local_names()
         for node in self._inner:
             match node:

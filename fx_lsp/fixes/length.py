@@ -38,6 +38,8 @@ def _length(source: Source, argument: ast.expr) -> str | None:
             return rank and _shortened(rank, lower, upper)
         case _ if rank := _rank(source, argument):
             return rank
+        case ast.Name() if items := Values(source).items(argument):
+            return str(len(items))
     is_other = isinstance(argument, (ast.List, ast.Tuple, ast.ListComp)) or Values(source).is_shape(argument)
     return None if is_other else f"{source.operand(argument)}.size(0)"
 

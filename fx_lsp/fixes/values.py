@@ -75,10 +75,15 @@ class Values:
                 if bounds and self.is_shape(shape):
                     return [f"{self._source.operand(shape)}[{index}]" for index in range(*bounds)]
             case ast.Name():
-                values = list(self._values(node))
-                items = self.items(values[0]) if len(values) == 1 and values[0] is not None else None
+                value = self.only_value(node)
+                items = self.items(value) if value is not None else None
                 return items and [f"{node.id}[{index}]" for index in range(len(items))]
         return None
+
+    def only_value(self, node: ast.expr) -> ast.expr | None:
+        """What the function around assigns to the name that ``node`` is, where it assigns to it once."""
+        values = list(self._values(node)) if isinstance(node, ast.Name) else []
+        return values[0] if len(values) == 1 else None
 
     def _is_number_call(self, call: ast.Call) -> bool:
         match call.func:

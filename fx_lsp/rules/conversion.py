@@ -22,7 +22,7 @@ def message(failure: Failure, expression: str) -> str:
     """What number or text ``expression`` needs, and what to do instead."""
     operation = failure.operation or called(expression) or _by_look(expression)
     needs = "a text" if operation == "format" or _is_text(expression) else "a plain number"
-    reason = f"makes {needs} of what depends on {about(failure)}, and while tracing there is none to make."
+    reason = f"needs {needs}, and what it has depends on {about(failure)}, which is not known while tracing."
     advice = _BY_OPERATION["format"] if needs == "a text" else _BY_OPERATION.get(operation, _GENERAL)
     return f"{subject(expression)} {reason} {advice}"
 
@@ -87,5 +87,5 @@ traced = torch.fx.symbolic_trace(unflatten)
 """,
     message=message,
     kinds=("conversion",),
-    fixes=("symbolic", "sizes", "narrow", "wrap", "helper"),
+    fixes=("symbolic", "sizes", "narrow", "concrete", "wrap", "helper"),
 )

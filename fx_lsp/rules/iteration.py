@@ -16,10 +16,7 @@ _BY_OPERATION = {
     "sorted": "Use `torch.sort`, which is recorded.",
 }
 
-_BY_SUBJECT = {
-    "shape": "Unpack the sizes into a fixed number of names, `n, c, h, w = x.shape`, or index them: `x.shape[0]`.",
-    "argument": 'Say how many there are when tracing: `concrete_args={"items": [PH, PH]}` with `torch.fx.PH`.',
-}
+_OF_A_SHAPE = "Unpack the sizes into a fixed number of names, `n, c, h, w = x.shape`, or index them: `x.shape[0]`."
 
 _GENERAL = (
     "Work on the whole tensor at once, unpack a fixed number of items (`a, b = x`), or index with a `range` that is "
@@ -35,14 +32,19 @@ def message(failure: Failure, expression: str) -> str:
 
 def _advice(failure: Failure, expression: str) -> str:
     operation = failure.operation or called(expression) or ""
-    if operation in _BY_OPERATION:
+    if operation in _BY_OPERATION and not (failure.subject == "shape" and called(expression)):
         return _BY_OPERATION[operation]
     match parsed(expression):
         case ast.Tuple(elts=items) if _starred(items):
             return "Adding tuples is recorded: `x.shape + (n,)` for `(*x.shape, n)`."
         case ast.Call(args=arguments) if _starred(arguments):
             return "Pass the sizes as one tuple, which is recorded: `x.view(x.shape + (n,))`."
-    return _BY_SUBJECT.get(failure.subject, _GENERAL)
+    if failure.subject == "shape":
+        return _OF_A_SHAPE
+    if failure.subject == "argument":
+        name = expression if expression.isidentifier() else "items"
+        return f'Say how many there are when tracing: `concrete_args={{"{name}": [PH, PH]}}` with `torch.fx.PH`.'
+    return _GENERAL
 
 
 def _starred(items: list[ast.expr]) -> bool:
@@ -97,5 +99,5 @@ traced = torch.fx.symbolic_trace(Attention())
 """,
     message=message,
     kinds=("iteration",),
-    fixes=("splat", "unpack", "wrap", "helper"),
+    fixes=("splat", "unpack", "assertion", "wrap", "helper"),
 )

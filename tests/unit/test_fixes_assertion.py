@@ -47,6 +47,21 @@ CASES = {
         "if x.size(0) in (1, 3):\n    raise ValueError\nreturn x",
         'torch._assert(x.size(0) != 1, "x.size(0) != 1")\ntorch._assert(x.size(0) != 3, "x.size(0) != 3")\nreturn x',
     ),
+    "none of the last sizes": (
+        "least = 3\nif any(size < least for size in x.shape[-2:]):\n    raise ValueError('small')\nreturn x",
+        "least = 3\ntorch._assert(x.shape[-2] >= least, 'small')\n"
+        "torch._assert(x.shape[-1] >= least, 'small')\nreturn x",
+    ),
+    "all of a tuple": (
+        "assert all([n % k == 0 for n in (x.shape[1], x.size(0) + 1)]), 'no'\nreturn x".replace("k", "3"),
+        "torch._assert(x.shape[1] % 3 == 0, 'no')\ntorch._assert((x.size(0) + 1) % 3 == 0, 'no')\nreturn x",
+    ),
+    "a dtype": (
+        "known = (torch.float32, torch.float64)\nif x.dtype not in known:\n    raise TypeError\nreturn x",
+        "known = (torch.float32, torch.float64)\n"
+        'torch._assert((x.dtype == torch.float32) | (x.dtype == torch.float64), "(x.dtype == torch.float32) | '
+        '(x.dtype == torch.float64)")\nreturn x',
+    ),
     "comments": (
         "y = x\nif x.shape[1] != 3:  # why\n    # 😋 how\n    raise ValueError('é')  # so\nreturn y",
         "y = x\n# why\n# 😋 how\ntorch._assert(x.shape[1] == 3, 'é')  # so\nreturn y",
@@ -92,6 +107,9 @@ def test_where_torch_is_not_imported(head: str, tmp_path: Path) -> None:
         "if x.shape[1] != 3 and x.shape[0] != 2:\n    raise ValueError",
         "assert x.shape[1] != 3 or x.shape[0] != 2",
         "assert x.shape[1] in range(3)",
+        "assert any(n > 2 for n in x.shape[:2])",
+        "assert all(n > 2 for n in x.shape)",
+        "assert all(n > 2 for n in (1, x.shape[0]) if n < 5)",
         "assert x.shape[1] < x.shape[0].max() < 3",
         "if True: assert x.shape[1] == 3",
         "if x.shape[1] != 3:\n    return x",

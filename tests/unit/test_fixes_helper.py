@@ -187,6 +187,7 @@ def test_what_a_module_holds_is_passed(tmp_path: Path) -> None:
         "g = F.relu\nif x.shape[0] > 1:\n    x = g(x)\nreturn x",
         "found = []\nif x.shape[0] > 1:\n    found.append(x)\nreturn found",
         "if x.shape[0] > 1:\n    import os\nreturn x",
+        "found = {}\nfound.update(x)\nreturn found",
         "if x.shape[0] > 1:\n    raise ValueError\nreturn x",
         "if x.shape[0] > 1:\n    with torch.no_grad():\n        x = x + 1\nreturn x",
         "if x.shape[0] > 1:\n    x = '''a\n    b'''\nreturn x",

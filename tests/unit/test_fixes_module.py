@@ -133,6 +133,10 @@ class Net(nn.Module):
         return x + scale
 
 
+def build() -> Net:
+    return Net()
+
+
 def export():
     net = Net()
     return fx.symbolic_trace({call})
@@ -146,6 +150,7 @@ def export():
         ("not flag", "Net().eval()", 'Net().eval(), concrete_args={"flag": False}', "Trace with flag=False"),
         ('mode == "max"', "net", 'net, concrete_args={"mode": "sum"}', 'Trace with mode="sum"'),
         ("scale > 3", "net", 'net, concrete_args={"scale": 3}', "Trace with scale=3"),
+        ("flag", "build()", 'build(), concrete_args={"flag": False}', "Trace with flag=False"),
         (
             "flag",
             'net, concrete_args={"mode": "max"}',
