@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+import tokenize
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from .apart import Apart, Settled
 from .children import Emit
 from .messages import Proof, Prove, Target, Trace
 from .session import Session
-from .sites import Places, check_places, place_of, places
+from .sites import Found, Places, check_places, edited_lines, explored, place_of
 from .trace import ImportedFile
 from .trial import Runs, check_graph, check_program, fixed_values, run_on_inputs
 
@@ -32,7 +33,7 @@ SEARCH_SHARE = 0.2
 class _Before:
     """What was learnt of the program as it is."""
 
-    places: Places
+    found: Found
     mended: Places
     """Those that the edit is for."""
     runs: Runs | Settled
@@ -72,9 +73,9 @@ class _Trial:
     def _before(self) -> _Before:
         request, apart = self._request, self._apart()
         file = self._imported(request.target, request.overlays)
-        found = places(apart, file, request.target)
+        found = explored(apart, file, request.target)
         mended = Counter(map(place_of, request.failures))
-        if mended - found:
+        if mended - found.places:
             raise Settled("untried", "what it is for was not met again")
         until = time.monotonic() + SEARCH_SHARE * request.limits.seconds
         try:
@@ -89,10 +90,22 @@ class _Trial:
             file = self._imported(request.edited_target, {**request.overlays, **request.edited})
         except Settled as end:
             raise Settled("refuted", f"with it, {end.reason}") from None
-        check_places(before.places, places(apart, file, request.edited_target), before.mended)
+        found = explored(apart, file, request.edited_target)
+        check_places(before.found, found, before.mended, self._edited_lines())
         if isinstance(before.runs, Runs):
             for check in (check_program, check_graph):
                 apart(partial(check, file, request.edited_target, before.runs))
+
+    def _edited_lines(self) -> set[tuple[str, int]]:
+        """The file and number of each line of the new texts that the old ones don't have."""
+        lines = set()
+        for path, text in self._request.edited.items():
+            old = self._request.overlays.get(path)
+            if old is None:
+                with tokenize.open(path) as disk:
+                    old = disk.read()
+            lines |= {(path, line) for line in edited_lines(old, text)}
+        return lines
 
     def _imported(self, target: Target, overlays: dict[str, str]) -> ImportedFile:
         request = self._request

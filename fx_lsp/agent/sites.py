@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import difflib
 import linecache
 from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -16,6 +19,7 @@ from fxcore.source import SourceSpan
 
 from .apart import Apart, Settled
 from .build import SEED, Built, build
+from .imports import lines_of
 from .messages import Failure, Span, Target
 from .trace import DOUBTFUL, ImportedFile, tracer_for
 
@@ -29,14 +33,27 @@ LONGEST_SHOWN = 60
 """Characters of an expression in a reason."""
 
 
-def places(apart: Apart, file: ImportedFile, target: Target) -> Places:
-    """Where the trace of ``target`` can't go through. Raises `Settled` where that can't be told."""
+@dataclass(frozen=True)
+class Found:
+    """Where the trace of a target can't go through."""
+
+    places: Places
+    lines: frozenset[tuple[Place, str, int]]
+    """Of each place the file and the line where it begins."""
+    complete: bool
+    """Whether the program was seen to its end."""
+    doubtful: bool
+    """Whether tensors without memory may be the reason for the first of them."""
+
+
+def explored(apart: Apart, file: ImportedFile, target: Target) -> Found:
+    """The places of ``target``. Raises `Settled` where they can't be told."""
     try:
-        found, doubtful = apart(partial(_explored, file, target, on_meta=True))
+        found = apart(partial(_explored, file, target, on_meta=True))
     except Settled:
-        doubtful = True
-    if doubtful:
-        found, _ = apart(partial(_explored, file, target, on_meta=False))
+        found = None
+    if found is None or found.doubtful:
+        found = apart(partial(_explored, file, target, on_meta=False))
     return found
 
 
@@ -45,32 +62,51 @@ def place_of(failure: Failure) -> Place:
     return failure.kind, _expression(failure.chain[-1].span if failure.chain else None)
 
 
-def check_places(before: Places, after: Places, mended: Places) -> None:
-    """Raises `Settled` unless ``mended``, a part of ``before``, are gone ``after`` the edit, and none is new."""
-    for (_, expression), count in mended.items():
-        if after[_, expression] > before[_, expression] - count:
-            raise Settled("refuted", f"{_shown(expression)} still fails")
-    for _, expression in after - before:
-        raise Settled("refuted", f"{_shown(expression)} fails then")
+def check_places(before: Found, after: Found, mended: Places, edited: Collection[tuple[str, int]]) -> None:
+    """Raises `Settled` unless ``mended``, a part of ``before``, are gone ``after`` the edit, and none is new.
+
+    Behind the end of what was seen before, a place is new only if it begins in a line that is ``edited``.
+    """
+    for place, count in mended.items():
+        if after.places[place] > before.places[place] - count:
+            raise Settled("refuted", f"{_shown(place)} still fails")
+    new = set(after.places - before.places)
+    if not before.complete:
+        new &= {place for place, file, line in after.lines if (file, line) in edited}
+    if new:
+        raise Settled("refuted", f"{_shown(min(new))} fails then")
 
 
-def _shown(expression: str) -> str:
+def edited_lines(old: str, new: str) -> set[int]:
+    """The lines of ``new`` (from 1) that are not in ``old``."""
+    matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
+    return {
+        line + 1 for kind, _, _, start, end in matcher.get_opcodes() if kind != "equal" for line in range(start, end)
+    }
+
+
+def _shown(place: Place) -> str:
+    _, expression = place
     cut = expression if len(expression) <= LONGEST_SHOWN else f"{expression[: LONGEST_SHOWN - 1]}…"
     return f"`{cut}`"
 
 
-def _explored(file: ImportedFile, target: Target, *, on_meta: bool) -> tuple[Places, bool]:
-    """The places, and whether tensors without memory may be the reason for the first of them.
-
-    As in a report, an error of the program's own counts only where nothing was assumed before it.
-    """
+def _explored(file: ImportedFile, target: Target, *, on_meta: bool) -> Found:
+    """As in a report, an error of the program's own counts only where nothing was assumed before it."""
     if _traces(_built(file, target, on_meta)):
-        return Counter(), False
+        return Found(Counter(), frozenset(), complete=True, doubtful=False)
     built = _built(file, target, on_meta)  # the trace may have left its mark on the other
-    sites = explore(built.root, built.concrete_args, tracer=built.tracer).sites
-    kept = [site for at, site in enumerate(sites) if at == 0 or site.failure.kind is not FailureKind.EXCEPTION]
-    doubtful = on_meta and bool(sites) and sites[0].failure.kind in DOUBTFUL
-    return Counter((site.failure.kind.value, _expression(site.failure.span)) for site in kept), doubtful
+    exploration = explore(built.root, built.concrete_args, tracer=built.tracer)
+    failures = [site.failure for site in exploration.sites]
+    kept = [failure for failure in failures[1:] if failure.kind is not FailureKind.EXCEPTION]
+    placed = [(failure.kind.value, _expression(failure.span)) for failure in (*failures[:1], *kept)]
+    spans = [failure.span for failure in (*failures[:1], *kept)]
+    return Found(
+        Counter(placed),
+        frozenset((place, span.file, span.line) for place, span in zip(placed, spans, strict=True) if span),
+        complete=exploration.graph is not None,
+        doubtful=on_meta and bool(failures) and failures[0].kind in DOUBTFUL,
+    )
 
 
 def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import fx_lsp.agent_process
+from fx_lsp.agent.apart import Settled
 from fx_lsp.agent.messages import Failure, Limits, Proof, Snippet, Target
+from fx_lsp.agent.sites import Found, Place, check_places, edited_lines
 
 from .client import Client, target_of
 from .conftest import Connect
@@ -300,3 +303,38 @@ async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
         limits=Limits(seconds=5),
     )
     assert proof.verdict != "proven"
+
+
+ONE, OTHER = ("len", "len(x)"), ("len", "len(y)")
+
+
+def found(*lines: tuple[Place, int], complete: bool = True) -> Found:
+    places = frozenset((place, "net.py", line) for place, line in lines)
+    return Found(Counter(place for place, _ in lines), places, complete, doubtful=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        (found((ONE, 1)), found(), None),
+        (found((ONE, 1)), found((ONE, 2)), "`len(x)` still fails"),
+        (found((ONE, 1), (ONE, 3)), found((ONE, 4)), None),
+        (found((ONE, 1)), found((OTHER, 3)), "`len(y)` fails then"),
+        (found((ONE, 1), complete=False), found((OTHER, 3)), None),
+        (found((ONE, 1), complete=False), found((OTHER, 2)), "`len(y)` fails then"),
+    ],
+    ids=["gone", "moved", "one of two", "another", "behind the end of what was seen", "in the edit itself"],
+)
+async def test_what_is_mended_is_gone_and_nothing_is_new(before: Found, after: Found, reason: str | None) -> None:
+    edited = {("net.py", 2)}
+    if reason is None:
+        check_places(before, after, Counter([ONE]), edited)
+    else:
+        with pytest.raises(Settled) as settled:
+            check_places(before, after, Counter([ONE]), edited)
+        assert (settled.value.verdict, settled.value.reason) == ("refuted", reason)
+
+
+async def test_edited_lines_are_those_of_the_new_text() -> None:
+    assert edited_lines("a\nb\nc\n", "a\nx\ny\nc\n") == {2, 3}
+    assert edited_lines("a\nb\n", "a\n") == set()
