@@ -91,7 +91,12 @@ class Notices:
     def listed(self) -> tuple[Notice, ...]:
         """What was noted, in that order."""
         notices = (Notice(kind, user_frames(places), detail) for (kind, _), (places, detail) in self._found.items())
-        return tuple(notice for notice in notices if notice.frames)
+        # One expression may have several instructions, of which the interpreter takes now this, now that.
+        by_span: dict[tuple[NoticeKind, SourceSpan], Notice] = {}
+        for notice in notices:
+            if notice.frames:
+                by_span.setdefault((notice.kind, notice.span), notice)
+        return tuple(by_span.values())
 
 
 def innermost_place(session: TraceSession, frame: FrameType) -> Place | None:

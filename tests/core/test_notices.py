@@ -109,6 +109,14 @@ def scaled(x: torch.Tensor) -> torch.Tensor:
     return x * 2 if torch.is_tensor(x) else x
 
 
+def test_a_place_is_noted_once_however_often_it_is_run() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        names = [str(x.shape) for _ in range(100)]
+        return x * len(names)
+
+    assert [notice.kind for notice in notices_of(f)] == [NoticeKind.TEXT]
+
+
 def test_a_place_is_noted_once_with_the_way_there() -> None:
     (notice,) = notices_of(Blocks())
     assert [frame.name for frame in notice.frames] == ["Blocks.forward", "scaled"]
