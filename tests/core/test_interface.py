@@ -175,8 +175,9 @@ def defined(module: ModuleType) -> set[str]:
 
 
 def parameters(function: Any, receiver: int) -> dict[str, tuple[bool, str]]:
-    """The parameters: for each its name, whether it must be given by name, and its default, printed."""
+    """The parameters without stars: for each its name, whether it must be given by name, and its default, printed."""
     found = list(inspect.signature(function).parameters.values())[receiver:]
+    found = [each for each in found if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     return {each.name: (each.kind is each.KEYWORD_ONLY, printed(each.default)) for each in found}
 
 
@@ -191,6 +192,8 @@ def differences(name: str, theirs: Any, ours: Any, receiver: int = 0) -> Iterato
     ``receiver``: how many parameters are bound before the function is called: 1 for a method.
     """
     expected, found = parameters(theirs, receiver), parameters(ours, receiver)
+    if any(each.kind is each.VAR_KEYWORD for each in inspect.signature(ours).parameters.values()):
+        expected = {name: expected[name] for name in expected if name in found}  # the others are passed on
     yield from (f"{name}({parameter})" for parameter in expected if parameter not in found)
     common = [parameter for parameter in found if parameter in expected]
     yield from (f"{name}({p}) has another default" for p in common if expected[p] != found[p])

@@ -15,35 +15,31 @@ __all__ = ["InternalMatch", "SubgraphMatcherWithNameNodeMap"]
 
 
 class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
-    """Finds the occurrences of a pattern that returns, as its last result, a dict of its nodes by name::
+    """Tells, of each occurrence of a pattern, which node is which.
 
-    def pattern(x, weight):
-        conv = F.conv2d(x, weight)
-        relu = F.relu(conv)
-        return relu, {"conv": conv, "relu": relu}
+    The last thing that the pattern returns is a dict of its nodes by name::
 
-    for match in SubgraphMatcherWithNameNodeMap(symbolic_trace(pattern)).match(graph):
-        match.name_node_map["conv"].meta["quantize"] = True
+        def scores(query, key):
+            product = query @ key
+            return product.softmax(-1), {"product": product}
+
+        matcher = SubgraphMatcherWithNameNodeMap(symbolic_trace(scores))
+        products = [match.name_node_map["product"] for match in matcher.match(graph)]
     """
 
-    def __init__(
-        self,
-        pattern_gm: GraphModule,
-        match_output: bool = False,
-        match_placeholder: bool = False,
-        remove_overlapping_matches: bool = True,
-        ignore_literals: bool = False,
-    ) -> None:
-        """Prepare a pattern; for the options see ``SubgraphMatcher``.
+    def __init__(self, pattern_gm: GraphModule, *args: bool, **options: bool) -> None:
+        """Prepare a pattern.
 
         Args:
             pattern_gm: The pattern. Its graph is changed: it no longer returns the dict.
+            *args: The options of ``SubgraphMatcher``, in their order there.
+            **options: Or by name.
 
         Raises:
             AssertionError: The pattern does not return a tuple of at least two, the last of which is a dict.
         """
         self.name_node_map = _take_names_from_output(pattern_gm)
-        super().__init__(pattern_gm.graph, match_output, match_placeholder, remove_overlapping_matches, ignore_literals)
+        super().__init__(pattern_gm.graph, *args, **options)
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
         """Find the pattern in a graph, as ``SubgraphMatcher.match``; each match's ``name_node_map`` is filled."""
