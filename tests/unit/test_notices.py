@@ -1,0 +1,40 @@
+"""Which notices become findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from fx_lsp.agent.messages import Failure, Recipe, Report, Snippet, Span, Step, Target
+from fx_lsp.documents import Documents
+from fx_lsp.findings import findings_of
+
+TEXT = "def forward(x):\n    return x\n"
+
+
+def found(folder: Path, wanted: Sequence[str]) -> list[tuple[str, str]]:
+    """The kinds and files of the findings of three notices: one is off by default, one is not in the workspace."""
+    own, library = folder / "own.py", folder / "library.py"
+    for file in (own, library):
+        file.write_text(TEXT, encoding="utf-8")
+    notices = (_notice("text", own), _notice("training-flag", own), _notice("text", library))
+    target = Target("key", "forward", Span(str(own), 1, 4, 1, 11), Recipe(Snippet("forward", 1)))
+    report = Report(1, "key", "traced", notices=notices)
+    findings = findings_of(target, report, Documents().snapshot(), lambda path: path == str(own), wanted)
+    return [(finding.failure.kind, Path(finding.place.path).name) for finding in findings]
+
+
+def _notice(kind: str, file: Path) -> Failure:
+    return Failure(kind, "detail", (Step("forward", Span(str(file), 2, 11, 2, 12)),))
+
+
+@pytest.mark.parametrize("wanted", [(), ("grad-mode",)])
+def test_those_that_are_on_by_default_and_in_the_workspace_are_shown(tmp_path: Path, wanted: Sequence[str]) -> None:
+    assert found(tmp_path, wanted) == [("text", "own.py")]
+
+
+@pytest.mark.parametrize("wanted", [("training-flag",), ("all",)])
+def test_others_are_shown_where_they_are_asked_for(tmp_path: Path, wanted: Sequence[str]) -> None:
+    assert found(tmp_path, wanted) == [("text", "own.py"), ("training-flag", "own.py")]
