@@ -45,8 +45,8 @@ def findings_of(
     codes of those that are wanted beside the ones that are on by default, or ``all``.
     """
     shown = [notice for notice in report.notices if _is_wanted(notice, notices) and owned(notice.chain[-1].span.file)]
-    guesses = {failure.chain[-1].span: failure.assumption for failure in report.failures if failure.chain}
-    found = [_finding(target, failure, guesses, snapshot, owned) for failure in (*report.failures, *shown)]
+    places = {failure.chain[-1].span: failure for failure in report.failures if failure.chain}
+    found = [_finding(target, failure, places, snapshot, owned) for failure in (*report.failures, *shown)]
     return [finding for finding in found if finding]
 
 
@@ -69,7 +69,7 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _finding(
-    target: Target, failure: Failure, guesses: Mapping[Span, str], snapshot: Snapshot, owned: Callable[[str], bool]
+    target: Target, failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snapshot, owned: Callable[[str], bool]
 ) -> Finding | None:
     """The failure at its place; None when the file of the target is gone."""
     places = [snapshot.place(step.span) for step in failure.chain]
@@ -78,7 +78,7 @@ def _finding(
     place = places[shown] if shown is not None else snapshot.place(target.span)
     if place is None:
         return None
-    guess = guess_link(failure, guesses, snapshot)
+    guess = guess_link(failure, earlier, snapshot)
     return Finding(
         failure=failure,
         message=_message(failure, snapshot, shown, guess),
@@ -94,8 +94,7 @@ def _finding(
 
 
 def _message(failure: Failure, snapshot: Snapshot, shown: int | None, guess: Link | None) -> str:
-    """The rule's sentence on the failing expression, where that is if it is not where the message is shown, and on
-    what guess the trace came by."""
+    """The rule's sentence on the failing expression; where that is, if not here; the guess that led there."""
     last = failure.chain[-1] if failure.chain else None
     parts = [rule_for(failure.kind).message(failure, expression_at(last.span, snapshot) if last else "")]
     if last is not None and shown != len(failure.chain) - 1:

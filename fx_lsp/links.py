@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.documents import Place, Snapshot
 from fx_lsp.excerpt import quoted
+from fx_lsp.rules import called
 
 MOST_CAUSES = 3
 """Of a longer way from an input to the failure its first place is linked, and so many of the last ones but one."""
@@ -42,14 +43,17 @@ def cause_links(failure: Failure, snapshot: Snapshot) -> Iterator[Link]:
             yield Link(f"it depends on `{expression}`", place)
 
 
-def guess_link(failure: Failure, guesses: Mapping[Span, str], snapshot: Snapshot) -> Link | None:
-    """The guess that a failure was reached on; ``guesses`` tells by their places how the trace went on."""
-    if failure.after is None or failure.after not in guesses:
+def guess_link(failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snapshot) -> Link | None:
+    """The guess that a failure was reached on; ``earlier`` has the failures that were passed, by their places."""
+    if failure.after is None or failure.after not in earlier:
         return None
+    guess = earlier[failure.after]
     place, expression = snapshot.place(failure.after), expression_at(failure.after, snapshot)
     if place is None or not expression:
         return None
-    return Link(f"assuming that `{expression}` {guesses[failure.after].removeprefix('it ')}", place)
+    if called(expression) == guess.operation:  # what was called asked something of a value that it was handed
+        return Link(f"assuming of a value in `{expression}` that {guess.assumption}", place)
+    return Link(f"assuming that `{expression}` {guess.assumption.removeprefix('it ')}", place)
 
 
 def expression_at(span: Span, snapshot: Snapshot) -> str:

@@ -112,5 +112,5 @@ _SUBJECTS = {
     "dtype": "the dtype of an input",
     "device": "the device of an input",
     "attribute": "a property of an input",
-    "argument": "an argument of the call",
+    "argument": "what the caller passes",
 }

@@ -20,6 +20,7 @@ _DECIDERS = {
 _BY_OPERATION = {
     "guard": 'Write `torch._assert(condition, "message")` with the condition that must hold: that is recorded.',
     "assert": 'Write `torch._assert(condition, "message")` instead: that is recorded.',
+    "while": "Loop a number of times that is known, or move the loop into a function recorded with `torch.fx.wrap`.",
     "comparison": (
         "Write `(a < b) & (b < c)`, which is recorded; where a branch hangs on it, move that into a function recorded "
         "with `torch.fx.wrap`."
@@ -63,26 +64,19 @@ _COMPARERS = {
 def message(failure: Failure, expression: str) -> str:
     """What ``expression`` depends on, who can't decide by that, and what to do instead."""
     operation = failure.operation or called(expression) or ""
-    if operation in _COMPARERS:
-        reason = f"compares values that depend on {about(failure)}, which is not known while tracing."
-        return f"{subject(expression)} {reason} {_instead(operation, failure.subject)}"
     decider = _DECIDERS.get(operation) or (f"`{operation}`" if operation else "a branch")
     reason = f"depends on {about(failure)}, so {decider} has nothing to decide by while tracing."
-    return f"{subject(expression)} {reason} {_advice(failure, expression)}"
+    return f"{subject(expression)} {reason} {_advice(operation, failure, expression)}"
 
 
-def _instead(builtin: str, hangs_on: str) -> str:
-    """What to use in place of a builtin."""
-    for_sizes, for_tensors = _COMPARERS[builtin]
-    if hangs_on == "values":
-        return f"Use {for_tensors}, which is recorded."
-    return f"Use {for_sizes}." if hangs_on else f"Use {for_tensors} for tensors, {for_sizes} for sizes."
-
-
-def _advice(failure: Failure, expression: str) -> str:
-    if failure.operation in _BY_OPERATION:
-        return _BY_OPERATION[failure.operation]
-    if failure.operation == "conditional" and failure.subject == "shape":
+def _advice(operation: str, failure: Failure, expression: str) -> str:
+    if operation in _BY_OPERATION:
+        return _BY_OPERATION[operation]
+    if operation in _COMPARERS:
+        for_sizes, for_tensors = _COMPARERS[operation]
+        own = {"": f"{for_tensors} for tensors, {for_sizes} for sizes", "values": for_tensors}
+        return f"Use {own.get(failure.subject, for_sizes)}."
+    if operation == "conditional" and failure.subject == "shape":
         return "Choose between sizes with `torch.sym_ite(condition, a, b)`, which is recorded."
     if failure.subject == "argument":
         name = expression if expression.isidentifier() else "flag"

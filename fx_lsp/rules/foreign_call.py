@@ -81,7 +81,8 @@ def message(failure: Failure, expression: str) -> str:
     callee = failure.operation or called(expression) or ""
     package, _, name = callee.partition(".")
     reason, advice = _OF_OTHERS.get(package) or _OF_TORCH.get(name.rpartition(".")[2]) or _GENERAL
-    return f"{subject(expression)} {reason} {advice}{remark(failure)}"
+    own = "" if expression.startswith("raise ") else expression  # the library's statement says nothing to its user
+    return f"{subject(own)} {reason} {advice}{remark(failure)}"
 
 
 RULE = Rule(

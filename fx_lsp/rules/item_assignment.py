@@ -6,10 +6,11 @@ from fx_lsp.rules import Rule, subject
 
 def message(failure: Failure, expression: str) -> str:
     """That ``expression`` is written to, and what to do instead."""
-    return (
-        f"{subject(expression)} is set or deleted in place, which cannot be recorded on a traced value. Make a new "
-        "value: `x = x.masked_fill(mask, v)`, `torch.where(mask, v, x)` or `x.index_put((i,), v)`."
-    )
+    reason = "is set or deleted in place, which cannot be recorded on a traced value."
+    advice = "Make a new value: `x = x.masked_fill(mask, v)`, `torch.where(mask, v, x)` or `x.index_put((i,), v)`."
+    if failure.subject == "argument":
+        advice = 'Say what it holds when tracing, `concrete_args={"features": {"c5": PH}}` with `torch.fx.PH`.'
+    return f"{subject(expression)} {reason} {advice}"
 
 
 RULE = Rule(
@@ -21,6 +22,7 @@ Python has no way for `x[i] = v` to return what was recorded, so symbolic tracin
 
 - By a mask: `x = x.masked_fill(mask, v)`, or `x = torch.where(mask, other, x)`.
 - At some positions: `x = x.index_put((positions,), values)`, `x.scatter(dim, index, source)`.
+- In a dict or a list that is an input: say what it holds, `concrete_args={"features": {"c5": PH}}` with `torch.fx.PH`.
 - A slice: `x = torch.cat([new, x[:, n:]], dim=1)`, or `torch.slice_scatter(x, new, dim, start, end)`.""",
     bad="""\
 import torch.fx

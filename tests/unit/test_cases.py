@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fx_lsp.check import Checked, check
+from fx_lsp.message_list import message_list
 from fx_lsp.rules import rule_for
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -53,6 +54,10 @@ def reported(file: Path, checked: Checked) -> set[Problem]:
 def test_case(file: Path, checked: Checked) -> None:
     assert reported(file, checked) == announced(file)
     assert {code for _, _, code, _ in announced(file)} <= {file.parent.name}
+
+
+def test_the_list_of_messages_is_fresh(checked: Checked) -> None:
+    assert (CASES.parents[1] / "docs/messages.md").read_text(encoding="utf-8") == message_list(checked)
 
 
 def test_every_file_has_something_that_is_traced(checked: Checked) -> None:

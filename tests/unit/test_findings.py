@@ -100,6 +100,14 @@ def test_a_later_failure_tells_the_guess_that_it_was_reached_on(files: Files) ->
     ]
 
 
+def test_a_guess_on_what_a_call_asked_is_not_one_on_its_result(files: Files) -> None:
+    guessed = span_of(files.model, MODEL, "resize(x)")
+    first = dataclasses.replace(failure_at(guessed), assumption="it has 2 items", operation="resize")
+    later = dataclasses.replace(failure_at(span_of(files.helper, HELPER, "len(x)")), after=guessed)
+    _, finding = files.found(first, later)
+    assert finding.message.endswith(" (Found assuming of a value in `resize(x)` that it has 2 items.)")
+
+
 def test_targets_that_fail_at_one_place_for_one_reason_are_one_finding(files: Files) -> None:
     call = span_of(files.model, MODEL, "scale(resize(x))")
     same = failure_at(call, span_of(files.helper, HELPER, "len(x)"))

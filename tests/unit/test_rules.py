@@ -116,7 +116,7 @@ def said(kind: str, expression: str, operation: str = "", subject: str = "", err
         ("device", "the device of an input", "`x.to(device)`"),
         ("attribute", "a property of an input", "`__init__`"),
         ("values", "the values of an input", "`torch.where`"),
-        ("argument", "an argument of the call", 'concrete_args={"flag": ...}'),
+        ("argument", "what the caller passes", 'concrete_args={"flag": ...}'),
         ("", "the inputs", "`torch.fx.wrap`"),
     ],
 )
@@ -132,7 +132,7 @@ def test_control_flow_tells_what_it_hangs_on(subject: str, said_of_it: str, advi
         ("if", "this `if`", "a function recorded"),
         ("guard", "this check", "torch._assert"),
         ("assert", "this `assert`", "torch._assert"),
-        ("while", "this `while`", "a function recorded"),
+        ("while", "this `while`", "a number of times that is known"),
         ("and", "`and`", "a function recorded"),
         ("or", "`or`", "a function recorded"),
         ("not", "`not`", "a function recorded"),
@@ -153,7 +153,7 @@ def test_control_flow_tells_who_is_to_decide(operation: str, decider: str, advic
 def test_a_builtin_that_compares_has_its_own_advice(builtin: str) -> None:
     for_tensors = said("control-flow", f"{builtin}(a, b)", builtin, "values")
     for_sizes = said("control-flow", f"{builtin}(a, b)", builtin, "shape")
-    assert "compares values" in for_tensors
+    assert f"so `{builtin}` has nothing to decide by" in for_tensors
     assert f"`torch.{builtin[:3]}" in for_tensors.replace("sorted", "sort")
     assert for_tensors != for_sizes
 
@@ -167,6 +167,9 @@ def test_a_builtin_that_compares_has_its_own_advice(builtin: str) -> None:
         ("iteration", "images", "for", "argument", "concrete_args"),
         ("iteration", "x.shape", "for", "shape", "n, c, h, w = x.shape"),
         ("iteration", "sum(x)", "sum", "values", ".sum(0)"),
+        ("iteration", "sum(x.shape)", "sum", "shape", "n, c, h, w = x.shape"),
+        ("item-assignment", "x[0]", "index", "values", "masked_fill"),
+        ("item-assignment", "features['a']", "index", "argument", "concrete_args"),
         ("iteration", "a, *b", "unpacking", "values", "a, b, c = x"),
         ("conversion", "int(n)", "int", "shape", "torch.sym_int"),
         ("conversion", "float(n)", "float", "values", "torch.sym_float"),
