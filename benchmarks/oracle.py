@@ -157,7 +157,7 @@ class Oracle(torch.fx.Tracer):
         self.is_probed = False
         """Whether a C function of torch runs: if it gets no answers it refuses the call, and is answered itself."""
         self.checked: set[CodeType] = set()
-        """Functions that raised an error of their own after they were told that symbols are no tensors; now they aren't."""
+        """Functions that raised an error of their own, told that symbols are no tensors (then told otherwise)."""
 
     def run(self, root: torch.nn.Module, concrete_args: dict[str, Any]) -> None:
         """Fill ``sites`` and ``gaps``."""
@@ -212,11 +212,13 @@ class Oracle(torch.fx.Tracer):
         return pytree.tree_map(lambda leaf: self.of(leaf.node) if isinstance(leaf, Proxy) else leaf, value)
 
     def of(self, node: torch.fx.Node) -> Any:
+        """What a node computes. Raises `Stuck` where that isn't known."""
         if node not in self.values:
             raise Stuck(f"{running_place()}: `{node}` ({node.target}) has no value")
         return self.values[node]
 
     def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **more: Any) -> torch.fx.Node:
+        """Record, and compute."""
         node = super().create_node(kind, target, args, kwargs, *rest, **more)
         if kind != "output" and target is not answered:
             with contextlib.suppress(Exception, Stuck), self.really():
@@ -273,12 +275,16 @@ class Oracle(torch.fx.Tracer):
     # torch.fx's hooks.
 
     def proxy(self, node: torch.fx.Node) -> Proxy:
+        """A symbol whose questions are answered."""
         return Symbol(node, self)
 
     def to_bool(self, obj: Proxy) -> bool:
+        """The real truth."""
         return self.answer(obj, "bool", bool)  # type: ignore[no-any-return]
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
+        """As many symbols as there are items; a mapping's keys are themselves."""
+
         def items(value: Any) -> list[Any]:
             found = list(value)
             return list(range(len(found))) if isinstance(value, torch.Tensor | tuple | list) else found
@@ -288,6 +294,7 @@ class Oracle(torch.fx.Tracer):
         return iter([obj[index] for index in answer] if indexed else answer)
 
     def path_of_module(self, mod: torch.nn.Module) -> str:
+        """Any path for a module that has none."""
         try:
             return super().path_of_module(mod)
         except NameError as error:
@@ -295,6 +302,7 @@ class Oracle(torch.fx.Tracer):
             return type(mod).__name__
 
     def call_module(self, m: torch.nn.Module, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Trace the call; where an error leaves it, what it returns in the real run."""
         if self.is_real:
             return forward(*args, **kwargs)
         if self.is_leaf_module(m, "") and m not in set(self.root.modules()):
@@ -314,6 +322,7 @@ class Oracle(torch.fx.Tracer):
             return self.answer_call(error, m, args, kwargs)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """A symbol for a parameter, unless the real program asks."""
         return attr_val if self.is_real else super().getattr(attr, attr_val, parameter_proxy_cache)  # type: ignore[no-untyped-call]
 
 
@@ -389,6 +398,20 @@ def _item(value: Any, key: Any) -> Any:
 _NEED_THEIR_FRAME = ("super", "locals", "vars", "dir", "globals", "eval", "exec", "type")
 
 
+_NOT_MODELS = (
+    "configuration",
+    "generation",
+    "processing",
+    "quantiz",
+    "tokenization",
+    "data.",
+    "datasets",
+    "fp8",
+    "hub",
+)
+"""Parts of the names of modules whose code no forward runs, and that take long to rewrite."""
+
+
 class _Rewrite(ast.NodeTransformer):
     """Has each call and subscript in a function made by `_called` and `_item`; places stay as they are."""
 
@@ -431,8 +454,9 @@ def _slices(key: ast.expr) -> ast.expr:
         key.elts = [_slices(part) for part in key.elts]
     if not isinstance(key, ast.Slice):
         return key
-    bounds = [bound or ast.Constant(None) for bound in (key.lower, key.upper, key.step)]
-    return ast.copy_location(ast.Call(ast.Name("__oracle_slice__", ast.Load()), bounds, []), key)
+    bounds = [bound or ast.copy_location(ast.Constant(None), key) for bound in (key.lower, key.upper, key.step)]
+    function = ast.copy_location(ast.Name("__oracle_slice__", ast.Load()), key)
+    return ast.copy_location(ast.Call(function, bounds, []), key)
 
 
 def rewrite_imports(packages: tuple[str, ...]) -> None:
@@ -444,10 +468,10 @@ def rewrite_imports(packages: tuple[str, ...]) -> None:
     get_code = loader.get_code
 
     def rewritten(self: Any, name: str) -> CodeType | None:
-        if name.partition(".")[0] not in packages:
+        if name.partition(".")[0] not in packages or any(part in name for part in _NOT_MODELS):
             return get_code(self, name)  # type: ignore[no-any-return]
         path = self.get_filename(name)
-        tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(self.get_data(path), path)))
+        tree = _Rewrite().visit(ast.parse(self.get_data(path), path))
         return compile(tree, path, "exec", dont_inherit=True)  # type: ignore[no-any-return]
 
     loader.get_code = rewritten

@@ -22,6 +22,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ PACKAGES = (
     "einops",
 )
 """Whose code the oracle has rewritten."""
-ROUNDS = 3
+ROUNDS = 1
 """How often times are measured."""
 
 Result = dict[str, Any]
@@ -64,6 +65,7 @@ def found_by_exploring(case: Case) -> Result:
     """What fxcore finds, with example inputs and without; torch.fx's first failure; and seconds."""
     import fxcore
     from fxcore.explore import Exploration, explore
+    from fxcore.untouched import untouched
 
     module = case.build()
     fresh = copy.deepcopy(module)
@@ -76,10 +78,12 @@ def found_by_exploring(case: Case) -> Result:
 
     def plain() -> None:
         try:
-            fxcore.Tracer().trace(module, concrete)
+            with untouched(module):
+                fxcore.Tracer().trace(module, concrete)
         except fxcore.failures.TraceFailure:
             pass
 
+    plain()
     times = [(seconds(plain), seconds(lambda: explore(module, concrete))) for _ in range(ROUNDS)]
     return {
         "first": first_of_torch(fresh, concrete),
@@ -110,6 +114,7 @@ def seconds(work: Callable[[], object]) -> float:
 def run_part(part: Callable[[Case], Result], library: str, name: str, output: Path) -> None:
     """Write the results of a library's cases as JSON, after each case: what ends the process costs no more than it."""
     warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
     implement_operators()
     results: dict[str, Result] = {}
     for case in CASES[library]():
@@ -132,9 +137,131 @@ PARTS: dict[str, Callable[[Case], Result]] = {"truth": truth_of, "found": found_
 def results_of(part: str, library: str, name: str, folder: Path) -> dict[str, Result]:
     """Run a part in a process of its own."""
     output = folder / f"{part}-{library}.json"
+    if output.exists():
+        return json.loads(output.read_text())  # type: ignore[no-any-return]
     command = [sys.executable, __file__, "--part", part, "--library", library, "--name", name, "--output", str(output)]
     subprocess.run(command, check=True)
     return json.loads(output.read_text())  # type: ignore[no-any-return]
+
+
+# The comparison.
+
+
+@dataclass
+class Compared:
+    """One model: what is true, and what was found with example inputs and without."""
+
+    library: str
+    name: str
+    truth: Result
+    found: Result
+
+    @property
+    def true_places(self) -> list[Any]:
+        """Where torch.fx fails."""
+        return [tuple(place) for place, _ in self.truth["sites"]]
+
+    def places(self, mode: str) -> list[Any]:
+        """Where fxcore says that it does."""
+        return [tuple(place) for place in self.found[mode]]
+
+    def hits(self, mode: str) -> int:
+        """How many of fxcore's places are true."""
+        return len(set(self.true_places) & set(self.places(mode)))
+
+    def first_is_right(self) -> bool:
+        """Whether the first of fxcore's places is the first of torch.fx's."""
+        first = tuple(self.found["first"])
+        return all(self.places(mode)[:1] == [first] for mode in MODES)
+
+    def misses(self, mode: str) -> list[str]:
+        """A line for each place that was missed, with torch.fx's reason."""
+        found = set(self.places(mode))
+        return [f"{short(place)}: {why}" for place, why in self.truth["sites"] if tuple(place) not in found]
+
+    def errors(self, mode: str) -> list[str]:
+        """A line for each place that was found and isn't true."""
+        return [short(place) for place in self.places(mode) if place not in self.true_places]
+
+
+MODES = ("with", "without")
+
+
+def short(place: Any) -> str:
+    """A place without the folders above the package."""
+    file, line, column = place
+    return f"`{file.partition('site-packages/')[2] or Path(file).name}:{line}:{column}`"
+
+
+def share(part: int, whole: int) -> str:
+    """As a percentage."""
+    return f"{100 * part / max(whole, 1):.1f} % ({part} of {whole})"
+
+
+def page(compared: list[Compared], unknown: list[str]) -> str:
+    """docs/recall.md."""
+    libraries = dict.fromkeys(c.library for c in compared)
+    ratios = {c.name: c.found["explore"] / c.found["plain"] for c in compared}
+    lines = [
+        "# How much of what fails is found",
+        "",
+        "What `.venv/bin/python benchmarks/recall.py --write` found. The truth is where the installed torch.fx fails,",
+        "one place after the other, when each is answered by a real run on the CPU (`benchmarks/oracle.py`). *With*:",
+        "fxcore explored with the same example inputs; *without*: with none. A place is a file, a line and a column.",
+        "",
+        f"torch {importlib.metadata.version('torch')}; {len(compared)} models.",
+        "",
+        "| library | models | places | recall with | precision with | recall without | precision without |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for library in [*libraries, "all"]:
+        rows = [c for c in compared if library in (c.library, "all")]
+        true = sum(len(c.true_places) for c in rows)
+        cells = []
+        for mode in MODES:
+            hits = sum(c.hits(mode) for c in rows)
+            cells += [share(hits, true), share(hits, sum(len(c.places(mode)) for c in rows))]
+        lines.append(f"| {library} | {len(rows)} | {true} | {' | '.join(cells)} |")
+    right = sum(c.first_is_right() for c in compared)
+    lines += ["", f"The first failure is torch.fx's: {share(right, len(compared))}."]
+    lines += [
+        "",
+        f"Time to explore without inputs, as a multiple of a plain trace that ends at the first failure: median "
+        f"{statistics.median(ratios.values()):.1f}, worst {max(ratios.values()):.1f}.",
+        "",
+        "| model | places | found with | found without | plain ms | explore ms | ratio |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for c in compared:
+        counts = [str(len(c.true_places)), *(str(c.hits(mode)) for mode in MODES)]
+        times = [f"{c.found[key] * 1e3:.0f}" for key in ("plain", "explore")]
+        lines.append(f"| {c.name} | {' | '.join(counts + times)} | {ratios[c.name]:.1f} |")
+    for mode in MODES:
+        lines += ["", f"## Missed {mode} inputs, and why torch.fx fails there", ""]
+        lines += [f"- {c.name}: {miss}" for c in compared for miss in c.misses(mode)]
+        lines += ["", f"## Found {mode} inputs, but not true", ""]
+        lines += [f"- {c.name}: {error}" for c in compared for error in c.errors(mode)]
+    lines += ["", "## Where the truth isn't complete", ""]
+    lines += [f"- {c.name}: {gap}".replace(SITE_PACKAGES, "") for c in compared for gap in c.truth["gaps"]]
+    lines += ["", "## Not compared", "", *[f"- {line}" for line in unknown]]
+    return "\n".join(lines) + "\n"
+
+
+SITE_PACKAGES = str(Path(torch.__file__).parents[1]) + "/"
+
+
+def compare(libraries: list[str], name: str, folder: Path) -> str:
+    """Run what isn't in ``folder`` yet, and give the page."""
+    compared, unknown = [], []
+    for library in libraries:
+        truth, found = (results_of(part, library, name, folder) for part in PARTS)
+        for case in truth:
+            errors = [result.get("error") for result in (truth[case], found.get(case, {"error": "not run"}))]
+            if any(errors):
+                unknown.append(f"{case}: {next(filter(None, errors))}".replace(SITE_PACKAGES, ""))
+            else:
+                compared.append(Compared(library, case, truth[case], found[case]))
+    return page(compared, unknown)
 
 
 def main() -> int:
@@ -145,13 +272,18 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--part", choices=list(PARTS), help=argparse.SUPPRESS)
     parser.add_argument("--output", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help="where results are kept; the oracle's are used again")
+    parser.add_argument("--folder", type=Path, help="where results are kept and used again")
     options = parser.parse_args()
     if options.part:
         if options.part == "truth":
             oracle.rewrite_imports(PACKAGES)
         run_part(PARTS[options.part], options.library[0], options.name, options.output)
         return 0
+    with tempfile.TemporaryDirectory() as temporary:
+        text = compare(options.library, options.name, options.folder or Path(temporary))
+    print(text)
+    if options.write:
+        PAGE.write_text(text)
     return 0
 
 

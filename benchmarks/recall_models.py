@@ -130,13 +130,42 @@ def torchvision_cases() -> Iterator[Case]:
 # timm.
 
 TIMM = (
-    "bat_resnext26ts convit_small convit_tiny cpubone_b0_bfrobust cpubone_b1_dwnorm cpubone_nano crossvit_9_240 "
-    "crossvit_9_dagger_240 crossvit_tiny_240 dm_nfnet_f0 efficientvit_b0 efficientvit_b1 efficientvit_m0 "
-    "efficientvit_m1 hiera_small_224 hiera_tiny_224 mobilenetv5_base mobilevit_xs mobilevit_xxs "
-    "mobilevitv2_050 mobilevitv2_075 mvitv2_small_cls mvitv2_tiny naflexvit_base_patch16_gap "
-    "naflexvit_base_patch16_parfac_gap nasnetalarge nest_tiny nest_tiny_jx pnasnet5large qwen3_vit_88m "
-    "samvit_base_patch16_224 tf_efficientnet_b0 tiny_vit_11m_224 tiny_vit_5m_224 vgg11"
-).split()
+    "bat_resnext26ts",
+    "convit_small",
+    "convit_tiny",
+    "cpubone_b0_bfrobust",
+    "cpubone_b1_dwnorm",
+    "cpubone_nano",
+    "crossvit_9_240",
+    "crossvit_9_dagger_240",
+    "crossvit_tiny_240",
+    "dm_nfnet_f0",
+    "efficientvit_b0",
+    "efficientvit_b1",
+    "efficientvit_m0",
+    "efficientvit_m1",
+    "hiera_small_224",
+    "hiera_tiny_224",
+    "mobilenetv5_base",
+    "mobilevit_xs",
+    "mobilevit_xxs",
+    "mobilevitv2_050",
+    "mobilevitv2_075",
+    "mvitv2_small_cls",
+    "mvitv2_tiny",
+    "naflexvit_base_patch16_gap",
+    "naflexvit_base_patch16_parfac_gap",
+    "nasnetalarge",
+    "nest_tiny",
+    "nest_tiny_jx",
+    "pnasnet5large",
+    "qwen3_vit_88m",
+    "samvit_base_patch16_224",
+    "tf_efficientnet_b0",
+    "tiny_vit_11m_224",
+    "tiny_vit_5m_224",
+    "vgg11",
+)
 
 NONE = {"hiera": ("mask",), "naflexvit": ("patch_coord", "patch_valid", "attn_mask")}
 """For a family the inputs of its forward that are for training alone, or for other formats."""
@@ -239,6 +268,7 @@ class Plainly(nn.Module):
         self.input_name = name
 
     def forward(self, x: torch.Tensor) -> Any:
+        """What the model returns for its one input."""
         return self.model(**{self.input_name: x})
 
 

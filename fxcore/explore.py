@@ -31,8 +31,9 @@ from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
 from fxcore.shadow import Shadows
 from fxcore.soft_calls import soften_calls
-from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
+from fxcore.source import Frame, Place, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
 from fxcore.tracer import TRACE_CODE, Tracer
+from fxcore.untouched import untouched
 from fxcore.wrap import find_proxy
 
 LOOP_TURNS = 16
@@ -117,6 +118,8 @@ class _Explorer(Tracer):
     """Whether the example values are true ones, not made up."""
     _by_place: dict[SourceSpan | None, Site]
     """One failing expression may ask several things of a value: it is one place."""
+    _placed_before: dict[Place | None, tuple[Frame, ...]]
+    """For each place that failed, the frames of the first time."""
     _unregistered: dict[str, torch.nn.Module]
     _turns: dict[tuple[int, int], int]
     """For a running function and an instruction of it: how often its condition was asked."""
@@ -125,13 +128,13 @@ class _Explorer(Tracer):
 
     def explore(self, root: Any, concrete_args: Any, examples: Mapping[str, Any] | None) -> Exploration:
         self._found = Exploration()
-        self._by_place, self._unregistered, self._turns = {}, {}, {}
+        self._by_place, self._placed_before, self._unregistered, self._turns = {}, {}, {}, {}
         self._guess = None
         self._events = self._probing = 0
         self._informed = examples is not None
         inputs = guess_inputs(root, concrete_args) if examples is None else examples
         self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
-        with PatchScope() as patches:
+        with untouched(root), PatchScope() as patches:
             soften_calls(patches, self._called)
             try:
                 self._found.graph = self.trace(root, concrete_args)
@@ -276,7 +279,12 @@ class _Explorer(Tracer):
 
     def _placed(self, failure: TraceFailure) -> TraceFailure:
         """``failure``, which is where the program stands now."""
-        failure.frames = user_frames(stack_places(sys._getframe(1), TRACE_CODE))
+        places = stack_places(sys._getframe(1), TRACE_CODE)
+        innermost = next((place for place in reversed(places) if is_user_file(place[0].co_filename)), None)
+        if innermost in self._placed_before:  # a place that is known needs no frames
+            failure.frames = self._placed_before[innermost]
+        else:
+            failure.frames = self._placed_before[innermost] = user_frames(places)
         return failure
 
     def _caught(self, error: Exception) -> TraceFailure:

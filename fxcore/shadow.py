@@ -46,15 +46,15 @@ class Shadows:
 
     def compute(self, node: Node) -> None:
         """Compute the value of ``node``, and of what it is computed from, unless it can't be told."""
-        missing: list[Node] = []
+        missing = {node}
         waiting = [node]
         while waiting:
-            current = waiting.pop()
-            if current not in self._values and current not in self._unknown:
-                missing.append(current)
-                waiting.extend(current.all_input_nodes)
+            for source in waiting.pop().all_input_nodes:
+                if source not in self._values and source not in self._unknown and source not in missing:
+                    missing.add(source)
+                    waiting.append(source)
         with torch.no_grad(), outside_of_traces():
-            for current in sorted(dict.fromkeys(missing)):
+            for current in sorted(missing):
                 self._compute(current)
 
     def _compute(self, node: Node) -> None:
@@ -92,7 +92,9 @@ class Shadows:
         writes = module.training or not module.__module__.startswith("torch.nn.")
         if not self._on_meta:
             return copy.deepcopy(module) if writes else module
-        if not writes and not module._modules:
+        if not module.__module__.startswith("torch.nn."):
+            raise Unknown  # it costs more than a guess is worth
+        if not module._modules:
             return self._with_own_tensors(module)
         tensors = [*module.parameters(), *module.buffers()]
         return copy.deepcopy(module, {id(tensor): self._own(tensor) for tensor in tensors})
