@@ -1,3 +1,14 @@
 """Makes torchvision importable for every test here, where its compiled operators don't fit the installed torch."""
 
+import pytest
+
 import tests.zoo  # noqa: F401
+from tests.core.versions import why_not
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what the installed torch and Python can't be compared in."""
+    for item in items:
+        reason = why_not(item.nodeid)
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=reason))

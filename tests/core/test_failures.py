@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 import torch.fx
@@ -10,6 +12,7 @@ import fxcore
 from fxcore.failures import FailureKind, TraceFailure
 from tests.core.oracle import assert_same_failure, attempt
 from tests.core.snippets import define, text_of
+from tests.core.versions import COLUMNS
 
 CASES: list[tuple[FailureKind, str, str]] = [
     # control flow
@@ -53,7 +56,7 @@ CASES: list[tuple[FailureKind, str, str]] = [
     (FailureKind.CONVERSION, "'abc'[x]", "return 'abc'[x]"),
     (FailureKind.CONVERSION, "[1, 2][:x]", "return [1, 2][:x]"),
     (FailureKind.CONVERSION, "torch.zeros(4)[: x.size(0)]", "return torch.zeros(4)[: x.size(0)]"),
-    (FailureKind.CONVERSION, "f'{x:.2f}'", "return f'{x:.2f}'"),
+    (FailureKind.CONVERSION, "{x:.2f}" if sys.version_info >= (3, 12) else "f'{x:.2f}'", "return f'{x:.2f}'"),
     (FailureKind.CONVERSION, "'{:d}'.format(x)", "return '{:d}'.format(x)"),
     (FailureKind.CONVERSION, "'%d' % x", "return '%d' % x"),
     (FailureKind.CONVERSION, "hex(x)", "return hex(x)"),
@@ -100,7 +103,7 @@ CASES: list[tuple[FailureKind, str, str]] = [
     (FailureKind.EXCEPTION, "raise KeyError('k')", "raise KeyError('k')"),
     (FailureKind.EXCEPTION, "{}['k']", "return {}['k']"),
     (FailureKind.EXCEPTION, "nowhere", "return nowhere"),
-    (FailureKind.EXCEPTION, "assert False", "assert False"),
+    (FailureKind.EXCEPTION, "False" if sys.version_info >= (3, 13) else "assert False", "assert False"),
     (FailureKind.EXCEPTION, "1 / 0", "return x + 1 / 0"),
     (FailureKind.FOREIGN_CALL, "divmod(x, 2)", "return divmod(x, 2)"),
     (FailureKind.EXCEPTION, "f(x)", "return f(x)"),
@@ -114,6 +117,8 @@ def test_kind_place_and_type(kind: FailureKind, place: str, body: str) -> None:
     ours = attempt(lambda: fxcore.symbolic_trace(function))
     assert_same_failure(ours, theirs)
     assert isinstance(ours, TraceFailure), ours
-    assert (ours.kind, text_of(ours.span)) == (kind, place)
+    assert ours.kind == kind
+    if COLUMNS:
+        assert text_of(ours.span) == place
     assert ours.frames[0].name == "f"
     assert ours.frames[-1].span == ours.span
