@@ -35,7 +35,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Checked]:
         (folder / f"{rule.code}-bad.py").write_text(rule.bad, encoding="utf-8")
         (folder / f"{rule.code}-good.py").write_text(rule.good, encoding="utf-8")
     files = sorted(folder.glob("*.py"))
-    limits = Limits(seconds=3.0)
+    limits = Limits(seconds=8.0)
     return folder, asyncio.run(check(files, python=sys.executable, limits=limits, notices=["all"]))
 
 
