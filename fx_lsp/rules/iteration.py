@@ -99,5 +99,5 @@ traced = torch.fx.symbolic_trace(Attention())
 """,
     message=message,
     kinds=("iteration",),
-    fixes=("splat", "unpack", "assertion", "wrap", "helper"),
+    fixes=("assertion", "splat", "unpack", "wrap", "helper"),
 )
