@@ -6,16 +6,18 @@ old one on at least `inputs.LEAST` inputs, as it stands and as its graph. What c
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 import tokenize
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 from .apart import Apart, Settled
 from .children import Emit
+from .coverage import Lines, replaced_lines
 from .messages import Proof, Prove, Target, Trace
 from .session import Session
 from .sites import Found, Places, check_places, edited_lines, explored, place_of
@@ -66,6 +68,8 @@ class _Trial:
         apart(partial(self._after, before))
         if isinstance(before.runs, Settled):
             raise before.runs
+        for _, lines in before.runs.missed:
+            raise Settled("untried", f"no input was found that comes by line {lines.start}")
         return f"the edited code does the same on {len(before.runs.inputs)} inputs"
 
     # The next two run in a process that imports one of the two texts.
@@ -80,7 +84,8 @@ class _Trial:
         until = time.monotonic() + SEARCH_SHARE * request.limits.seconds
         try:
             fixed = partial(fixed_values, file, request.edited_target)
-            return _Before(found, mended, run_on_inputs(apart, file, request.target, fixed, until))
+            runs = run_on_inputs(apart, file, request.target, fixed, until, self._watched())
+            return _Before(found, mended, runs)
         except Settled as end:
             return _Before(found, mended, Settled("untried", end.reason))
 
@@ -96,16 +101,25 @@ class _Trial:
             for check in (check_program, check_graph):
                 apart(partial(check, file, request.edited_target, before.runs))
 
+    def _watched(self) -> list[Lines]:
+        """What some input has to come by: the failing expressions, and what the edit takes out."""
+        spans = [failure.chain[-1].span for failure in self._request.failures if failure.chain]
+        failing = [(span.file, range(span.line, span.end_line + 1)) for span in spans]
+        edited = [replaced_lines(path, old, new) for path, old, new in self._edits()]
+        return [*failing, *itertools.chain.from_iterable(edited)]
+
     def _edited_lines(self) -> set[tuple[str, int]]:
         """The file and number of each line of the new texts that the old ones don't have."""
-        lines = set()
-        for path, text in self._request.edited.items():
+        return {(path, line) for path, old, new in self._edits() for line in edited_lines(old, new)}
+
+    def _edits(self) -> Iterator[tuple[str, str, str]]:
+        """Path, old text and new text of each file that is edited."""
+        for path, new in self._request.edited.items():
             old = self._request.overlays.get(path)
             if old is None:
                 with tokenize.open(path) as disk:
                     old = disk.read()
-            lines |= {(path, line) for line in edited_lines(old, text)}
-        return lines
+            yield path, old, new
 
     def _imported(self, target: Target, overlays: dict[str, str]) -> ImportedFile:
         request = self._request

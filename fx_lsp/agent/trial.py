@@ -18,6 +18,7 @@ from fxcore.failures import TraceFailure
 from .apart import Apart, Settled
 from .build import SEED, Built, build
 from .comparison import difference
+from .coverage import Lines, lines_run
 from .inputs import NoInputs, find_inputs
 from .messages import Target
 from .observation import Input, Observation, Opaque, names_of, nudge, observe, tensors_of
@@ -38,6 +39,8 @@ class Runs:
     gradients: bool
     """Whether it can be differentiated."""
     observations: tuple[Observation, ...]
+    missed: tuple[Lines, ...]
+    """What was to be run, and no input comes by."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,21 @@ class _Program:
 
 
 def run_on_inputs(
-    apart: Apart, file: ImportedFile, target: Target, fixed: Callable[[], Mapping[str, Any]], until: float
+    apart: Apart,
+    file: ImportedFile,
+    target: Target,
+    fixed: Callable[[], Mapping[str, Any]],
+    until: float,
+    watched: Collection[Lines],
 ) -> Runs:
     """What the program does on inputs that are looked for ``until`` then. ``fixed``: arguments that are no inputs.
 
-    Raises `Settled` where there are too few of them, or what it returns can't be compared.
+    ``watched``: what they should come by. Raises `Settled` where there are too few of them, or what it returns can't be
+    compared.
     """
     inputs, names, gradients = apart(partial(_find, file, target, fixed, until))
-    return Runs(inputs, names, gradients, apart(partial(_observed, file, target, inputs, names, gradients)))
+    observations, missed = apart(partial(_observed, file, target, inputs, names, gradients, watched))
+    return Runs(inputs, names, gradients, observations, missed)
 
 
 def check_program(file: ImportedFile, target: Target, runs: Runs) -> None:
@@ -150,18 +160,28 @@ def _find(
 
 
 def _observed(
-    file: ImportedFile, target: Target, inputs: Collection[Input], names: frozenset[str], gradients: bool
-) -> tuple[Observation, ...]:
-    program = _program(file, target, names)
+    file: ImportedFile,
+    target: Target,
+    inputs: Collection[Input],
+    names: frozenset[str],
+    gradients: bool,
+    watched: Collection[Lines],
+) -> tuple[tuple[Observation, ...], tuple[Lines, ...]]:
     observations = []
     size = 0
+    run: set[tuple[str, int]] = set()
+    files = {path for path, _ in watched}
+    with lines_run(files, run):
+        program = _program(file, target, names)
     for given in inputs:
-        seen = observe(program.built.root, given, program.state, names, gradients=gradients)
+        with lines_run(files, run):
+            seen = observe(program.built.root, given, program.state, names, gradients=gradients)
         size += sum(tensor.nbytes for tensor in tensors_of([seen.output, seen.inputs, dict(seen.buffers)]))
         if size > LARGEST_OUTPUTS:
             raise Settled("untried", "what it returns is too large to compare")
         observations.append(seen)
-    return tuple(observations)
+    missed = tuple((path, lines) for path, lines in watched if run.isdisjoint((path, line) for line in lines))
+    return tuple(observations), missed
 
 
 def _check(program: Callable[..., Any], what: str, state: torch.nn.Module, runs: Runs) -> None:

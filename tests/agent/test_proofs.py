@@ -188,6 +188,14 @@ REFUTED = {
 }
 
 UNTRIED = {
+    "a branch that no input takes": (
+        Edit(
+            program("if x.sum() > 1e9:\n    return x * 2\nreturn x - 1"),
+            "if x.sum() > 1e9:\n            return x * 2\n        return x - 1",
+            "return torch.where(x.sum() > 1e9, x * 3, x - 1)",
+        ),
+        "no input was found that comes by line",
+    ),
     "no inputs": (Edit(program("return x.no_such_thing() / len(x)"), "len(x)", "x.size(0)"), "no inputs were found"),
     "a result without values": (
         Edit(
