@@ -1,6 +1,6 @@
 """fxcore against the installed torch.fx: time to trace real models, and how cost grows with the size of the graph.
 
-    .venv/bin/python benchmarks/trace.py [--timm 40] [--rounds 5] [--only models|growth|memory]
+    .venv/bin/python benchmarks/trace.py [--timm 40] [--rounds 5] [--match vgg] [--only models|growth|memory]
 
 ``models``: trace + GraphModule + code, for every torchvision model and some of timm's that both trace, built on the
 meta device. The two tracers run in turn, and a model's figure is the ratio of their medians.
@@ -40,23 +40,22 @@ import fxcore
 from tests.core import sweep
 
 PACKAGES = (fxcore, torch.fx)
-ROUND = 0.06
-"""Seconds, at least: small models are traced many times in a round."""
+LEAST = 0.2
+"""Seconds that each tracer is measured for with each model: small models are traced many times."""
 SIZES = (1_000, 10_000, 100_000)
 """Nodes of a graph."""
 LONGEST_FOR_TORCH = 10_000
 """Nodes. torch.fx looks each parameter up among all of them, so its time grows with the square."""
 
 
-def seconds(work: Callable[[], object], repeats: int = 1) -> float:
-    """CPU seconds of one run of ``work``: the mean of ``repeats`` runs, with garbage collected beforehand."""
+def seconds(work: Callable[[], object]) -> float:
+    """CPU seconds of ``work``, with garbage collected beforehand."""
     gc.collect()
     gc.disable()
     try:
         began = time.process_time()
-        for _ in range(repeats):
-            work()
-        return (time.process_time() - began) / repeats
+        work()
+        return time.process_time() - began
     finally:
         gc.enable()
 
@@ -64,10 +63,11 @@ def seconds(work: Callable[[], object], repeats: int = 1) -> float:
 def in_turn(rounds: int, *works: Callable[[], object]) -> list[float]:
     """The median seconds of each of ``works``, which are run one after the other in each round, after a warm-up.
 
-    In a round each runs as often as it takes to come to `ROUND` seconds.
+    There are more rounds than asked for where it takes more for the quickest to come to `LEAST` seconds in all.
     """
-    repeats = [max(1, math.ceil(ROUND / seconds(work))) for work in works]
-    times = [[seconds(work, times) for work, times in zip(works, repeats, strict=True)] for _ in range(rounds)]
+    quickest = min(seconds(work) for work in works for _ in range(2))
+    rounds = max(rounds, math.ceil(LEAST / quickest))
+    times = [[seconds(work) for work in works] for _ in range(rounds)]
     return [statistics.median(column) for column in zip(*times, strict=True)]
 
 
@@ -77,12 +77,12 @@ def code_of(package: Any, module: nn.Module) -> str:
     return code
 
 
-def measure_models(timm_models: int, rounds: int) -> None:
+def measure_models(timm_models: int, rounds: int, match: str) -> None:
     """Print a row for each model and the ratios' median and worst."""
     ratios: dict[str, float] = {}
     gc.freeze()  # so that collecting garbage goes through the models alone, not through torch
     print(f"{'model':42} {'fxcore ms':>10} {'torch.fx ms':>12} {'ratio':>6}")
-    for name, module in models(timm_models):
+    for name, module in models(timm_models, match):
         try:
             ours, theirs = in_turn(rounds, *(functools.partial(code_of, package, module) for package in PACKAGES))
         except Exception as error:  # models that don't trace are the parity check's business
@@ -94,12 +94,16 @@ def measure_models(timm_models: int, rounds: int) -> None:
     print(f"{len(ratios)} models: median {statistics.median(ratios.values()):.2f}, worst {ratios[worst]:.2f} ({worst})")
 
 
-def models(timm_models: int) -> Iterator[tuple[str, nn.Module]]:
-    """torchvision's models, then ``timm_models`` of timm's, spread over its list; on the meta device."""
+def models(timm_models: int, match: str) -> Iterator[tuple[str, nn.Module]]:
+    """torchvision's models, then ``timm_models`` of timm's, spread over its list; on the meta device.
+
+    Of these, those that have ``match`` in their names.
+    """
     vision = [case for case in sweep.torchvision_cases() if case.mode == "eval"]
     timm = [case for case in sweep.timm_cases() if case.mode == "eval"]
     for case in [*vision, *timm[:: len(timm) // timm_models][:timm_models]]:
-        yield case.name, sweep.build(case)
+        if match in case.name:
+            yield case.name, sweep.build(case)
 
 
 class Block(nn.Module):
@@ -200,10 +204,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--timm", type=int, default=40, help="how many of timm's models")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--match", default="", help="what models have in their names")
     parser.add_argument("--only", choices=["models", "growth", "memory"])
     options = parser.parse_args()
     if options.only in (None, "models"):
-        measure_models(options.timm, options.rounds)
+        measure_models(options.timm, options.rounds, options.match)
     if options.only in (None, "growth"):
         measure_growth(options.rounds)
     if options.only in (None, "memory"):
