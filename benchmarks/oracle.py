@@ -207,9 +207,13 @@ class Oracle(torch.fx.Tracer):
 
     def real(self, value: Any) -> Any:
         """``value`` with each symbol in it replaced by what it is. Raises `Stuck` for one that isn't known."""
-        if isinstance(value, slice):
-            return slice(*map(self.real, (value.start, value.stop, value.step)))
-        return pytree.tree_map(lambda leaf: self.of(leaf.node) if isinstance(leaf, Proxy) else leaf, value)
+
+        def real(leaf: Any) -> Any:
+            if isinstance(leaf, slice):
+                return slice(*map(real, (leaf.start, leaf.stop, leaf.step)))
+            return self.of(leaf.node) if isinstance(leaf, Proxy) else leaf
+
+        return pytree.tree_map(real, value)
 
     def of(self, node: torch.fx.Node) -> Any:
         """What a node computes. Raises `Stuck` where that isn't known."""
@@ -340,7 +344,8 @@ def answered() -> None:
 def _symbols_in(value: Any) -> bool:
     if isinstance(value, slice):
         return _symbols_in((value.start, value.stop, value.step))
-    return any(isinstance(leaf, Proxy) for leaf in pytree.tree_leaves(value))
+    leaves = pytree.tree_leaves(value)
+    return any(_symbols_in(leaf) if isinstance(leaf, slice) else isinstance(leaf, Proxy) for leaf in leaves)
 
 
 def _is_open(function: Any, caller: FrameType) -> bool:

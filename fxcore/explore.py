@@ -30,7 +30,7 @@ from fxcore.node import Argument, Node, Target
 from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
 from fxcore.shadow import Shadows
-from fxcore.soft_calls import soften_calls
+from fxcore.soft_calls import soften_calls, soften_imports
 from fxcore.source import Frame, Place, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
 from fxcore.tracer import TRACE_CODE, Tracer
 from fxcore.untouched import untouched
@@ -129,6 +129,7 @@ class _Explorer(Tracer):
     def explore(self, root: Any, concrete_args: Any, examples: Mapping[str, Any] | None) -> Exploration:
         self._found = Exploration()
         self._by_place, self._placed_before, self._unregistered, self._turns = {}, {}, {}, {}
+        self._softened: set[int] = set()
         self._guess = None
         self._events = self._probing = 0
         self._informed = examples is not None
@@ -136,6 +137,8 @@ class _Explorer(Tracer):
         self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
         with untouched(root), PatchScope() as patches:
             soften_calls(patches, self._called)
+            self._patches = patches
+            self._soften_imports_of(root)
             try:
                 self._found.graph = self.trace(root, concrete_args)
             except TraceFailure as failure:
@@ -143,6 +146,12 @@ class _Explorer(Tracer):
             except GaveUp:
                 pass
         return self._found
+
+    def _soften_imports_of(self, program: Any) -> None:
+        namespace = getattr(getattr(program, "forward", program), "__globals__", {})
+        if id(namespace) not in self._softened:
+            self._softened.add(id(namespace))
+            soften_imports(self._patches, self._called_elsewhere, namespace)
 
     def _attribute(self, path: str) -> Any:
         if path in self._unregistered:
@@ -179,6 +188,7 @@ class _Explorer(Tracer):
     def call_module(
         self, m: torch.nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
+        self._soften_imports_of(m)
         try:
             return super().call_module(m, forward, args, kwargs)
         except GaveUp:
@@ -266,6 +276,17 @@ class _Explorer(Tracer):
         finally:
             self._probing -= 1
         self._note(self._placed(failure), "it is recorded", certain=True, value=value)
+        return self.create_proxy("call_function", function, args, kwargs)
+
+    def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a function of another package returns; recorded, where it fails on a traced value."""
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            value = find_proxy(args, kwargs)
+            if value is None:
+                raise
+            self._note(self._caught(error), "it is recorded", certain=True, value=value)
         return self.create_proxy("call_function", function, args, kwargs)
 
     def _refused(self, function: Callable[..., Any], error: Exception) -> TraceFailure:

@@ -92,10 +92,10 @@ class Shadows:
         writes = module.training or not module.__module__.startswith("torch.nn.")
         if not self._on_meta:
             return copy.deepcopy(module) if writes else module
-        if not module.__module__.startswith("torch.nn."):
-            raise Unknown  # it costs more than a guess is worth
         if not module._modules:
             return self._with_own_tensors(module)
+        if not module.__module__.startswith("torch.nn."):
+            raise Unknown  # a copy costs more than a guess is worth
         tensors = [*module.parameters(), *module.buffers()]
         return copy.deepcopy(module, {id(tensor): self._own(tensor) for tensor in tensors})
 

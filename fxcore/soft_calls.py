@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -35,6 +36,18 @@ def soften_calls(patches: PatchScope, call: Call) -> None:
         patches.replace(torch.__dict__, name, functools.partial(_soft, call))
     for name in _METHODS:
         patches.replace(torch.Tensor, name, functools.partial(_soft, call))
+
+
+def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -> None:
+    """The same for the functions that a module has imported from other packages, torch's aside."""
+    package = _package(namespace.get("__name__"))
+    for name, value in list(namespace.items()):
+        if isinstance(value, FunctionType) and _package(value.__module__) not in (package, "torch", "fxcore"):
+            patches.replace(namespace, name, functools.partial(_soft, call))
+
+
+def _package(module: object) -> str:
+    return str(module).partition(".")[0]
 
 
 def _soft(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
