@@ -18,7 +18,7 @@ import importlib.machinery
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -294,6 +294,9 @@ class Oracle(torch.fx.Tracer):
             return list(range(len(found))) if isinstance(value, torch.Tensor | tuple | list) else found
 
         answer = self.answer(obj, "iter", items)
+        if isinstance(self.of(obj.node), ItemsView):
+            mapping = self.proxy(obj.node.args[0])  # type: ignore[arg-type]
+            return iter([(key, mapping[key]) for key, _ in answer])
         indexed = isinstance(self.of(obj.node), torch.Tensor | tuple | list)
         return iter([obj[index] for index in answer] if indexed else answer)
 

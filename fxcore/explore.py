@@ -13,7 +13,7 @@ import functools
 import itertools
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -203,8 +203,16 @@ class _Explorer(Tracer):
         return self._asked(obj, super().to_bool, bool, self._likely_truth)  # type: ignore[no-any-return]
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
-        items = self._asked(obj, super().iter, lambda value: _items(obj, len(list(value))), lambda: _items(obj, 2))
-        return iter(items)
+        return iter(self._asked(obj, super().iter, functools.partial(self._items_of, obj), lambda: _items(obj, 2)))
+
+    def _items_of(self, obj: Proxy, value: Any) -> list[Any]:
+        """Traced values for the items of what ``obj`` really is; the keys of a mapping are themselves."""
+        if isinstance(value, KeysView | Mapping):
+            return list(value)
+        if isinstance(value, ItemsView):
+            mapping: Any = self.proxy(obj.node.all_input_nodes[0])
+            return [(key, mapping[key]) for key, _ in value]
+        return _items(obj, len(list(value)))
 
     def len(self, obj: Proxy) -> int:
         return self._asked(obj, super().len, len, lambda: 2)  # type: ignore[no-any-return]
