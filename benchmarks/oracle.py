@@ -59,7 +59,8 @@ def place_of(code: CodeType, lasti: int) -> Place:
 
 
 def _position(code: CodeType, lasti: int) -> tuple[int, int] | None:
-    line, _, column, _ = list(code.co_positions())[lasti // 2]
+    positions: Any = code.co_positions  # type: ignore[attr-defined]
+    line, _, column, _ = list(positions())[lasti // 2]
     return None if line is None or column is None else (line, column)
 
 
@@ -295,10 +296,11 @@ class Oracle(torch.fx.Tracer):
 
         answer = self.answer(obj, "iter", items)
         if isinstance(self.of(obj.node), ItemsView):
-            mapping = self.proxy(obj.node.args[0])  # type: ignore[arg-type]
+            mapping: Any = self.proxy(obj.node.args[0])  # type: ignore[arg-type]
             return iter([(key, mapping[key]) for key, _ in answer])
         indexed = isinstance(self.of(obj.node), torch.Tensor | tuple | list)
-        return iter([obj[index] for index in answer] if indexed else answer)
+        value: Any = obj
+        return iter([value[index] for index in answer] if indexed else answer)
 
     def path_of_module(self, mod: torch.nn.Module) -> str:
         """Any path for a module that has none."""
@@ -330,7 +332,7 @@ class Oracle(torch.fx.Tracer):
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
         """A symbol for a parameter, unless the real program asks."""
-        return attr_val if self.is_real else super().getattr(attr, attr_val, parameter_proxy_cache)  # type: ignore[no-untyped-call]
+        return attr_val if self.is_real else super().getattr(attr, attr_val, parameter_proxy_cache)
 
 
 _trace_code = torch.fx.Tracer.trace.__code__
@@ -480,6 +482,6 @@ def rewrite_imports(packages: tuple[str, ...]) -> None:
             return get_code(self, name)  # type: ignore[no-any-return]
         path = self.get_filename(name)
         tree = _Rewrite().visit(ast.parse(self.get_data(path), path))
-        return compile(tree, path, "exec", dont_inherit=True)  # type: ignore[no-any-return]
+        return compile(tree, path, "exec", dont_inherit=True)
 
     loader.get_code = rewritten

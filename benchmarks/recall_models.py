@@ -55,15 +55,17 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Te
 
 def implement_operators() -> None:
     """Give torchvision's missing operators a Python form, if they are missing."""
-    from tests import zoo  # imports torchvision, which is to be rewritten first
 
-    if not hasattr(zoo, "_library"):
-        return
-    roi_align: Any = importlib.import_module("torchvision.ops.roi_align")._roi_align
     extension: Any = importlib.import_module("torchvision.extension")
+    if extension._has_ops():
+        return
     extension._has_ops = lambda: True
-    zoo._library.impl("nms", nms, "CPU")
-    zoo._library.impl("roi_align", roi_align, "CPU")
+    roi_align: Any = importlib.import_module("torchvision.ops.roi_align")._roi_align
+    _library.impl("nms", nms, "CPU")
+    _library.impl("roi_align", roi_align, "CPU")
+
+
+_library: Any = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 
 DETECTORS = (
@@ -84,7 +86,7 @@ DETECTORS = (
 
 def build_detector(name: str) -> nn.Module:
     """A detection model of torchvision that keeps images small."""
-    import torchvision
+    import torchvision  # type: ignore[import-untyped]
 
     torch.manual_seed(0)
     sizes = {} if name.startswith("ssd") else {"min_size": 64, "max_size": 64}
@@ -144,8 +146,6 @@ TIMM = (
     "efficientvit_b1",
     "efficientvit_m0",
     "efficientvit_m1",
-    "hiera_small_224",
-    "hiera_tiny_224",
     "mobilenetv5_base",
     "mobilevit_xs",
     "mobilevit_xxs",
@@ -173,7 +173,7 @@ NONE = {"hiera": ("mask",), "naflexvit": ("patch_coord", "patch_valid", "attn_ma
 
 def build_timm(name: str) -> nn.Module:
     """A model of timm."""
-    import timm  # type: ignore[import-untyped]
+    import timm
 
     torch.manual_seed(0)
     model: nn.Module = timm.create_model(name, pretrained=False)
@@ -184,7 +184,8 @@ def timm_inputs(name: str) -> Inputs:
     """An image of the model's own size."""
     import timm
 
-    return image("x", 1, *timm.get_pretrained_cfg(name).input_size)
+    configuration: Any = timm.get_pretrained_cfg(name)
+    return image("x", 1, *configuration.input_size)
 
 
 def timm_cases() -> Iterator[Case]:

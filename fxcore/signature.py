@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxcore.arguments import base_types
 from fxcore.failures import CallBindingFailure
 from fxcore.graph import _PyTreeCodeGen, _PyTreeInfo
+from fxcore.node import base_types
 from fxcore.torch_compat import is_placeholder_of_torch_fx, torch_pytree
 from fxcore.wrap import wrap
 

@@ -17,5 +17,5 @@ try:
     fxcore.symbolic_trace(func_to_trace)
 except fxcore.proxy.TraceError as error:
     print(f"TraceError: {error}")
-    place = error.span  # type: ignore[attr-defined]
+    place = error.span
     print(linecache.getline(place.file, place.line).strip())

@@ -135,7 +135,7 @@ class Decorated(torch.nn.Module):
 
 
 def test_a_decorated_forward_with_keywords_traces() -> None:
-    with pytest.raises(ValueError, match="co_varnames"):
+    with pytest.raises(ValueError, match="varnames is too small"):
         torch.fx.symbolic_trace(Decorated())
     traced = fxcore.symbolic_trace(Decorated())
     assert [node.name for node in traced.graph.nodes if node.op == "placeholder"] == ["x", "scale"]

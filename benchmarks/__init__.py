@@ -1,0 +1,1 @@
+"""Benchmarks: scripts that anyone can run, each comparing two sides in one run."""
