@@ -55,7 +55,7 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Te
 
 def implement_operators() -> None:
     """Give torchvision's missing operators a Python form, if they are missing."""
-
+    importlib.import_module("tests.zoo")  # declares them, which importing torchvision needs
     extension: Any = importlib.import_module("torchvision.extension")
     if extension._has_ops():
         return

@@ -137,6 +137,7 @@ class _Explorer(Tracer):
         self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
         with untouched(root), PatchScope() as patches:
             soften_calls(patches, self._called)
+            patches.replace(torch.__dict__, "_assert", lambda check: functools.partial(self._assert, check))
             self._patches = patches
             self._soften_imports_of(root)
             try:
@@ -200,7 +201,15 @@ class _Explorer(Tracer):
     # Questions, and what is answered.
 
     def to_bool(self, obj: Proxy) -> bool:
-        return self._asked(obj, super().to_bool, bool, self._likely_truth)  # type: ignore[no-any-return]
+        return self._asked(obj, super().to_bool, self._truth_of, self._likely_truth)  # type: ignore[no-any-return]
+
+    def _truth_of(self, value: Any) -> bool:
+        """Whether an example is true; where inputs were guessed, a check that they don't pass was guessed wrong."""
+        truth = bool(value)
+        if self._informed:
+            return truth
+        frame = _users_frame()
+        return truth != (raising_truth(frame.f_code, frame.f_lasti) is truth)
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
         return iter(self._asked(obj, super().iter, functools.partial(self._items_of, obj), lambda: _items(obj, 2)))
@@ -285,6 +294,13 @@ class _Explorer(Tracer):
             self._probing -= 1
         self._note(self._placed(failure), "it is recorded", certain=True, value=value)
         return self.create_proxy("call_function", function, args, kwargs)
+
+    def _assert(self, check: Callable[..., Any], condition: Any, message: str) -> Any:
+        """What ``torch._assert`` does; one that doesn't hold is often a check that a traced value is a tensor."""
+        try:
+            return check(condition, message)
+        except AssertionError as error:
+            self._note(self._caught(error), "it holds", certain=False)
 
     def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a function of another package returns; recorded, where it fails on a traced value."""
