@@ -26,7 +26,7 @@ from fxcore.cause import cause_of
 from fxcore.failures import FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
 from fxcore.graph import Graph
 from fxcore.guess_inputs import guess_inputs
-from fxcore.node import Argument, Node, Target
+from fxcore.node import Node
 from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
 from fxcore.shadow import Shadows
@@ -163,16 +163,8 @@ class _Explorer(Tracer):
 
     # Recording, with examples beside.
 
-    def create_node(
-        self,
-        kind: str,
-        target: Target,
-        args: tuple[Argument, ...],
-        kwargs: dict[str, Argument],
-        name: str | None = None,
-        type_expr: Any | None = None,
-    ) -> Node:
-        node = super().create_node(kind, target, args, kwargs, name, type_expr)
+    def create_node(self, kind: str, *args: Any, **kwargs: Any) -> Node:
+        node = super().create_node(kind, *args, **kwargs)
         if self._informed and kind != "output":
             self._shadows.compute(node)  # now, because what comes later may write to it
         return node
