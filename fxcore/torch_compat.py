@@ -66,9 +66,11 @@ __all__ = [
     "is_proxyable_for_torch_fx",
     "methods_wrapped_by_torch_fx",
     "opaque_value",
+    "overloads_of",
     "random_is_impure",
     "register_dict_like",
     "register_list_like",
+    "reset_nested_tensor_ids",
     "schemas_of",
     "script_type_of",
     "set_grad_enabled",
@@ -124,9 +126,14 @@ def schemas_of(op: Callable[..., Any]) -> list[FunctionSchema] | None:
     if isinstance(op, OpOverload):
         return [op._schema]
     if isinstance(op, OpOverloadPacket):
-        return [variant._schema for variant in op.op_overloads()]  # type: ignore[no-untyped-call]
+        return [variant._schema for variant in overloads_of(op)]
     name = torch.jit._builtins._find_builtin(op)  # type: ignore[no-untyped-call]
     return None if name is None else torch._C._jit_get_schemas_for_operator(name)
+
+
+def overloads_of(packet: OpOverloadPacket[Any, Any]) -> list[OpOverload[Any, Any]]:
+    """The operators that go by one name; torch before 2.8 gives their names alone."""
+    return [getattr(packet, name) for name in packet.overloads()]  # type: ignore[no-untyped-call]
 
 
 def script_type_of(value: object) -> Any:
@@ -212,6 +219,12 @@ def deepcopy_to_fake(module: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.
     """A copy of a module whose parameters and buffers are fake tensors of ``mode``."""
     with FakeCopyMode(mode):
         return copy.deepcopy(module)
+
+
+def reset_nested_tensor_ids(mode: FakeTensorMode) -> None:
+    """Have ``mode`` number nested tensors from the beginning; torch before 2.5 doesn't number them."""
+    if hasattr(mode, "reset_nt_tensor_id_counter"):
+        mode.reset_nt_tensor_id_counter()
 
 
 class OpaqueValue(NamedTuple):

@@ -58,7 +58,7 @@ def inplace_variant(target: OpOverload) -> OpOverload | None:
     packet: Any = getattr(getattr(torch.ops, namespace), f"{name}_", None)
     if packet is None:
         return None
-    for overload in packet.op_overloads():
+    for overload in torch_compat.overloads_of(packet):
         schema = schema_of(overload)
         first: Any = schema.arguments[0].alias_info
         types = [argument.type for argument in schema.arguments]

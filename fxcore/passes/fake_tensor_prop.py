@@ -9,7 +9,7 @@ import torch
 from fxcore.graph_module import GraphModule
 from fxcore.interpreter import Interpreter
 from fxcore.node import Node, map_aggregate
-from fxcore.torch_compat import FakeTensorMode, is_fake_tensor
+from fxcore.torch_compat import FakeTensorMode, is_fake_tensor, reset_nested_tensor_ids
 
 __all__ = ["FakeTensorProp"]
 
@@ -33,7 +33,7 @@ class FakeTensorProp(Interpreter):
         super().__init__(module)
         self._mode = FakeTensorMode() if mode is None else mode
         self._mode.epoch += 1
-        self._mode.reset_nt_tensor_id_counter()
+        reset_nested_tensor_ids(self._mode)
         self.seen_subgraphs: set[str] = set()
 
     def run_node(self, n: Node) -> Any:
