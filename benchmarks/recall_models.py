@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -60,9 +61,9 @@ def implement_operators() -> None:
     if extension._has_ops():
         return
     extension._has_ops = lambda: True
-    roi_align: Any = importlib.import_module("torchvision.ops.roi_align")._roi_align
+    pooling: Any = importlib.import_module("torchvision.ops.roi_align")
+    pooling._roi_align = inspect.unwrap(pooling._roi_align)  # it is compiled at its first call, which tracers refuse
     _library.impl("nms", nms, "CPU")
-    _library.impl("roi_align", roi_align, "CPU")
 
 
 _library: Any = torch.library.Library("torchvision", "FRAGMENT")  # type: ignore[no-untyped-call]

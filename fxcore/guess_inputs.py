@@ -23,8 +23,8 @@ _VECTORS = ("time", "timestep", "timesteps", "t", "label", "labels")
 _SIZES = ("image_size", "img_size", "input_size", "in_size")
 
 
-def guess_inputs(root: nn.Module | Callable[..., Any], concrete_args: Any = None) -> dict[str, torch.Tensor]:
-    """A tensor for each required parameter of a module's forward, by name; nothing where nothing is known.
+def guess_inputs(root: nn.Module | Callable[..., Any], concrete_args: Any = None) -> dict[str, Any]:
+    """A value for each required parameter of a module's forward, by name; nothing where nothing is known.
 
     The first layer with parameters tells the kind of input: a convolution takes images with its number of channels, an
     embedding numbers of tokens, a linear layer sequences of vectors. The images' size is what an attribute such as
@@ -36,12 +36,24 @@ def guess_inputs(root: nn.Module | Callable[..., Any], concrete_args: Any = None
     if make is None:
         return {}
     given = concrete_args if isinstance(concrete_args, Mapping) else {}
+    parameters = inspect.signature(root.forward).parameters
     required = [
         name
-        for name, parameter in inspect.signature(root.forward).parameters.items()
+        for name, parameter in parameters.items()
         if parameter.default is parameter.empty and parameter.annotation not in _FLAGS and name not in given
     ]
-    return {name: torch.empty(BATCH, device="meta") if name in _VECTORS else make() for name in required}
+    guessed: dict[str, Any] = {
+        name: torch.empty(BATCH, device="meta") if name in _VECTORS else make() for name in required
+    }
+    if "images" in required and "targets" in parameters:
+        guessed["targets"] = [_detected() for _ in range(BATCH)]
+    return guessed
+
+
+def _detected() -> dict[str, torch.Tensor]:
+    """What is to be seen on an image, in the form that detection models are trained with (torchvision's)."""
+    labels = torch.ones(BATCH, dtype=torch.long, device="meta")
+    return {"boxes": torch.empty(BATCH, 4, device="meta"), "labels": labels}
 
 
 def _made_by_layers(root: nn.Module) -> Iterator[Callable[[], torch.Tensor]]:
