@@ -121,6 +121,12 @@ export class Workbench {
     }
   }
 
+  /** Clicks in the middle of an element, without Playwright's scrolling, which Monaco can't bear. */
+  async click(element) {
+    const { x, y, width, height } = await element.boundingBox();
+    await this.page.mouse.click(x + width / 2, y + height / 2);
+  }
+
   /** Saves the file, and waits until the editor says so. */
   async save() {
     await this.page.keyboard.press("Control+S");

@@ -42,7 +42,7 @@ const tests = {
     const document = await open("rectify.py");
     const [failure] = await underlined(document, ["x.sum() > 0"]);
     assert.equal(failure.code?.value ?? failure.code, "control-flow");
-    assert.match(failure.message, /depends on the inputs/);
+    assert.match(failure.message, /depends on the values of an input/);
   },
 
   async "columns are right behind characters of two, three and four UTF-8 bytes"() {
