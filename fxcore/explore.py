@@ -137,7 +137,6 @@ class _Explorer(Tracer):
         self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
         with untouched(root), PatchScope() as patches:
             soften_calls(patches, self._called)
-            patches.replace(torch.__dict__, "_assert", lambda check: functools.partial(self._assert, check))
             self._patches = patches
             self._soften_imports_of(root)
             try:
@@ -286,13 +285,6 @@ class _Explorer(Tracer):
             self._probing -= 1
         self._note(self._placed(failure), "it is recorded", certain=True, value=value)
         return self.create_proxy("call_function", function, args, kwargs)
-
-    def _assert(self, check: Callable[..., Any], condition: Any, message: str) -> Any:
-        """What ``torch._assert`` does; one that doesn't hold is often a check that a traced value is a tensor."""
-        try:
-            return check(condition, message)
-        except AssertionError as error:
-            self._note(self._caught(error), "it holds", certain=False)
 
     def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a function of another package returns; recorded, where it fails on a traced value."""
