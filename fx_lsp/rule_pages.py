@@ -9,6 +9,9 @@ from pathlib import Path
 
 from fx_lsp.rules import Rule, all_rules
 
+_FOLDERS = (Path(__file__).with_name("pages"), Path(__file__).parents[1] / "docs" / "rules")
+"""Where the pages are: in a package that was built, in a checkout."""
+
 _SEVERITIES = {
     "error": "An error: tracing fails there.",
     "warning": "A warning: tracing could not be tried, so nothing is known of the model.",
@@ -52,6 +55,12 @@ def _standing(rule: Rule) -> str:
     if rule.default_on:
         return _NOTICES[rule.severity]
     return f"{_NOTICES[rule.severity]} Shown where the setting `fxLsp.notices` names it."
+
+
+def page_file(rule: Rule) -> Path | None:
+    """The file of a rule's page, which an editor can open without a network; None where it was not installed."""
+    files = (folder / f"{rule.code}.md" for folder in _FOLDERS)
+    return next((file for file in files if file.exists()), None)
 
 
 def as_json(rules: Iterable[Rule]) -> str:

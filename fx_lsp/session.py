@@ -61,6 +61,7 @@ class Session:
             self.places,
             publish,
             related=self.can("text_document.publish_diagnostics.related_information"),
+            described=self.can("text_document.publish_diagnostics.code_description_support"),
         )
         self.proofs = Proofs(self.analysis, self.agents.agent_for)
         self.analysis.on_result = self._on_result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable
 
@@ -10,7 +11,8 @@ from lsprotocol import types
 from fx_lsp.analysis import Analysis
 from fx_lsp.features.places import ClientPlaces
 from fx_lsp.findings import Finding, merged
-from fx_lsp.rules import rule_for
+from fx_lsp.rule_pages import page_file
+from fx_lsp.rules import Rule, rule_for
 
 SOURCE = "fx-lsp"
 """How a person tells our diagnostics from those of other servers."""
@@ -23,8 +25,11 @@ _SEVERITIES = {
 }
 
 
-def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool) -> types.Diagnostic | None:
-    """One finding as the client shows it; ``related`` says whether it can show the way there."""
+def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool, described: bool) -> types.Diagnostic | None:
+    """One finding as the client shows it.
+
+    ``related`` says whether it can show the way there, ``described`` whether it can open a page on the code.
+    """
     found = places.range(finding.place)
     if found is None:
         return None
@@ -34,10 +39,17 @@ def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool) -> type
         range=found,
         severity=_SEVERITIES[rule.severity],
         code=rule.code,
+        code_description=_description(rule) if described else None,
         source=SOURCE,
         message=f"{finding.message}\nWhile tracing {targets}.",
         related_information=_related(finding, places) if related else None,
     )
+
+
+def _description(rule: Rule) -> types.CodeDescription | None:
+    """The link to the rule's page."""
+    file = page_file(rule)
+    return types.CodeDescription(file.as_uri()) if file else None
 
 
 def _related(finding: Finding, places: ClientPlaces) -> list[types.DiagnosticRelatedInformation] | None:
@@ -64,11 +76,12 @@ class DiagnosticsPublisher:
         publish: Callable[[types.PublishDiagnosticsParams], None],
         *,
         related: bool,
+        described: bool,
     ) -> None:
         self._analysis = analysis
         self._places = places
         self._publish = publish
-        self._related = related
+        self._shows = functools.partial(diagnostic, places=places, related=related, described=described)
         self._shown: dict[str, list[types.Diagnostic]] = {}
         """By path, what was published last; without the files that have nothing."""
         self._versions: dict[str, int | None] = {}
@@ -88,7 +101,7 @@ class DiagnosticsPublisher:
     def _diagnostics(self) -> dict[str, list[types.Diagnostic]]:
         by_path = defaultdict(list)
         for finding in merged(self._analysis.findings()):
-            shown = diagnostic(finding, self._places, related=self._related)
+            shown = self._shows(finding)
             if shown:
                 by_path[finding.place.path].append(shown)
         return by_path

@@ -226,7 +226,9 @@ def capabilities(encoding: Encoding, *, pulls: bool) -> types.ClientCapabilities
     return types.ClientCapabilities(
         general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(encoding)]),
         text_document=types.TextDocumentClientCapabilities(
-            publish_diagnostics=types.PublishDiagnosticsClientCapabilities(related_information=True),
+            publish_diagnostics=types.PublishDiagnosticsClientCapabilities(
+                related_information=True, code_description_support=True
+            ),
             code_action=types.CodeActionClientCapabilities(disabled_support=True),
         ),
         workspace=types.WorkspaceClientCapabilities(

@@ -121,6 +121,8 @@ async def test_the_diagnostics_of_a_helper_follow_its_edits_and_name_the_way_the
     (related,) = found.related_information
     assert related.location.uri == editor.uri("model.py")
     assert editor.text("model.py", related.location.range) == "scale(y)"
+    assert found.code_description is not None
+    assert found.code_description.href.endswith(f"/{found.code}.md")
 
     editor.edit("helper.py", "[v for v in x]", "x * 3")
     await editor.until(lambda: not editor.published["helper.py"].diagnostics)

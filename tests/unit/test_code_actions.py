@@ -35,7 +35,7 @@ async def traced(bench: Bench) -> tuple[str, ClientPlaces, types.Diagnostic]:
     await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
     places = ClientPlaces(bench.documents)
     (finding,) = bench.analysis.findings()
-    shown = diagnostic(finding, places, related=False)
+    shown = diagnostic(finding, places, related=False, described=False)
     assert shown is not None
     return path, places, shown
 
@@ -115,7 +115,7 @@ async def test_files_that_are_not_the_users_own_are_not_edited(bench: Bench) -> 
     await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)"), inside))
     places = ClientPlaces(bench.documents)
     (finding,) = bench.analysis.findings()
-    shown = diagnostic(finding, places, related=False)
+    shown = diagnostic(finding, places, related=False, described=False)
     assert shown is not None
     actions = await code_actions(
         bench.analysis, bench.proofs, places, request(path, shown), versioned=False, disabled=True

@@ -1,5 +1,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import pytest_asyncio
 from lsprotocol import types
@@ -18,11 +20,15 @@ HELPER = "def scale(x):\n    return x * len(x)\n"
 class Screen:
     """What a client shows."""
 
-    def __init__(self, bench: Bench, *, related: bool = True) -> None:
+    def __init__(self, bench: Bench, *, related: bool = True, described: bool = True) -> None:
         self.bench = bench
         self.messages: list[types.PublishDiagnosticsParams] = []
         self.publisher = DiagnosticsPublisher(
-            bench.analysis, ClientPlaces(bench.documents), self.messages.append, related=related
+            bench.analysis,
+            ClientPlaces(bench.documents),
+            self.messages.append,
+            related=related,
+            described=described,
         )
         bench.analysis.on_result = self.on_result
 
@@ -105,6 +111,23 @@ async def test_related_information_is_for_clients_that_can_show_it(bench: Bench)
     await bench.traced(model, failure_at(span, span_of(model, MODEL, "scale)")))
     (shown,) = screen.messages[-1].diagnostics
     assert shown.related_information is None
+
+
+async def test_the_code_leads_to_the_page_of_its_rule(bench: Bench) -> None:
+    screen = Screen(bench)
+    model = bench.open("model.py", MODEL)
+    await bench.traced(model, failure_at(span_of(model, MODEL, "scale)")))
+    (shown,) = screen.messages[-1].diagnostics
+    assert shown.code_description is not None
+    assert Path(url2pathname(urlparse(shown.code_description.href).path)).read_text().startswith(f"# {shown.code}: ")
+
+
+async def test_a_page_on_the_code_is_for_clients_that_can_open_it(bench: Bench) -> None:
+    screen = Screen(bench, described=False)
+    model = bench.open("model.py", MODEL)
+    await bench.traced(model, failure_at(span_of(model, MODEL, "scale)")))
+    (shown,) = screen.messages[-1].diagnostics
+    assert shown.code_description is None
 
 
 async def test_while_the_text_does_not_parse_diagnostics_keep_to_their_text(bench: Bench) -> None:

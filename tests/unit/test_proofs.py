@@ -72,7 +72,7 @@ class Opened:
     async def actions(self, *only: str) -> list[types.CodeAction]:
         """What is offered at ``len(x)``."""
         finding = next(iter(self.bench.analysis.findings()))
-        shown = diagnostic(finding, self.places, related=False)
+        shown = diagnostic(finding, self.places, related=False, described=False)
         assert shown is not None
         context = types.CodeActionContext([shown], list(only) or None)
         identifier = types.TextDocumentIdentifier(Path(self.path).as_uri())

@@ -1,8 +1,8 @@
 """Fills ``bundled/`` with the Python that the extension ships: ``python scripts/bundle.py --target TARGET``.
 
-That is fx_lsp and fxcore from this checkout, and the packages of requirements.txt from their wheels. libcst has a
-compiled part, one file for each Python and platform; a wheel names that file for its Python, so one folder holds
-them for every Python that the server runs on, and the target decides the platform.
+That is fx_lsp with the rules' pages and fxcore from this checkout, and the packages of requirements.txt from their
+wheels. libcst has a compiled part, one file for each Python and platform; a wheel names that file for its Python, so
+one folder holds them for every Python that the server runs on, and the target decides the platform.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def main() -> None:
             unpack(wheel)
     for package in PACKAGES:
         shutil.copytree(CLIENT.parent / package, BUNDLED / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(CLIENT.parent / "docs" / "rules", BUNDLED / "fx_lsp" / "pages")
 
 
 if __name__ == "__main__":
