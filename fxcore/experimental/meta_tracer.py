@@ -16,7 +16,7 @@ from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.node import Argument, Node, Target, map_aggregate
 from fxcore.patching import PatchScope
-from fxcore.proxy import Proxy
+from fxcore.proxy import Attribute, Proxy
 from fxcore.session import current
 
 __all__ = ["MetaAttribute", "MetaDeviceAttribute", "MetaProxy", "MetaTracer", "symbolic_trace"]
@@ -132,28 +132,12 @@ class MetaProxy(Proxy):
         """The device, which is always asked for at run time: the meta device says nothing of it."""
         return MetaDeviceAttribute(self, "device")
 
-    def __getattr__(self, k: str) -> "MetaAttribute":  # type: ignore[override]
+    def __getattr__(self, k: str) -> "MetaAttribute":
         return MetaAttribute(self, k)
 
 
-class MetaAttribute(MetaProxy):
-    """The attribute of a value. Reading it is recorded only when it is used; calling it is a method's call."""
-
-    def __init__(self, root: MetaProxy, attr: str) -> None:
-        self.tracer = root.tracer
-        self.root, self.attr = root, attr
-        self._node: Node | None = None
-
-    @property
-    def node(self) -> Node:  # type: ignore[override]
-        """The node that reads the attribute, made at its first use."""
-        if self._node is None:
-            self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
-        return self._node
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Record a call of the method."""
-        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+class MetaAttribute(Attribute, MetaProxy):
+    """The attribute of a value; it is recorded as `Attribute` says."""
 
 
 class MetaDeviceAttribute(MetaAttribute):

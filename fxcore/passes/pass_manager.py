@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from fxcore.passes.schedule import Constraint, Pass, this_before_that_pass_constraint, validate_schedule
+from fxcore.passes.schedule import Constraint, Pass, Schedule, this_before_that_pass_constraint
 
 __all__ = [
     "PassManager",
@@ -86,29 +86,13 @@ def these_before_those_pass_constraint(these: Pass, those: Pass) -> Constraint:
     return lambda a, b: unwrapped(inspect.unwrap(a), inspect.unwrap(b))
 
 
-class PassManager:
+class PassManager(Schedule):
     """Runs a list of passes, each on the result of the one before, after a check of their order."""
-
-    def __init__(self, passes: list[Pass] | None = None, constraints: list[Constraint] | None = None) -> None:
-        """Take the passes in the order they run in, and constraints on that order."""
-        self.passes = passes or []
-        self.constraints = constraints or []
-        self._validated = False
 
     @classmethod
     def build_from_passlist(cls, passes: list[Pass]) -> PassManager:
         """A manager of these passes, without constraints."""
         return PassManager(passes)
-
-    def add_pass(self, _pass: Pass) -> None:
-        """Append a pass."""
-        self.passes.append(_pass)
-        self._validated = False
-
-    def add_constraint(self, constraint: Constraint) -> None:
-        """Append a constraint."""
-        self.constraints.append(constraint)
-        self._validated = False
 
     def remove_pass(self, _passes: Iterable[str] | None) -> None:
         """Remove all passes with these names (their ``__name__``)."""
@@ -120,16 +104,6 @@ class PassManager:
         """Replace every pass named like ``_target``."""
         self.passes = [_replacement if each.__name__ == _target.__name__ else each for each in self.passes]
         self._validated = False
-
-    def validate(self) -> None:
-        """Check the order of the passes.
-
-        Raises:
-            RuntimeError: It violates a constraint.
-        """
-        if not self._validated:
-            validate_schedule(self.passes, self.constraints)
-            self._validated = True
 
     def __call__(self, source: Any) -> Any:
         """Run the passes on ``source`` and return the last one's result; ``RuntimeError`` as by ``validate``."""

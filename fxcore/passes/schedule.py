@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Constraint", "Pass", "sort_passes", "this_before_that_pass_constraint", "validate_schedule"]
+__all__ = ["Constraint", "Pass", "Schedule", "sort_passes", "this_before_that_pass_constraint", "validate_schedule"]
 
 Pass = Callable[..., Any]
 Constraint = Callable[[Pass, Pass], bool]
@@ -66,3 +66,33 @@ def sort_passes(passes: Sequence[Pass], constraints: Sequence[Constraint]) -> li
     if stuck := [each for each, count in waiting_for.items() if count]:
         raise RuntimeError(f"The constraints leave no order for the passes {stuck}")
     return result
+
+
+class Schedule:
+    """A list of passes that is built step by step, and whether its order was found to be as the constraints ask."""
+
+    def __init__(self, passes: list[Pass] | None = None, constraints: list[Constraint] | None = None) -> None:
+        """Take the passes in the order they run in, and constraints on that order."""
+        self.passes = passes or []
+        self.constraints = constraints or []
+        self._validated = False
+
+    def add_pass(self, _pass: Pass) -> None:
+        """Append a pass."""
+        self.passes.append(_pass)
+        self._validated = False
+
+    def add_constraint(self, constraint: Constraint) -> None:
+        """Append a constraint."""
+        self.constraints.append(constraint)
+        self._validated = False
+
+    def validate(self) -> None:
+        """Check the order of the passes, unless that was done.
+
+        Raises:
+            RuntimeError: It violates a constraint.
+        """
+        if not self._validated:
+            validate_schedule(self.passes, self.constraints)
+            self._validated = True

@@ -12,13 +12,7 @@ from torch.nn import Module
 
 from fxcore.graph_module import GraphModule
 from fxcore.passes.infra.pass_base import PassResult
-from fxcore.passes.schedule import (
-    Constraint,
-    Pass,
-    sort_passes,
-    this_before_that_pass_constraint,
-    validate_schedule,
-)
+from fxcore.passes.schedule import Constraint, Pass, Schedule, sort_passes, this_before_that_pass_constraint
 
 __all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constraint"]
 
@@ -44,7 +38,7 @@ def pass_result_wrapper(fn: Callable[..., Any]) -> Callable[..., PassResult | No
     return wrapped_fn
 
 
-class PassManager:
+class PassManager(Schedule):
     """Runs passes, in an order that satisfies some constraints, until nothing changes or often enough.
 
     Attributes:
@@ -65,22 +59,10 @@ class PassManager:
         run_checks_after_each_pass: bool = False,
         suppress_check_failures: bool = False,
     ) -> None:
+        super().__init__(passes, constraints)
         self.steps = steps or self.steps
-        self.passes = passes or []
-        self.constraints = constraints or []
         self.run_checks_after_each_pass = run_checks_after_each_pass
         self.suppress_check_failures = suppress_check_failures
-        self._validated = False
-
-    def add_pass(self, _pass: Pass) -> None:
-        """Append a pass."""
-        self.passes.append(_pass)
-        self._validated = False
-
-    def add_constraint(self, constraint: Constraint) -> None:
-        """Append a constraint."""
-        self.constraints.append(constraint)
-        self._validated = False
 
     def validate_constraints(self) -> None:
         """Check the order of the passes.
@@ -88,9 +70,7 @@ class PassManager:
         Raises:
             RuntimeError: It violates a constraint.
         """
-        if not self._validated:
-            validate_schedule(self.passes, self.constraints)
-            self._validated = True
+        self.validate()
 
     def solve_constraints(self) -> None:
         """Sort the passes so that the constraints are satisfied.
