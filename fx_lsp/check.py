@@ -18,6 +18,7 @@ from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.mending import mend, write
 from fx_lsp.proofs import Proofs
+from fx_lsp.rules import rule_for
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,11 @@ class Problem:
     fixes: tuple[Fix, ...]
     proofs: Mapping[Fix, Proof] = field(default_factory=dict)
     """What came of those that were tried."""
+
+    @property
+    def is_serious(self) -> bool:
+        """Whether it is an error or a warning: an information or a hint tells of what is often meant."""
+        return rule_for(self.finding.failure.kind).severity in ("error", "warning")
 
 
 @dataclass(frozen=True)

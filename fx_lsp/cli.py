@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # Each command imports what it needs when it is run: an editor waits for the server to start.
 
 FOUND, FAILED, INTERRUPTED = 1, 2, 130
-"""The exit statuses of ``check`` where it found something, could not do its work, was interrupted (as in a shell)."""
+"""The exit statuses of ``check``: an error or a warning was found, it could not do its work, it was interrupted (which
+shells give that status)."""
 
 FORMATS = ("full", "concise", "json")
 
@@ -68,8 +69,8 @@ def _parser() -> argparse.ArgumentParser:
 def _add_check(check: argparse.ArgumentParser) -> None:
     limits = Limits()
     check.set_defaults(command="check")
-    check.description = "Traces what the files trace or define, and shows where that fails. Exits with 0 where nothing "
-    check.description += "was found, 1 where something was, 2 where it could not do its work."
+    check.description = "Traces what the files trace or define, and shows where that fails. Exits with 0 where no "
+    check.description += "error or warning was found, 1 where one was, 2 where it could not do its work."
     check.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a Python file, or a folder of them")
     mending = check.add_mutually_exclusive_group()
     mending.add_argument("--diff", action="store_true", help="instead of the problems print the edits that --fix makes")
@@ -174,7 +175,7 @@ def _check(arguments: argparse.Namespace) -> int:
     _print(_rendered(checked, "diff" if arguments.diff else format))
     for path in checked.unread:
         _say(f"{path} cannot be read as Python, so it was not traced")
-    found = checked.problems or (arguments.diff and checked.edits)
+    found = any(problem.is_serious for problem in checked.problems) or (arguments.diff and checked.edits)
     return FAILED if checked.unread else FOUND if found else 0
 
 

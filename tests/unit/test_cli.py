@@ -185,6 +185,12 @@ class TestCheck:
         done = check("empty", "--format", "json", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (0, "[]\n")
 
+    def test_an_information_alone_is_shown_and_is_no_failure(self, tmp_path: Path) -> None:
+        lost = next(rule for rule in all_rules() if rule.code == "lost-write")
+        (tmp_path / "lost.py").write_text(lost.bad, encoding="utf-8")
+        done = check("--format", "concise", "lost.py", cwd=tmp_path)
+        assert (done.returncode, done.stdout.count(": lost-write ")) == (0, 1)
+
     def test_a_package_outside_of_the_working_directory(self, tmp_path: Path) -> None:
         shutil.copytree(ROOT / "examples/models", tmp_path / "project/deep/models")
         (tmp_path / "here").mkdir()
