@@ -34,3 +34,19 @@ def text_of(span: SourceSpan | None) -> str | None:
     lines[-1] = lines[-1][: span.end_col]
     lines[0] = lines[0][span.col :]
     return b"".join(lines).decode()
+
+
+def unmarked(source: str) -> str:
+    """A program without the marks « and »."""
+    return source.replace("«", "").replace("»", "")
+
+
+def marked(span: SourceSpan | None) -> str | None:
+    """The text of a span's file, with the span in « and »."""
+    if span is None:
+        return None
+    lines = [line.encode() for line in linecache.getlines(span.file)]
+    for line, column, mark in ((span.end_line, span.end_col, "»"), (span.line, span.col, "«")):
+        text = lines[line - 1]
+        lines[line - 1] = text[:column] + mark.encode() + text[column:]
+    return b"".join(lines).decode()
