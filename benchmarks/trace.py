@@ -37,7 +37,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import fxcore
-from tests.core import sweep
+from tests.core.sweep import cases as sweep
 
 PACKAGES = (fxcore, torch.fx)
 LEAST = 0.2
