@@ -22,6 +22,7 @@ from fx_lsp.agent.messages import Done, Limits, Report, Target
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.documents import Documents, Place, Snapshot, on_disk
 from fx_lsp.findings import Finding, findings_of
+from fx_lsp.selection import Selection
 from fx_lsp.targets import find_targets
 from fx_lsp.workspace import Workspace
 
@@ -38,6 +39,11 @@ class Traced:
     report: Report | None = None
     """None until the first one comes."""
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it was traced, to its end or to a failure."""
+        return self.report is not None and self.report.outcome in ("traced", "failed")
 
 
 @dataclass
@@ -57,8 +63,8 @@ class Choices:
     delay: float = 0.08
     """Seconds of quiet after an edit."""
     limits: Limits = field(default_factory=Limits)
-    notices: tuple[str, ...] = ()
-    """Codes of the notices to show that are off by default."""
+    selection: Selection = field(default_factory=Selection)
+    """Which findings to keep."""
 
 
 class Analysis:
@@ -191,8 +197,9 @@ class Analysis:
         traced = self.results[path].traced
         last = traced[report.target]
         roots = self.workspace.roots_of(path)
-        wanted = self.choices.notices
-        findings = findings_of(last.target, report, snapshot, lambda file: self.workspace.owns(file, roots), wanted)
+        findings = findings_of(
+            last.target, report, snapshot, lambda file: self.workspace.owns(file, roots), self.choices.selection
+        )
         traced[report.target] = Traced(last.target, last.place, report, tuple(findings))
         self.on_result(path, False)
 

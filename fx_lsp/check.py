@@ -18,7 +18,7 @@ from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.mending import mend, write
 from fx_lsp.proofs import Proofs
-from fx_lsp.rules import rule_for
+from fx_lsp.selection import Selection
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -40,11 +40,6 @@ class Problem:
     proofs: Mapping[Fix, Proof] = field(default_factory=dict)
     """What came of those that were tried."""
 
-    @property
-    def is_serious(self) -> bool:
-        """Whether it is an error or a warning: an information or a hint tells of what is often meant."""
-        return rule_for(self.finding.failure.kind).severity in ("error", "warning")
-
 
 @dataclass(frozen=True)
 class Mending:
@@ -64,14 +59,17 @@ class Checked:
     """By path and place."""
     documents: Documents
     """The texts that the problems' places refer to."""
-    files: int
-    """Files of which something was traced."""
-    targets: int
-    """What was traced, to its end or to a failure."""
+    results: Mapping[str, FileResult]
+    """By path, in the order of the files."""
     unread: tuple[Path, ...]
     """Files that can't be read, or are not Python that parses."""
     edits: Mapping[str, str] = field(default_factory=dict)
     """Path -> new text, of each file that was to be mended; the problems are those that are left then."""
+
+    def traced_targets(self) -> list[int]:
+        """Of each file that has some, how many targets were traced, to their end or to a failure."""
+        counts = (sum(traced.is_told for traced in result.traced.values()) for result in self.results.values())
+        return [count for count in counts if count]
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
@@ -124,19 +122,19 @@ async def check(
     *,
     python: str | None = None,
     limits: Limits | None = None,
-    notices: Sequence[str] = (),
+    selection: Selection | None = None,
     mending: Mending | None = None,
     progress: Callable[[int, int, Path], None] = lambda done, of, file: None,
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `files_of`), one file after another.
 
-    ``python`` is the interpreter to trace with, by default the one that the folder's project runs with; ``notices`` the
-    codes of those to show that are off by default, or ``all``; with ``mending``, fixes are applied first;
+    ``python`` is the interpreter to trace with, by default the one that the folder's project runs with;
+    ``selection`` says what is to be heard of; with ``mending``, fixes are applied first;
     ``progress(done, of, file)`` is called before each file. Raises CannotCheck where a path does not exist, or there is
     no PyTorch to trace with.
     """
     files = files_of(paths)
-    run = _Run(_folders(paths), python, Choices(limits=limits or Limits(), notices=tuple(notices)))
+    run = _Run(_folders(paths), python, Choices(limits=limits or Limits(), selection=selection or Selection()))
     try:
         return await run.check(files, progress, mending)
     finally:
@@ -174,12 +172,10 @@ class _Run:
         edits = await self._mend(files, mending) if mending else {}
         findings = sorted(merged(self._analysis.findings()), key=lambda found: (found.place.path, found.place.start))
         results = self._analysis.results
-        counts = [count for count in map(_count, results.values()) if count]
         return Checked(
             problems=tuple(map(self._told, findings)),
             documents=self._documents,
-            files=len(counts),
-            targets=sum(counts),
+            results=results,
             unread=tuple(file for file in files if str(file) not in results or not self._documents.lines(str(file))),
             edits=edits,
         )
@@ -232,13 +228,6 @@ class _Run:
             log=lambda line: log.info("agent: %s", line),
             on_state=on_state,
         )
-
-
-def _count(result: FileResult) -> int:
-    """How many of a file's targets were traced, to their end or to a failure."""
-    return sum(
-        1 for traced in result.traced.values() if traced.report and traced.report.outcome in ("traced", "failed")
-    )
 
 
 def _why_not(state: AgentState, interpreter: Interpreter) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from fx_lsp.agent.messages import Failure, Report, Span, Target
 from fx_lsp.documents import Place, Snapshot
 from fx_lsp.links import Link, call_links, cause_links, expression_at, guess_link
-from fx_lsp.rules import rule_for
-
-ALL_NOTICES = "all"
-"""Stands for the codes of all notices."""
+from fx_lsp.rules import Rule, rule_for
+from fx_lsp.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -31,40 +29,49 @@ class Finding:
     moment: int
     """Of the text that was traced, which ``failure`` speaks of."""
 
+    @property
+    def rule(self) -> Rule:
+        """The rule that speaks of it."""
+        return rule_for(self.failure.kind)
+
+    @property
+    def line(self) -> str:
+        """The message on one line."""
+        return " ".join(self.message.split())
+
+    @property
+    def is_serious(self) -> bool:
+        """Whether it is an error or a warning: an information or a hint tells of what is often meant."""
+        return self.rule.severity in ("error", "warning")
+
+    @property
+    def identity(self) -> tuple[str, int, int, str]:
+        """Where it is and what kind: targets that fail alike there share one finding."""
+        return self.place.path, self.place.start, self.place.end, self.failure.kind
+
 
 def findings_of(
-    target: Target,
-    report: Report,
-    snapshot: Snapshot,
-    owned: Callable[[str], bool],
-    notices: Collection[str] = (),
+    target: Target, report: Report, snapshot: Snapshot, owned: Callable[[str], bool], selection: Selection
 ) -> list[Finding]:
-    """The failures of one target, and its notices.
+    """The failures of one target, and its notices, as far as ``selection`` has their rules.
 
-    ``owned`` says of a path whether it is the user's to mend; a notice elsewhere is none of theirs. ``notices``: the
-    codes of those that are wanted beside the ones that are on by default, or ``all``.
+    ``owned`` says of a path whether it is the user's to mend; a notice elsewhere is none of theirs.
     """
-    shown = [notice for notice in report.notices if _is_wanted(notice, notices) and owned(notice.chain[-1].span.file)]
+    notices = [notice for notice in report.notices if owned(notice.chain[-1].span.file)]
+    shown = [failure for failure in (*report.failures, *notices) if rule_for(failure.kind) in selection]
     places = {failure.chain[-1].span: failure for failure in report.failures if failure.chain}
-    found = [_finding(target, failure, places, snapshot, owned) for failure in (*report.failures, *shown)]
+    found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
     return [finding for finding in found if finding]
-
-
-def _is_wanted(notice: Failure, notices: Collection[str]) -> bool:
-    rule = rule_for(notice.kind)
-    return rule.default_on or rule.code in notices or ALL_NOTICES in notices
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
     """One finding for each kind of failure at each place, naming all of its targets; in the order they were found."""
     by_place: dict[tuple[str, int, int, str], Finding] = {}
     for finding in findings:
-        place = finding.place
-        key = (place.path, place.start, place.end, finding.failure.kind)
-        first = by_place.setdefault(key, finding)
+        first = by_place.setdefault(finding.identity, finding)
         if first is not finding:
             targets = tuple(dict.fromkeys(first.targets + finding.targets))
-            by_place[key] = dataclasses.replace(first, targets=targets)
+            by_place[finding.identity] = dataclasses.replace(first, targets=targets)
     return list(by_place.values())
 
 

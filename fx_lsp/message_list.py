@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fx_lsp.check import Checked, Problem, check
 from fx_lsp.rules import all_rules, rule_for
+from fx_lsp.selection import Selection
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 """What differs from run to run in a message that quotes Python's own error."""
@@ -39,7 +40,7 @@ def _section(code: str, problems: Iterable[Problem]) -> str:
 
 
 async def _write(folder: Path, page: Path) -> None:
-    checked = await check(sorted(folder.glob("*/*.py")), python=sys.executable, notices=["all"])
+    checked = await check(sorted(folder.glob("*/*.py")), python=sys.executable, selection=Selection(notices=("all",)))
     page.write_text(message_list(checked), encoding="utf-8")
 
 

@@ -23,6 +23,7 @@ from fx_lsp.features.status import STATUS, AgentLog, status
 from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.positions import Encoding
 from fx_lsp.proofs import Proofs
+from fx_lsp.selection import Selection
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class Session:
         self.analysis.choices = Choices(
             delay=settings.trace_delay / 1000,
             limits=Limits(seconds=settings.time_limit, memory_mb=settings.memory_limit),
-            notices=settings.notices,
+            selection=Selection(notices=settings.notices),
         )
         logging.getLogger("fx_lsp").setLevel(settings.log_level.upper())
         if other_agents:

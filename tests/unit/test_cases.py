@@ -12,6 +12,7 @@ import pytest
 from fx_lsp.check import Checked, check
 from fx_lsp.message_list import message_list
 from fx_lsp.rules import rule_for
+from fx_lsp.selection import Selection
 
 CASES = Path(__file__).parents[1] / "cases"
 FILES = sorted(CASES.glob("*/*.py"))
@@ -24,7 +25,7 @@ Problem = tuple[int, str, str, str]
 
 @pytest.fixture(scope="module")
 def checked() -> Checked:
-    return asyncio.run(check(FILES, python=sys.executable, notices=["all"]))
+    return asyncio.run(check(FILES, python=sys.executable, selection=Selection(notices=("all",))))
 
 
 def announced(file: Path) -> set[Problem]:
@@ -61,4 +62,4 @@ def test_the_list_of_messages_is_fresh(checked: Checked) -> None:
 
 
 def test_every_file_has_something_that_is_traced(checked: Checked) -> None:
-    assert checked.files == len(FILES)
+    assert len(checked.traced_targets()) == len(FILES)

@@ -191,6 +191,25 @@ class TestCheck:
         done = check("--format", "concise", "lost.py", cwd=tmp_path)
         assert (done.returncode, done.stdout.count(": lost-write ")) == (0, 1)
 
+    def test_rules_are_selected_and_ignored_by_their_codes(self, tmp_path: Path) -> None:
+        (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+        assert check("bad.py", "--select", "control-flow", cwd=tmp_path).returncode == 0
+        assert check("bad.py", "--ignore", "iteration,len", cwd=tmp_path).returncode == 0
+        statistics = check("bad.py", "--select", "len", "--statistics", cwd=tmp_path)
+        assert (statistics.returncode, statistics.stdout.split()[:2]) == (1, ["1", "len"])
+        unknown = check("bad.py", "--select", "nonsense", cwd=tmp_path)
+        assert (unknown.returncode, unknown.stdout) == (2, "")
+        assert "There is no rule 'nonsense'" in unknown.stderr
+
+    def test_a_baseline_keeps_known_problems_quiet(self, tmp_path: Path) -> None:
+        (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+        assert check("bad.py", "--write-baseline", cwd=tmp_path).returncode == 2
+        written = check("bad.py", "--baseline", "known.json", "--write-baseline", cwd=tmp_path)
+        assert (written.returncode, written.stdout) == (0, "")
+        (tmp_path / "bad.py").write_text(f"# moved\n{BAD}torch.fx.symbolic_trace(lambda x: [*x])\n", encoding="utf-8")
+        done = check("bad.py", "--baseline", "known.json", cwd=tmp_path)
+        assert (done.returncode, done.stdout.partition(" `")[0]) == (1, "bad.py:8:35: iteration")
+
     def test_a_package_outside_of_the_working_directory(self, tmp_path: Path) -> None:
         shutil.copytree(ROOT / "examples/models", tmp_path / "project/deep/models")
         (tmp_path / "here").mkdir()

@@ -6,6 +6,7 @@ import pytest
 from fx_lsp.agent.messages import Failure, Recipe, Report, Snippet, Span, Step, Target
 from fx_lsp.documents import Documents
 from fx_lsp.findings import Finding, findings_of, merged
+from fx_lsp.selection import Selection
 from tests.unit.fake_agent import failure_at, span_of
 
 MODEL = "def forward(x):\n    return scale(resize(x))\n"
@@ -34,7 +35,7 @@ class Files:
         target = Target("key", title, span, Recipe(Snippet("forward", 1)))
         report = Report(1, "key", "failed", failures)
         snapshot = Documents().snapshot()
-        return findings_of(target, report, snapshot, lambda path: path.startswith(str(self.own)))
+        return findings_of(target, report, snapshot, lambda path: path.startswith(str(self.own)), Selection())
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 
 from fx_lsp.check import Checked
 from fx_lsp.documents import Documents
+from fx_lsp.formats.diff import render
 from fx_lsp.mending import write
-from fx_lsp.rendering import diff
 
 ROOT = Path(__file__).parents[2]
 
@@ -119,7 +119,7 @@ def test_a_diff_is_of_lines_as_git_has_them(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.py").write_bytes(old.encode())
-    shown = diff(Checked((), Documents(), 1, 1, (), {str(tmp_path / "a.py"): new}))
+    shown = render(Checked((), Documents(), {}, (), {str(tmp_path / "a.py"): new}))
     assert shown.split("\n")[3:] == rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,12 @@ import pytest
 from fx_lsp.agent.messages import Failure, Recipe, Report, Snippet, Span, Step, Target
 from fx_lsp.documents import Documents
 from fx_lsp.findings import findings_of
+from fx_lsp.selection import Selection
 
 TEXT = "def forward(x):\n    return x\n"
 
 
-def found(folder: Path, wanted: Sequence[str]) -> list[tuple[str, str]]:
+def found(folder: Path, selection: Selection) -> list[tuple[str, str]]:
     """The kinds and files of the findings of three notices: one is off by default, one is not in the workspace."""
     own, library = folder / "own.py", folder / "library.py"
     for file in (own, library):
@@ -22,7 +22,7 @@ def found(folder: Path, wanted: Sequence[str]) -> list[tuple[str, str]]:
     notices = (_notice("text", own), _notice("training-flag", own), _notice("text", library))
     target = Target("key", "forward", Span(str(own), 1, 4, 1, 11), Recipe(Snippet("forward", 1)))
     report = Report(1, "key", "traced", notices=notices)
-    findings = findings_of(target, report, Documents().snapshot(), lambda path: path == str(own), wanted)
+    findings = findings_of(target, report, Documents().snapshot(), lambda path: path == str(own), selection)
     return [(finding.failure.kind, Path(finding.place.path).name) for finding in findings]
 
 
@@ -31,10 +31,19 @@ def _notice(kind: str, file: Path) -> Failure:
 
 
 @pytest.mark.parametrize("wanted", [(), ("grad-mode",)])
-def test_those_that_are_on_by_default_and_in_the_workspace_are_shown(tmp_path: Path, wanted: Sequence[str]) -> None:
-    assert found(tmp_path, wanted) == [("text", "own.py")]
+def test_those_that_are_on_by_default_and_in_the_workspace_are_shown(tmp_path: Path, wanted: tuple[str, ...]) -> None:
+    assert found(tmp_path, Selection(notices=wanted)) == [("text", "own.py")]
 
 
 @pytest.mark.parametrize("wanted", [("training-flag",), ("all",)])
-def test_others_are_shown_where_they_are_asked_for(tmp_path: Path, wanted: Sequence[str]) -> None:
-    assert found(tmp_path, wanted) == [("text", "own.py"), ("training-flag", "own.py")]
+def test_others_are_shown_where_they_are_asked_for(tmp_path: Path, wanted: tuple[str, ...]) -> None:
+    assert found(tmp_path, Selection(notices=wanted)) == [("text", "own.py"), ("training-flag", "own.py")]
+
+
+def test_only_what_is_selected_is_shown_though_it_is_off_by_default(tmp_path: Path) -> None:
+    assert found(tmp_path, Selection(select=("training-flag",))) == [("training-flag", "own.py")]
+
+
+def test_what_is_ignored_is_not_shown_whatever_else_is_said(tmp_path: Path) -> None:
+    assert found(tmp_path, Selection(notices=("all",), ignore=("text",))) == [("training-flag", "own.py")]
+    assert found(tmp_path, Selection(select=("text",), ignore=("text",))) == []

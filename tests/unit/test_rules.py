@@ -15,6 +15,7 @@ from fx_lsp.agent.messages import Failure, Limits
 from fx_lsp.check import Checked, check
 from fx_lsp.rule_pages import page, pages
 from fx_lsp.rules import GENERAL, Rule, all_rules, rule_for
+from fx_lsp.selection import Selection
 from fxcore.failures import FailureKind
 from fxcore.notices import NoticeKind
 
@@ -36,7 +37,8 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Checked]:
         (folder / f"{rule.code}-good.py").write_text(rule.good, encoding="utf-8")
     files = sorted(folder.glob("*.py"))
     limits = Limits(seconds=8.0)
-    return folder, asyncio.run(check(files, python=sys.executable, limits=limits, notices=["all"]))
+    selection = Selection(notices=("all",))
+    return folder, asyncio.run(check(files, python=sys.executable, limits=limits, selection=selection))
 
 
 @by_code
@@ -56,7 +58,7 @@ def test_the_bad_example_fails_so_and_the_good_one_traces(rule: Rule, examples: 
 def test_the_agents_own_kinds_are_about_what_was_not_traced(examples: tuple[Path, Checked]) -> None:
     _, checked = examples
     assert checked.unread == ()
-    assert checked.files == len(all_rules()) + sum(rule.code not in OWN_KINDS for rule in all_rules())
+    assert len(checked.traced_targets()) == len(all_rules()) + sum(rule.code not in OWN_KINDS for rule in all_rules())
 
 
 def test_a_notice_has_a_rule_of_its_own_and_no_other_rule_is_a_notice() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -9,9 +11,8 @@ from collections.abc import Iterator
 from fx_lsp.check import Checked, Problem
 from fx_lsp.documents import Documents, Place
 from fx_lsp.fixes import Fix
+from fx_lsp.formats.places import line_and_column, shown_path
 from fx_lsp.positions import LineIndex
-from fx_lsp.rendering import line_and_column, shown_path
-from fx_lsp.rules import rule_for
 
 _TAB = 4
 """Columns that a tab is shown as."""
@@ -32,17 +33,24 @@ _STYLES = {
 """ANSI codes (SGR parameters, ECMA-48)."""
 
 
+def render(checked: Checked) -> str:
+    """Every problem, and a last line that sums up; in colours where they are wanted (https://no-color.org)."""
+    wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return full(checked, colour=wanted)
+
+
 def full(checked: Checked, *, colour: bool) -> str:
-    """Every problem, and a last line that sums up."""
+    """The same with colours or without."""
     page = _Page(checked.documents, colour)
     return "\n\n".join([*(page.problem(problem) for problem in checked.problems), summary(checked)])
 
 
 def summary(checked: Checked) -> str:
     """How much was traced, and what was found."""
-    targets = _counted(checked.targets, "model or function", "models and functions")
-    traced = f"Traced {targets} in {_counted(checked.files, 'file', 'files')}"
-    if not checked.targets and not checked.problems:
+    counts = checked.traced_targets()
+    targets = _counted(sum(counts), "model or function", "models and functions")
+    traced = f"Traced {targets} in {_counted(len(counts), 'file', 'files')}"
+    if not counts and not checked.problems:
         return "Nothing to trace was found."
     if not checked.problems:
         return f"{traced}: no problem found."
@@ -63,10 +71,10 @@ class _Page:
     def problem(self, problem: Problem) -> str:
         """The message, the place, the way there, the fixes."""
         finding = problem.finding
-        rule = rule_for(finding.failure.kind)
-        message = " ".join(finding.message.split())
+        rule = finding.rule
         targets = ", ".join(f"`{title}`" for title in finding.targets)
-        rows = [f"{self._paint(rule.severity, f'{rule.severity}[{rule.code}]')}{self._paint('bold', f': {message}')}"]
+        title = self._paint(rule.severity, f"{rule.severity}[{rule.code}]")
+        rows = [f"{title}{self._paint('bold', f': {finding.line}')}"]
         rows += self._excerpt(finding.place, rule.severity, "^")
         rows += [f"{self._paint('note', 'note')}: while tracing {targets}"]
         for link in finding.links:

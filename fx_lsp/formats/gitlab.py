@@ -1,0 +1,36 @@
+"""A Code Quality report, which GitLab shows in merge requests.
+
+Its form: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from fx_lsp.check import Checked, Problem
+from fx_lsp.documents import Documents
+from fx_lsp.fingerprints import fingerprints
+from fx_lsp.formats.places import ends, shown_path
+
+_SEVERITIES = {"error": "major", "warning": "minor", "information": "info", "hint": "info"}
+
+
+def render(checked: Checked) -> str:
+    """See the module."""
+    marks = fingerprints(checked.problems, checked.documents)
+    issues = [_issue(problem, mark, checked.documents) for problem, mark in zip(checked.problems, marks, strict=True)]
+    return json.dumps(issues, indent=2)
+
+
+def _issue(problem: Problem, fingerprint: str, documents: Documents) -> dict[str, object]:
+    place = problem.finding.place
+    (line, column), (end_line, end_column) = ends(place, documents)
+    positions = {"begin": {"line": line, "column": column}, "end": {"line": end_line, "column": end_column}}
+    return {
+        "description": problem.finding.line,
+        "check_name": problem.finding.rule.code,
+        "fingerprint": fingerprint,
+        "severity": _SEVERITIES[problem.finding.rule.severity],
+        "location": {"path": shown_path(place.path).replace(os.sep, "/"), "positions": positions},
+    }

@@ -1,0 +1,29 @@
+"""Which rules a person wants to hear of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fx_lsp.rules import Rule
+
+ALL_NOTICES = "all"
+"""Stands for the codes of all notices."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Every rule, but the notices that are off by default, if nothing else is said."""
+
+    notices: tuple[str, ...] = ()
+    """Codes of notices that are wanted beside the ones that are on by default, or ``all``."""
+    select: tuple[str, ...] = ()
+    """Codes of the only rules that are wanted; all where it is empty."""
+    ignore: tuple[str, ...] = ()
+    """Codes that are not wanted, whatever else is said."""
+
+    def __contains__(self, rule: Rule) -> bool:
+        if rule.code in self.ignore:
+            return False
+        if self.select:
+            return rule.code in self.select
+        return rule.default_on or rule.code in self.notices or ALL_NOTICES in self.notices
