@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -24,30 +24,38 @@ _SIZES = ("image_size", "img_size", "input_size", "in_size")
 
 
 def guess_inputs(root: nn.Module | Callable[..., Any], concrete_args: Any = None) -> dict[str, Any]:
-    """A value for each required parameter of a module's forward, by name; nothing where nothing is known.
+    """The likeliest of `guesses`; nothing where nothing is known."""
+    return next(guesses(root, concrete_args), {})
+
+
+def guesses(
+    root: nn.Module | Callable[..., Any], concrete_args: Any = None, *, sides: Iterable[int] = (SIDE,)
+) -> Iterator[dict[str, Any]]:
+    """Values for the required parameters of a module's forward, by name, the likeliest first; they may repeat.
 
     The first layer with parameters tells the kind of input: a convolution takes images with its number of channels, an
-    embedding numbers of tokens, a linear layer sequences of vectors. The images' size is what an attribute such as
-    ``image_size`` says.
+    embedding numbers of tokens, a linear layer or a normalization sequences of vectors. The images' size is what an
+    attribute such as ``image_size`` says; ``sides`` (pixels) are tried where there is none.
     """
     if not isinstance(root, nn.Module):
-        return {}
-    make = next(_made_by_layers(root), None)
-    if make is None:
-        return {}
+        return
     given = concrete_args if isinstance(concrete_args, Mapping) else {}
     parameters = inspect.signature(root.forward).parameters
     required = [
         name
         for name, parameter in parameters.items()
-        if parameter.default is parameter.empty and parameter.annotation not in _FLAGS and name not in given
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        and parameter.annotation not in _FLAGS
+        and name not in given
     ]
-    guessed: dict[str, Any] = {
-        name: torch.empty(BATCH, device="meta") if name in _VECTORS else make() for name in required
-    }
-    if "images" in required and "targets" in parameters:
-        guessed["targets"] = [_detected() for _ in range(BATCH)]
-    return guessed
+    for made in _made_by_layers(root, list(sides)):
+        guessed: dict[str, Any] = {
+            name: torch.empty(BATCH, device="meta") if name in _VECTORS else made.clone() for name in required
+        }
+        if "images" in required and "targets" in parameters:
+            guessed["targets"] = [_detected() for _ in range(BATCH)]
+        yield guessed
 
 
 def _detected() -> dict[str, torch.Tensor]:
@@ -56,18 +64,36 @@ def _detected() -> dict[str, torch.Tensor]:
     return {"boxes": torch.empty(BATCH, 4, device="meta"), "labels": labels}
 
 
-def _made_by_layers(root: nn.Module) -> Iterator[Callable[[], torch.Tensor]]:
+def _made_by_layers(root: nn.Module, sides: Sequence[int]) -> Iterator[torch.Tensor]:
+    """Tensors that a layer may take, for each layer that says something about it."""
+    image_sizes: list[list[int]] = []
     for layer in root.modules():
         if isinstance(layer, nn.Embedding):
-            yield lambda: torch.ones(BATCH, TOKENS, dtype=torch.long, device="meta")
+            yield torch.ones(BATCH, TOKENS, dtype=torch.long, device="meta")
         channels, dimensions = getattr(layer, "in_channels", None), getattr(layer, "kernel_size", None)
         if isinstance(channels, int) and isinstance(dimensions, tuple):
-            sides = itertools.chain(_image_size(root), itertools.repeat(SIDE))
-            shape = [BATCH, channels, *itertools.islice(sides, len(dimensions))]
-            yield lambda shape=shape: torch.empty(shape, device="meta")  # type: ignore[misc]
-        features = getattr(layer, "in_features", None)
-        if isinstance(features, int):
-            yield lambda features=features: torch.empty(BATCH, TOKENS, features, device="meta")  # type: ignore[misc]
+            image_sizes = image_sizes or _image_sizes(root, sides)
+            for size in image_sizes:
+                fitting = itertools.islice(itertools.chain(size, itertools.repeat(size[-1])), len(dimensions))
+                yield torch.empty(BATCH, channels, *fitting, device="meta")
+        if isinstance(features := getattr(layer, "in_features", None), int):
+            yield from _vectors(features)
+    for layer in root.modules():
+        if isinstance(layer, nn.RNNBase):
+            yield from _vectors(layer.input_size)
+        elif isinstance(layer, nn.LayerNorm):
+            yield from _vectors(*layer.normalized_shape)
+        elif isinstance(width := getattr(layer, "num_features", None), int):
+            yield from _vectors(width)
+
+
+def _vectors(*width: int) -> Iterator[torch.Tensor]:
+    for shape in ((TOKENS, *width), width, (*width, 8, 8), (4, 4, *width)):
+        yield torch.empty(BATCH, *shape, device="meta")
+
+
+def _image_sizes(root: nn.Module, sides: Sequence[int]) -> list[list[int]]:
+    return [size] if (size := _image_size(root)) else [[side, side] for side in sides]
 
 
 def _image_size(root: nn.Module) -> list[int]:
