@@ -28,11 +28,17 @@ def lines_run(files: Collection[str], seen: set[tuple[str, int]]) -> Iterator[No
     def called(frame: FrameType, event: str, argument: Any) -> Any:
         return in_function if frame.f_code.co_filename in files else None
 
-    sys.settrace(called)
+    if files:
+        sys.settrace(called)
     try:
         yield
     finally:
         sys.settrace(None)
+
+
+def unreached(watched: Collection[Lines], seen: Collection[tuple[str, int]]) -> tuple[Lines, ...]:
+    """Those of ``watched`` of which no line was ``seen``."""
+    return tuple((file, lines) for file, lines in watched if not any((file, line) in seen for line in lines))
 
 
 def replaced_lines(file: str, old: str, new: str) -> list[Lines]:

@@ -1,13 +1,14 @@
 """Inputs that a program runs on, found by running it.
 
-Shapes come from calls with literal tensors in the file, then from the module's first layers, then from habit. Around
-the first that works others are made: other values, other sizes.
+They come from calls with literal tensors in the file, then from what the module looks like, then from habit. Around the
+first that works others are made: other values, other sizes.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,7 +16,9 @@ from typing import Any
 
 import torch
 
-from .observation import Input, tensors_of
+from fxcore.guess_inputs import guesses
+
+from .observation import Input, mapped, tensors_of
 
 LEAST, MOST = 3, 10
 """How many inputs a proof takes."""
@@ -23,14 +26,14 @@ LEAST, MOST = 3, 10
 LARGEST = 1 << 22
 """Elements of a tensor that is made up."""
 
-MOST_SHAPES = 24
-"""How many shapes to try that the layers suggest."""
+MOST_GUESSES = 24
+"""How many of the guesses that the layers suggest are tried."""
 
-IMAGES = (32, 64, 224, 299)
-"""How high and wide images are."""
+SIDES = (64, 224, 32, 299)
+"""Pixels, where a module doesn't say how large its images are."""
 
-PATTERNS = ((3, 8), (2, 5, 8), (2, 3, 32, 32), (2, 3, 64, 64), (2, 3, 224, 224), (4, 4), (6,), (1, 1, 16, 16))
-"""Shapes to try where no layer says more."""
+SHAPES = ((3, 8), (2, 5, 8), (2, 3, 32, 32), (2, 3, 64, 64), (2, 3, 224, 224), (4, 4), (6,), (1, 1, 16, 16))
+"""What to try where no layer says more."""
 
 _FACTORIES = frozenset({"rand", "randn", "zeros", "ones", "full", "randint", "arange", "tensor", "empty"})
 _BY_ANNOTATION: Mapping[Any, Any] = {int: 2, bool: False, float: 0.5}
@@ -44,78 +47,92 @@ class NoInputs(Exception):
 
 
 def find_inputs(
-    root: Callable[..., Any], fixed: Mapping[str, Any], source: str, namespace: dict[str, Any], runs: Runs, until: float
+    candidates: Iterator[Input], around: Callable[[Input], Iterator[Input]], runs: Runs, until: float, seconds: float
 ) -> tuple[Input, ...]:
-    """Inputs that ``runs``, at least `LEAST`. Raises `NoInputs` where so many are not found.
+    """`LEAST` to `MOST` inputs that ``runs``: the first of ``candidates``, and what is ``around`` it.
 
-    ``fixed``: values of parameters that are not inputs. ``source`` and ``namespace`` are the file's; ``until`` is when
-    (by ``time.monotonic``) the search ends.
+    The search ends at ``until`` (by ``time.monotonic``); no more than `LEAST` are looked for where to run on those
+    found takes longer than ``seconds``. Raises `NoInputs` where there are fewer.
     """
-    generator = torch.Generator().manual_seed(0)
-    for first in _candidates(root, fixed, source, namespace, generator):
+    for first in candidates:
         if time.monotonic() > until:
             break
-        if runs(first):
-            found = [first]
-            for other in _around(first, root, generator):
-                if len(found) == MOST or (len(found) >= LEAST and time.monotonic() > until):
-                    break
-                if runs(other):
-                    found.append(other)
-            if len(found) >= LEAST:
-                return tuple(found)
+        found, took = [], 0.0
+        for given in itertools.chain([first], around(first)):
+            began = time.monotonic()
+            if runs(given):
+                found.append(given)
+                took += time.monotonic() - began
+            if not found or len(found) == MOST or (len(found) >= LEAST and took > seconds):
+                break
+        if len(found) >= LEAST:
+            return tuple(found)
     raise NoInputs
 
 
-def _candidates(
-    root: Callable[..., Any],
-    fixed: Mapping[str, Any],
-    source: str,
-    namespace: dict[str, Any],
-    generator: torch.Generator,
+def candidates(
+    root: Callable[..., Any], fixed: Mapping[str, Any], source: str, namespace: dict[str, Any]
 ) -> Iterator[Input]:
-    forward = root.forward if isinstance(root, torch.nn.Module) else root
-    parameters = inspect.signature(forward).parameters
+    """Inputs that ``root`` may take, the likeliest first.
+
+    ``fixed``: values of parameters that are not inputs. ``source`` and ``namespace`` are the file's.
+    """
     for given in literal_calls(source, namespace):
         yield Input(given.args, {**given.kwargs, **fixed})
-    wanted = [
-        parameter
-        for name, parameter in parameters.items()
-        if name not in fixed and parameter.default is parameter.empty and parameter.kind not in (2, 4)
-    ]
-    for make in _makers(root, generator):
-        yield Input((), {**{parameter.name: _value(parameter, make) for parameter in wanted}, **fixed})
+    generator = torch.Generator().manual_seed(0)
+    forward = root.forward if isinstance(root, torch.nn.Module) else root
+    flags, names = _required(inspect.signature(forward).parameters, fixed)
+    guessed = itertools.islice(_distinct(guesses(root, {**flags, **fixed}, sides=SIDES)), MOST_GUESSES)
+    counts = _token_counts(root)
+    for guess in itertools.chain(guessed, _habits(names)):
+        whole = any(not tensor.is_floating_point() for tensor in tensors_of(guess.values()))
+        for count in counts if whole else counts[:1]:
+            yield Input((), {**mapped(partial(_real, count=count, generator=generator), guess), **flags, **fixed})
 
 
-def _value(parameter: inspect.Parameter, make: Callable[[], torch.Tensor]) -> Any:
-    annotation = parameter.annotation
-    by_name = next((value for cls, value in _BY_ANNOTATION.items() if annotation in (cls, cls.__name__)), None)
-    return make() if by_name is None else by_name
+def _required(
+    parameters: Mapping[str, inspect.Parameter], fixed: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Of what has to be given: values for the parameters that are annotated as flags, and the others' names."""
+    flags: dict[str, Any] = {}
+    names = []
+    for name, parameter in parameters.items():
+        if name in fixed or parameter.default is not parameter.empty or parameter.kind in (2, 4):
+            continue
+        known = [cls for cls in _BY_ANNOTATION if parameter.annotation in (cls, cls.__name__)]
+        if known:
+            flags[name] = _BY_ANNOTATION[known[0]]
+        else:
+            names.append(name)
+    return flags, names
 
 
-def _makers(root: Callable[..., Any], generator: torch.Generator) -> Iterator[Callable[[], torch.Tensor]]:
-    """What makes tensors of a shape and type that the program may take, the likeliest first."""
-    modules = list(root.modules()) if isinstance(root, torch.nn.Module) else []
-    for module in modules:
-        if isinstance(count := getattr(module, "num_embeddings", None), int):
-            yield partial(torch.randint, count, (2, 7), generator=generator)
-    shapes = [shape for module in modules for shape in _shapes_for(module)]
-    for shape in dict.fromkeys([*shapes[:MOST_SHAPES], *PATTERNS]):
-        yield partial(torch.randn, shape, generator=generator)
-    yield partial(torch.randint, 4, (2, 7), generator=generator)
+def _distinct(guessed: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    seen: set[str] = set()
+    for guess in guessed:
+        if (shown := repr(guess)) not in seen:
+            seen.add(shown)
+            yield guess
 
 
-def _shapes_for(module: torch.nn.Module) -> list[tuple[int, ...]]:
-    """The shapes that a layer which says how wide its input is may take."""
-    if isinstance(channels := getattr(module, "in_channels", None), int):
-        dims = len(getattr(module, "kernel_size", None) or (1, 1))
-        return [(2, channels, *([size] * dims)) for size in IMAGES]
-    widths = (getattr(module, name, None) for name in ("in_features", "input_size", "embed_dim", "num_features"))
-    width = next((width for width in widths if isinstance(width, int)), None)
-    if width is not None:
-        return [(3, width), (2, 5, width), (2, width, 8, 8), (2, 4, 4, width)]
-    normalized = getattr(module, "normalized_shape", None)
-    return [(3, *normalized), (2, 5, *normalized)] if normalized else []
+def _habits(names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for shape in SHAPES:
+        yield {name: torch.empty(shape, device="meta") for name in names}
+    yield {name: torch.ones(2, 7, dtype=torch.long, device="meta") for name in names}
+
+
+def _token_counts(root: Callable[..., Any]) -> list[int]:
+    """How many different tokens there may be, for each embedding."""
+    modules = root.modules() if isinstance(root, torch.nn.Module) else []
+    counts = [module.num_embeddings for module in modules if isinstance(module, torch.nn.Embedding)]
+    return list(dict.fromkeys(counts)) or [4]
+
+
+def _real(tensor: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
+    """Random values of the shape and type of a tensor that has none; whole numbers are of ``count`` different ones."""
+    if tensor.is_floating_point():
+        return torch.randn(tensor.shape, generator=generator, dtype=tensor.dtype)
+    return torch.randint(count, tensor.shape, generator=generator).to(tensor.dtype)
 
 
 def literal_calls(source: str, namespace: dict[str, Any]) -> Iterator[Input]:
@@ -169,15 +186,18 @@ def _run(node: ast.expr | None, namespace: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(node), "<input>", "eval"), {"torch": torch, **namespace})
 
 
-def _around(first: Input, root: Callable[..., Any], generator: torch.Generator) -> Iterator[Input]:
+def around(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
     """Like ``first``, with other values and other sizes."""
+    generator = torch.Generator().manual_seed(1)
     yield _changed(first, generator, torch.abs)
-    yield _changed(first, generator, lambda tensor: -torch.abs(tensor))
     tensors = tensors_of([*first.args, *first.kwargs.values()])
     shape = tensors[0].shape if tensors else torch.Size()
+    if shape and shape[0] > 1:
+        yield _changed(first, generator, resize=(0, shape[0], 1))
+    yield _changed(first, generator, lambda tensor: -torch.abs(tensor))
     longest = _longest_weight(root)
     for dim, size in enumerate(shape):
-        for other in dict.fromkeys((1, size + 1, 2 * size, longest + 1)):
+        for other in dict.fromkeys((size + 1, 2 * size, longest + 1, *([1] if dim else []))):
             if other != size and shape.numel() // max(size, 1) * other <= LARGEST:
                 yield _changed(first, generator, resize=(dim, size, other))
     yield _changed(first, generator, torch.zeros_like)
@@ -203,15 +223,12 @@ def _changed(
     size there: inputs share a batch or a length."""
     dim, old, new = resize
 
-    def changed(value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return type(value)(map(changed, value))
-        if not isinstance(value, torch.Tensor):
-            return value
-        shape = tuple(new if at == dim and size == old else size for at, size in enumerate(value.shape))
-        return change(_like(value, shape, generator))
+    def changed(tensor: torch.Tensor) -> torch.Tensor:
+        shape = tuple(new if at == dim and size == old else size for at, size in enumerate(tensor.shape))
+        return change(_like(tensor, shape, generator))
 
-    return Input(tuple(map(changed, first.args)), {name: changed(value) for name, value in first.kwargs.items()})
+    args, kwargs = mapped(changed, first.args), mapped(changed, dict(first.kwargs))
+    return Input(args, kwargs)
 
 
 def _like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:

@@ -21,6 +21,9 @@ from .build import SEED
 NUDGE = 0.01
 """How far weights are moved, in units of a standard deviation of 1."""
 
+SKETCHED = 1024
+"""Elements of a gradient that are kept: a large model has as many as weights, for each input."""
+
 
 class Opaque(Exception):
     """A program returned what has no values to compare; the text is the type's name."""
@@ -48,7 +51,7 @@ class Observation:
     buffers: Mapping[str, torch.Tensor]
     """The module's, after the call."""
     gradients: Mapping[str, torch.Tensor | None] | None
-    """Of the sum of all outputs, by input and weight; None where they were not asked for."""
+    """Of the sum of all outputs, by input and weight, large ones as a `sketch`; None where they were not asked for."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,21 @@ class Tree:
     values: tuple[Any, ...]
 
 
+def call(
+    program: Callable[..., Any], given: Input, leaves: dict[str, torch.Tensor] | None = None
+) -> tuple[Any, list[Any]]:
+    """What ``program`` returns for a copy of ``given``, from a fixed random state, and that copy after the call.
+
+    ``leaves``, where it is given, takes what gradients can be asked of. Raises what the program raises.
+    """
+    args, kwargs = _copied(given, leaves)
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return program(*args, **kwargs), [*args, *kwargs.values()]
+
+
 def observe(
     program: Callable[..., Any],
     given: Input,
@@ -68,25 +86,19 @@ def observe(
     *,
     gradients: bool,
 ) -> Observation:
-    """Call ``program`` on a copy of ``given``, from a fixed random state.
+    """What one call of ``program`` does; see `call`.
 
     ``root`` holds the program's state, of which what is called one of ``names`` is looked at. Raises what the program
     raises, and `Opaque`.
     """
     leaves: dict[str, torch.Tensor] = {}
-    args, kwargs = _copied(given, leaves if gradients else None)
-    torch.manual_seed(SEED)
-    random.seed(SEED)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        output = program(*args, **kwargs)
-        sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
-        found = _gradients(output, sources) if gradients else None
+    output, inputs = call(program, given, leaves if gradients else None)
+    sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
     return Observation(
         portable(output),
-        portable((*args, *kwargs.values())),
+        portable(inputs),
         {name: buffer.detach().clone() for name, buffer in root.named_buffers() if name in names},
-        found,
+        _gradients(output, sources) if gradients else None,
     )
 
 
@@ -126,6 +138,17 @@ def portable(value: Any) -> Any:
     raise Opaque(kind)
 
 
+def mapped(change: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
+    """``value`` with ``change`` made to each tensor in it."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return type(value)(mapped(change, item) for item in value)
+    if isinstance(value, dict):
+        return {key: mapped(change, item) for key, item in value.items()}
+    return value
+
+
 def tensors_in(value: Any) -> list[torch.Tensor]:
     """The tensors of a value as the program returns it, or of a portable one."""
     if isinstance(value, torch.Tensor):
@@ -150,6 +173,8 @@ def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple
     def copied(name: str, value: Any) -> Any:
         if isinstance(value, list | tuple):
             return type(value)(copied(f"{name}[{index}]", item) for index, item in enumerate(value))
+        if isinstance(value, dict):
+            return {key: copied(f"{name}[{key!r}]", item) for key, item in value.items()}
         if not isinstance(value, torch.Tensor):
             return value
         if leaves is None or not value.is_floating_point():
@@ -167,7 +192,20 @@ def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, to
     if not results or not wanted:
         return {}
     total = torch.stack([result.to(torch.float64) for result in results]).sum()
-    return dict(zip(wanted, torch.autograd.grad(total, list(wanted.values()), allow_unused=True), strict=True))
+    found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
+    return {name: None if value is None else sketch(value) for name, value in zip(wanted, found, strict=True)}
+
+
+def sketch(values: torch.Tensor) -> torch.Tensor:
+    """A tensor of more than `SKETCHED` elements as so many sums of them, weighted at random, else itself.
+
+    Two tensors that differ have sketches that do; it is a projection as Johnson and Lindenstrauss's (1984).
+    """
+    if values.numel() <= SKETCHED:
+        return values
+    rows = torch.nn.functional.pad(values.flatten(), (0, -values.numel() % SKETCHED)).view(-1, SKETCHED)
+    weights = torch.randn(len(rows), generator=torch.Generator().manual_seed(SEED))
+    return weights.to(values.dtype) @ rows
 
 
 def _described(value: Any) -> str:

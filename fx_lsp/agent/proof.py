@@ -22,13 +22,17 @@ from .messages import Proof, Prove, Target, Trace
 from .session import Session
 from .sites import Found, Places, check_places, edited_lines, explored, place_of
 from .trace import ImportedFile
-from .trial import Runs, check_graph, check_program, fixed_values, run_on_inputs
+from .trial import Runs, Search, build_program, check_graph, check_program, fixed_values, run_on_inputs
 
 NICENESS = 10
 """A proof leaves the processor to the traces that someone waits for."""
 
-SEARCH_SHARE = 0.2
-"""Of the time for a proof, how much goes into finding inputs: the program runs on each three times more."""
+SEARCH_SHARE = 0.3
+"""Of the time for a proof, how much may go into finding inputs."""
+
+RUN_SHARE = 0.05
+"""Of the time for a proof, how long the program may take on all inputs that are more than enough: it runs on each three
+times more, with gradients."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +85,11 @@ class _Trial:
         mended = Counter(map(place_of, request.failures))
         if mended - found.places:
             raise Settled("untried", "what it is for was not met again")
-        until = time.monotonic() + SEARCH_SHARE * request.limits.seconds
+        seconds = request.limits.seconds
+        fixed = partial(fixed_values, file, request.edited_target)
+        search = Search(fixed, time.monotonic() + SEARCH_SHARE * seconds, RUN_SHARE * seconds, self._watched())
         try:
-            fixed = partial(fixed_values, file, request.edited_target)
-            runs = run_on_inputs(apart, file, request.target, fixed, until, self._watched())
+            runs = run_on_inputs(apart, file, request.target, search)
             return _Before(found, mended, runs)
         except Settled as end:
             return _Before(found, mended, Settled("untried", end.reason))
@@ -98,8 +103,9 @@ class _Trial:
         found = explored(apart, file, request.edited_target)
         check_places(before.found, found, before.mended, self._edited_lines())
         if isinstance(before.runs, Runs):
+            program = build_program(file, request.edited_target, before.runs.names)
             for check in (check_program, check_graph):
-                apart(partial(check, file, request.edited_target, before.runs))
+                apart(partial(check, program, before.runs))
 
     def _watched(self) -> list[Lines]:
         """What some input has to come by: the failing expressions, and what the edit takes out."""

@@ -18,10 +18,10 @@ from fxcore.failures import TraceFailure
 from .apart import Apart, Settled
 from .build import SEED, Built, build
 from .comparison import difference
-from .coverage import Lines, lines_run
-from .inputs import NoInputs, find_inputs
+from .coverage import Lines, lines_run, unreached
+from .inputs import NoInputs, around, candidates, find_inputs
 from .messages import Target
-from .observation import Input, Observation, Opaque, names_of, nudge, observe, tensors_of
+from .observation import Input, Observation, Opaque, call, names_of, nudge, observe, portable, tensors_of
 from .places import describe
 from .trace import ImportedFile, is_traceable, tracer_for
 
@@ -30,25 +30,13 @@ LARGEST_OUTPUTS = 1 << 26
 
 
 @dataclass(frozen=True)
-class Runs:
-    """What a program does on some inputs."""
-
-    inputs: tuple[Input, ...]
-    names: frozenset[str]
-    """Of its weights and buffers."""
-    gradients: bool
-    """Whether it can be differentiated."""
-    observations: tuple[Observation, ...]
-    missed: tuple[Lines, ...]
-    """What was to be run, and no input comes by."""
-
-
-@dataclass(frozen=True)
-class _Program:
+class Program:
     """A program that was built, and what holds its state."""
 
     built: Built
     state: torch.nn.Module
+    names: frozenset[str]
+    """Of its weights and buffers, those that are looked at."""
 
     @property
     def forward(self) -> Callable[..., Any]:
@@ -58,36 +46,73 @@ class _Program:
         return forward
 
 
-# Each of these jobs builds the program anew, so that nothing an earlier one did to it counts.
+@dataclass(frozen=True)
+class Runs:
+    """What a program does on some inputs."""
+
+    inputs: tuple[Input, ...]
+    names: frozenset[str]
+    """Of its weights and buffers."""
+    observations: tuple[Observation, ...]
+    missed: tuple[Lines, ...]
+    """What was to be run, and no input comes by."""
 
 
-def run_on_inputs(
-    apart: Apart,
-    file: ImportedFile,
-    target: Target,
-    fixed: Callable[[], Mapping[str, Any]],
-    until: float,
-    watched: Collection[Lines],
-) -> Runs:
-    """What the program does on inputs that are looked for ``until`` then. ``fixed``: arguments that are no inputs.
+@dataclass(frozen=True)
+class Search:
+    """How inputs are looked for."""
 
-    ``watched``: what they should come by. Raises `Settled` where there are too few of them, or what it returns can't be
-    compared.
+    fixed: Callable[[], Mapping[str, Any]]
+    """Arguments that are no inputs."""
+    until: float
+    """When it ends, by ``time.monotonic``."""
+    seconds: float
+    """How long the program may run on what is found, if that is enough."""
+    watched: Collection[Lines]
+    """What the inputs should come by."""
+
+
+def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:
+    """The program with weights of its own: those of ``names``, by default all, are nudged. Raises `Settled`."""
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    try:
+        built = build(target.recipe, file.workspace.file, file.namespace, on_meta=False)
+    except Exception as error:
+        raise Settled("untried", f"to build it raises {describe(error)}") from None
+    if not is_traceable(built.root):
+        raise Settled("untried", "it is no module and no function")
+    owner = getattr(built.root, "__self__", built.root)
+    state = owner if isinstance(owner, torch.nn.Module) else torch.nn.Module()
+    names = names_of(state) if names is None else names
+    nudge(state, names)
+    return Program(built, state, names)
+
+
+# Each of the jobs below is run in a child that is born with the program, so that nothing one does to it counts for
+# another.
+
+
+def run_on_inputs(apart: Apart, file: ImportedFile, target: Target, search: Search) -> Runs:
+    """What the program does on inputs that are looked for.
+
+    Raises `Settled` where there are too few of them, or what it returns can't be compared.
     """
-    inputs, names, gradients = apart(partial(_find, file, target, fixed, until))
-    observations, missed = apart(partial(_observed, file, target, inputs, names, gradients, watched))
-    return Runs(inputs, names, gradients, observations, missed)
+    seen: set[tuple[str, int]] = set()
+    with lines_run({path for path, _ in search.watched}, seen):
+        program = build_program(file, target)
+    inputs, gradients = apart(partial(_find, file, program, search))
+    observations, missed = apart(partial(_observed, program, inputs, gradients, unreached(search.watched, seen)))
+    return Runs(inputs, program.names, observations, missed)
 
 
-def check_program(file: ImportedFile, target: Target, runs: Runs) -> None:
+def check_program(program: Program, runs: Runs) -> None:
     """Raises `Settled` unless the program does what ``runs`` says."""
-    program = _program(file, target, runs.names)
     _check(program.built.root, "the edited code", program.state, runs)
 
 
-def check_graph(file: ImportedFile, target: Target, runs: Runs) -> None:
+def check_graph(program: Program, runs: Runs) -> None:
     """The same of its graph, if the program can be traced."""
-    program = _program(file, target, runs.names)
     tracer = tracer_for(program.built.tracer)
     try:
         graph = tracer.trace(program.built.root, program.built.concrete_args)
@@ -116,78 +141,58 @@ def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
     }
 
 
-def _program(file: ImportedFile, target: Target, names: Collection[str] | None = None) -> _Program:
-    """The program with weights of its own: those of ``names``, by default all, are nudged."""
-    torch.manual_seed(SEED)
-    random.seed(SEED)
-    built = build(target.recipe, file.workspace.file, file.namespace, on_meta=False)
-    if not is_traceable(built.root):
-        raise Settled("untried", "it is no module and no function")
-    owner = getattr(built.root, "__self__", built.root)
-    state = owner if isinstance(owner, torch.nn.Module) else torch.nn.Module()
-    nudge(state, names_of(state) if names is None else names)
-    return _Program(built, state)
-
-
-def _find(
-    file: ImportedFile, target: Target, fixed: Callable[[], Mapping[str, Any]], until: float
-) -> tuple[tuple[Input, ...], frozenset[str], bool]:
-    """Inputs, the names of the program's weights and buffers, and whether it can be differentiated on all inputs."""
-    program = _program(file, target)
-    gradients = True
+def _find(file: ImportedFile, program: Program, search: Search) -> tuple[tuple[Input, ...], bool]:
+    """Inputs, and whether the program can be differentiated on the first of them."""
+    root = program.built.root
 
     def runs(given: Input) -> bool:
-        nonlocal gradients
-        for differentiate in (True, False)[0 if gradients else 1 :]:
-            try:
-                observe(program.built.root, given, program.state, (), gradients=differentiate)
-            except Opaque:
-                raise
-            except Exception:
-                continue
-            gradients = differentiate
-            return True
-        return False
+        try:
+            output, _ = call(root, given)
+        except Exception:
+            return False
+        portable(output)
+        return True
 
+    source = "".join(linecache.getlines(file.workspace.file))
     try:
-        source = "".join(linecache.getlines(file.workspace.file))
-        inputs = find_inputs(program.built.root, fixed(), source, file.namespace, runs, until)
+        found = candidates(root, search.fixed(), source, file.namespace)
+        inputs = find_inputs(found, partial(around, root=root), runs, search.until, search.seconds)
     except NoInputs:
         raise Settled("untried", "no inputs were found that it runs on") from None
     except Opaque as error:
         raise Settled("untried", f"it returns a {error}, which can't be compared") from None
-    return inputs, names_of(program.state), gradients
+    return inputs, _is_differentiable(program, inputs[0])
+
+
+def _is_differentiable(program: Program, given: Input) -> bool:
+    try:
+        observe(program.built.root, given, program.state, program.names, gradients=True)
+    except Exception:
+        return False
+    return True
 
 
 def _observed(
-    file: ImportedFile,
-    target: Target,
-    inputs: Collection[Input],
-    names: frozenset[str],
-    gradients: bool,
-    watched: Collection[Lines],
+    program: Program, inputs: Collection[Input], gradients: bool, watched: Collection[Lines]
 ) -> tuple[tuple[Observation, ...], tuple[Lines, ...]]:
     observations = []
     size = 0
-    run: set[tuple[str, int]] = set()
-    files = {path for path, _ in watched}
-    with lines_run(files, run):
-        program = _program(file, target, names)
+    lines: set[tuple[str, int]] = set()
     for given in inputs:
-        with lines_run(files, run):
-            seen = observe(program.built.root, given, program.state, names, gradients=gradients)
+        watched = unreached(watched, lines)
+        with lines_run({path for path, _ in watched}, lines):
+            seen = observe(program.built.root, given, program.state, program.names, gradients=gradients)
         size += sum(tensor.nbytes for tensor in tensors_of([seen.output, seen.inputs, dict(seen.buffers)]))
         if size > LARGEST_OUTPUTS:
             raise Settled("untried", "what it returns is too large to compare")
         observations.append(seen)
-    missed = tuple((path, lines) for path, lines in watched if run.isdisjoint((path, line) for line in lines))
-    return tuple(observations), missed
+    return tuple(observations), unreached(watched, lines)
 
 
 def _check(program: Callable[..., Any], what: str, state: torch.nn.Module, runs: Runs) -> None:
     for given, expected in zip(runs.inputs, runs.observations, strict=True):
         try:
-            seen = observe(program, given, state, runs.names, gradients=runs.gradients)
+            seen = observe(program, given, state, runs.names, gradients=expected.gradients is not None)
         except Exception as error:
             raise Settled("refuted", f"given {given}, {what} raises {describe(error)}") from None
         if differs := difference(expected, seen):
