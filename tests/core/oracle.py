@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from tests.core.versions import TORCH
+from tests.core.code_text import code_of
 
 OURS = re.compile(r"\bfxcore\b")
 OUR_GLOBAL = re.compile(r"\bfxcore__symbolic_trace_")
@@ -48,13 +48,7 @@ def rows(graph: Any) -> list[tuple[str, ...]]:
 def assert_same_graph(ours: Any, theirs: Any) -> None:
     """Two graph modules have the same nodes and the same code."""
     assert rows(ours.graph) == rows(theirs.graph)
-    assert _statements(ours.code) == _statements(theirs.code)
-
-
-def _statements(code: str) -> str:
-    """Generated code; before torch 2.8, torch.fx's did less to let go of values, and those endings don't count."""
-    text = normal(code)
-    return text if TORCH >= (2, 8) else re.sub(r";  [\w =]+ = None$", "", text, flags=re.MULTILINE)
+    assert normal(code_of(ours)) == normal(code_of(theirs))
 
 
 def assert_same_failure(ours: object, theirs: object) -> None:

@@ -14,6 +14,7 @@ import fxcore.experimental.accelerator_partitioner as ours
 import fxcore.experimental.partitioner_utils as our_utils
 from fxcore._symbolic_trace import symbolic_trace
 from fxcore.passes.graph_manipulation import get_size_of_all_nodes
+from tests.core.code_text import codes_of
 from tests.zoo import torchvision
 
 BOTH: list[tuple[Any, Any, Any, Any]] = [
@@ -76,7 +77,6 @@ def divide(index: int, case: Any, memory: list[int], mode: str, **options: Any) 
 
 def described(partitioner: Any, result: Any) -> Any:
     module = result.module_with_submodules
-    codes = {"": module.code, **{name: child.code for name, child in module.named_children()}}
     dag = [
         (str(n), list(map(str, n.input_nodes)), list(map(str, n.output_nodes)), n.logical_device_ids, n.size_bytes)
         for n in result.dag.nodes
@@ -84,7 +84,7 @@ def described(partitioner: Any, result: Any) -> Any:
     partitions = [
         (str(p), {n.name for n in p.nodes}, p.logical_device_ids, p.used_mem_bytes) for p in partitioner.partitions
     ]
-    return codes, dag, partitions
+    return codes_of(module), dag, partitions
 
 
 CASES: list[tuple[Any, list[int], str, dict[str, Any]]] = [

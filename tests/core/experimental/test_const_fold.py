@@ -12,6 +12,7 @@ import torch.fx.experimental.const_fold as theirs
 import fxcore.experimental.const_fold as ours
 from fxcore._symbolic_trace import Tracer, symbolic_trace
 from fxcore.graph_module import GraphModule
+from tests.core.code_text import code_of
 
 BOTH: list[tuple[Any, Any]] = [(symbolic_trace, ours), (torch.fx.symbolic_trace, theirs)]
 
@@ -82,7 +83,7 @@ def seeded(module: torch.nn.Module, *inputs: torch.Tensor) -> Any:
 
 def codes(folded: Any) -> list[str | None]:
     inner = folded.const_subgraph_module
-    return [folded.code, None if inner is None else inner.code, folded.fx_const_folded_attrs_name]
+    return [code_of(folded), None if inner is None else code_of(inner), folded.fx_const_folded_attrs_name]
 
 
 @pytest.mark.parametrize("traced", [True, False])
@@ -186,7 +187,7 @@ def test_inlining(run_dce: bool) -> None:
         replaced = module._inline_module(outer, "pair", run_dce)
         outer.recompile()
         outer.graph.lint()
-        results.append((outer.code, {node.name: str(value) for node, value in replaced.items()}))
+        results.append((code_of(outer), {node.name: str(value) for node, value in replaced.items()}))
         x = torch.rand(3)
         torch.testing.assert_close(outer(x), model(x))
     assert results[0] == results[1]

@@ -15,6 +15,7 @@ from fxcore._symbolic_trace import Tracer, symbolic_trace
 from fxcore.failures import TraceError
 from fxcore.graph_module import GraphModule
 from fxcore.tensor_type import Dyn, TensorType
+from tests.core.code_text import code_of
 
 annotate: Any = None
 """What annotated assignments call in a rewritten function; each test puts the one it means."""
@@ -42,7 +43,7 @@ def function(x: torch.Tensor, *, y: int = 3) -> Any:
 def code(tracer: Any, root: Any) -> str:
     own: Any = GraphModule if isinstance(tracer, Tracer) else torch.fx.GraphModule
     graph = tracer.trace(root)
-    return str(own(tracer.root, graph).code)
+    return code_of(own(tracer.root, graph))
 
 
 def test_asserts_are_recorded() -> None:

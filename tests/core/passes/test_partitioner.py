@@ -16,6 +16,7 @@ import fxcore
 import fxcore.passes.infra.partitioner
 import fxcore.passes.operator_support
 from fxcore.passes.topology import partitions_are_acyclic
+from tests.core.code_text import codes_of
 from tests.core.oracle import assert_same_values
 
 from .models import random_graph, resnet
@@ -31,10 +32,6 @@ def partitioner(fx: Any, traced: Any, names: set[str], **options: Any) -> Any:
 
 def listed(partitions: Any) -> list[Any]:
     return [(each.id, [(node.name, order) for node, order in each.nodes.items()]) for each in partitions]
-
-
-def codes(traced: Any) -> list[str]:
-    return [traced.code, *(child.code for child in traced.children() if hasattr(child, "code"))]
 
 
 def supported_names(seed: int) -> set[str]:
@@ -56,7 +53,7 @@ def test_random_graphs(seed: int, skip_horizontal_fusion: bool) -> None:
     if not partitions_are_acyclic([list(each.nodes) for each in expected], graph.nodes):
         pytest.skip("torch.fx's partitions use each other in a circle")
     assert listed(partitions) == listed(expected)
-    assert codes(mine.fuse_partitions(partitions)) == codes(reference.fuse_partitions(expected))
+    assert codes_of(mine.fuse_partitions(partitions)) == codes_of(reference.fuse_partitions(expected))
 
 
 def diamond_with_items(fx: Any) -> Any:
@@ -127,7 +124,7 @@ def test_resnet() -> None:
         ).partition_and_fuse("part_")
         for fx in LIBRARIES
     ]
-    assert codes(ours) == codes(theirs)
+    assert codes_of(ours) == codes_of(theirs)
     x = torch.ones(1, 3, 64, 64)
     assert_same_values(ours(x), theirs(x))
     assert_same_values(ours(x), model(x))

@@ -16,6 +16,7 @@ from fxcore._symbolic_trace import symbolic_trace
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.torch_compat import enter_autocast, exit_autocast
+from tests.core.code_text import codes_of
 from tests.zoo import torchvision
 
 
@@ -44,17 +45,10 @@ def modulo(n: int) -> Callable[[Any], int]:
     return lambda node: seen.setdefault(node.name, len(seen)) % n
 
 
-def codes(module: Any) -> dict[str, str]:
-    """The code of a graph module and of each of its children."""
-    found = {"": module.code}
-    found.update({name: child.code for name, child in module.named_children() if hasattr(child, "code")})
-    return found
-
-
 def both(model: torch.nn.Module, make: Callable[[], Callable[[Any], int]], **options: Any) -> tuple[Any, Any]:
     mine = ours.split_module(symbolic_trace(model), model, make(), **options)
     reference = theirs.split_module(torch.fx.symbolic_trace(model), model, make(), **options)
-    assert codes(mine) == codes(reference)
+    assert codes_of(mine) == codes_of(reference)
     assert list(mine.state_dict()) == list(reference.state_dict())
     assert mine.meta["partition_names"] == reference.meta["partition_names"]
     return mine, reference
@@ -143,7 +137,7 @@ def test_regions_of_global_state(size: int) -> None:
     root = torch.nn.Module()
     mine = ours.split_module(GraphModule(root, states()(Graph())), root, every(size))
     reference = theirs.split_module(torch.fx.GraphModule(root, states()(torch.fx.Graph())), root, every(size))
-    assert codes(mine) == codes(reference)
+    assert codes_of(mine) == codes_of(reference)
     x = torch.rand(4, 4, requires_grad=True)
     torch.testing.assert_close(mine(x), reference(x), rtol=0, atol=0)
 
@@ -173,7 +167,7 @@ def test_simple_split_by_a_table() -> None:
     mine, reference = symbolic_trace(function), torch.fx.symbolic_trace(function)
     split = ours.split_module_simple(mine, table(mine), partition_affix="p")
     expected = theirs.split_module_simple(reference, table(reference), partition_affix="p")
-    assert codes(split) == {"": expected.code, **{k: v.code for k, v in expected.named_children()}}
+    assert codes_of(split) == codes_of(expected)
     x, y = torch.rand(3), torch.rand(3)
     torch.testing.assert_close(split(x, y), function(x, y))
 
@@ -243,7 +237,7 @@ def test_random_programs(program: list[Step], rising: bool, options: dict[str, A
         except (RuntimeError, KeyError) as error:
             results.append(error)
             continue
-        results.append(codes(split))
+        results.append(codes_of(split))
         x, y = torch.rand(3), torch.rand(3)
         torch.testing.assert_close(split(x, y), traced(x, y), rtol=0, atol=0)
     mine, reference = results

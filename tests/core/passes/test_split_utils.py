@@ -13,6 +13,7 @@ import torch.fx.passes.splitter_base as their_splitter
 import fxcore.passes.split_utils as ours
 import fxcore.passes.splitter_base as our_splitter
 from fxcore._symbolic_trace import symbolic_trace
+from tests.core.code_text import codes_of
 from tests.zoo import torchvision
 
 
@@ -37,10 +38,6 @@ def tag(module: Any, size: int) -> list[str]:
     return list(dict.fromkeys(node.tag for node in calls))
 
 
-def codes(module: Any) -> dict[str, str]:
-    return {"": module.code, **{name: child.code for name, child in module.named_children() if hasattr(child, "code")}}
-
-
 @pytest.mark.parametrize("return_tuple", [False, True])
 @pytest.mark.parametrize("size", [1, 2, 4, 100])
 def test_split(size: int, return_tuple: bool) -> None:
@@ -50,7 +47,7 @@ def test_split(size: int, return_tuple: bool) -> None:
     result: Any = ours.split_by_tags(mine, tag(mine, size), **options)
     their_result: Any = theirs.split_by_tags(reference, tag(reference, size), **options)
     (split, names), (expected, expected_names) = result, their_result
-    assert codes(split) == codes(expected)
+    assert codes_of(split) == codes_of(expected)
     assert names == expected_names
     assert list(split.state_dict()) == list(expected.state_dict())
     x, y = torch.rand(2, 3), torch.rand(2, 3)
@@ -63,7 +60,7 @@ def test_torchvision_models(name: str) -> None:
     mine, reference = symbolic_trace(model), torch.fx.symbolic_trace(model)
     split: Any = ours.split_by_tags(mine, tag(mine, 13))
     expected: Any = theirs.split_by_tags(reference, tag(reference, 13))
-    assert codes(split) == codes(expected)
+    assert codes_of(split) == codes_of(expected)
     image = torch.rand(1, 3, 64, 64)
     torch.testing.assert_close(split(image), model(image), rtol=0, atol=0)
 

@@ -15,6 +15,7 @@ import torch.fx.passes.splitter_base as theirs
 import fxcore.passes.operator_support as our_support
 import fxcore.passes.splitter_base as ours
 from fxcore._symbolic_trace import symbolic_trace
+from tests.core.code_text import codes_of
 from tests.zoo import torchvision
 
 BOTH: list[tuple[Any, Any, Any]] = [
@@ -86,10 +87,6 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def codes(module: Any) -> dict[str, str]:
-    return {"": module.code, **{name: child.code for name, child in module.named_children() if hasattr(child, "code")}}
-
-
 def splitter(index: int, case: str, settings: dict[str, Any], **options: Any) -> Any:
     trace, module, support = BOTH[index]
     model, inputs, supported = CASES[case]
@@ -109,7 +106,7 @@ def test_split(case: str, settings: dict[str, Any]) -> None:
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 made = splitter(index, case, settings)
-                results.append((codes(made()), made.get_node_submodule_map(), made.acc_nodes))
+                results.append((codes_of(made()), made.get_node_submodule_map(), made.acc_nodes))
         except (ours.FxNetSplitterInternalError, theirs.FxNetSplitterInternalError) as error:
             results.append(str(error))
     if isinstance(results[0], str):
@@ -128,7 +125,7 @@ def test_results_with_inputs(case: str) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
             results.append(splitter(index, case, {}, return_tuple=True).generate_split_results())
     mine, reference = results
-    assert codes(mine.split_module) == codes(reference.split_module)
+    assert codes_of(mine.split_module) == codes_of(reference.split_module)
     assert mine.non_acc_submodule_prefix == reference.non_acc_submodule_prefix
     torch.testing.assert_close(mine.submodule_inputs, reference.submodule_inputs)
 
