@@ -99,10 +99,15 @@ def _image_sizes(root: nn.Module, sides: Sequence[int]) -> list[list[int]]:
 def _image_size(root: nn.Module) -> list[int]:
     """Height and width, as some part of the module or its configuration tells them; empty where none does."""
     for part in root.modules():
-        for owner, name in itertools.product((part, getattr(part, "config", None)), _SIZES):
-            size = getattr(owner, name, None)
+        for owner, name in itertools.product((part, *_configurations(part)), _SIZES):
+            size = owner.get(name) if isinstance(owner, Mapping) else getattr(owner, name, None)
             if isinstance(size, int):
                 return [size, size]
             if isinstance(size, tuple | list) and len(size) >= 2 and all(isinstance(side, int) for side in size):
                 return list(size[-2:])
     return []
+
+
+def _configurations(part: nn.Module) -> list[Any]:
+    """What transformers and timm leave on a model of how it was made."""
+    return [getattr(part, name, None) for name in ("config", "pretrained_cfg")]
