@@ -17,12 +17,13 @@ from functools import partial
 
 from .apart import Apart, Settled
 from .children import Emit
-from .coverage import Lines, replaced_lines
+from .coverage import Lines, lines_run, replaced_lines, unreached
 from .messages import Proof, Prove, Target, Trace
+from .observation import Input
 from .session import Session
-from .sites import Found, Places, check_places, edited_lines, explored, place_of
+from .sites import Found, Places, check_places, edited_lines, explored, met, place_of
 from .trace import ImportedFile
-from .trial import Runs, Search, build_program, check_graph, check_program, fixed_values, run_on_inputs
+from .trial import Program, Runs, Search, build_program, check_graph, check_program, fixed_values, run_on_inputs
 
 NICENESS = 10
 """A proof leaves the processor to the traces that someone waits for."""
@@ -40,6 +41,8 @@ class _Before:
     """What was learnt of the program as it is."""
 
     found: Found
+    on_way: Input | None
+    """What the program was followed on to find that; None where it was guessed which way it goes."""
     mended: Places
     """Those that the edit is for."""
     runs: Runs | Settled
@@ -81,18 +84,32 @@ class _Trial:
     def _before(self) -> _Before:
         request, apart = self._request, self._apart()
         file = self._imported(request.target, request.overlays)
-        found = explored(apart, file, request.target)
         mended = Counter(map(place_of, request.failures))
+        runs: Runs | Settled
+        try:
+            program, reached = self._built(file)
+            watched = unreached(self._watched(), reached)
+            runs = run_on_inputs(apart, file, program, self._search(file, watched))
+            found = met(apart, program.built, program.by_name(runs.inputs[0]))
+            if not mended - found.places:
+                return _Before(found, runs.inputs[0], mended, runs)
+        except Settled as end:
+            runs = Settled("untried", end.reason)
+        found = explored(apart, file, request.target)
         if mended - found.places:
             raise Settled("untried", "what it is for was not met again")
-        seconds = request.limits.seconds
-        fixed = partial(fixed_values, file, request.edited_target)
-        search = Search(fixed, time.monotonic() + SEARCH_SHARE * seconds, RUN_SHARE * seconds, self._watched())
-        try:
-            runs = run_on_inputs(apart, file, request.target, search)
-            return _Before(found, mended, runs)
-        except Settled as end:
-            return _Before(found, mended, Settled("untried", end.reason))
+        return _Before(found, None, mended, runs)
+
+    def _built(self, file: ImportedFile) -> tuple[Program, set[tuple[str, int]]]:
+        """The program as it is, and the lines that building it comes by."""
+        lines: set[tuple[str, int]] = set()
+        with lines_run({path for path, _ in self._watched()}, lines):
+            return build_program(file, self._request.target), lines
+
+    def _search(self, file: ImportedFile, watched: Collection[Lines]) -> Search:
+        seconds = self._request.limits.seconds
+        fixed = partial(fixed_values, file, self._request.edited_target)
+        return Search(fixed, time.monotonic() + SEARCH_SHARE * seconds, RUN_SHARE * seconds, watched)
 
     def _after(self, before: _Before) -> None:
         request, apart = self._request, self._apart()
@@ -100,12 +117,20 @@ class _Trial:
             file = self._imported(request.edited_target, {**request.overlays, **request.edited})
         except Settled as end:
             raise Settled("refuted", f"with it, {end.reason}") from None
-        found = explored(apart, file, request.edited_target)
-        check_places(before.found, found, before.mended, self._edited_lines())
-        if isinstance(before.runs, Runs):
-            program = build_program(file, request.edited_target, before.runs.names)
-            for check in (check_program, check_graph):
-                apart(partial(check, program, before.runs))
+        if not isinstance(before.runs, Runs):
+            self._check_places(before, explored(apart, file, request.edited_target))
+            return
+        program = build_program(file, request.edited_target, before.runs.names)
+        if before.on_way is None:
+            found = explored(apart, file, request.edited_target)
+        else:
+            found = met(apart, program.built, program.by_name(before.on_way))
+        self._check_places(before, found)
+        for check in (check_program, check_graph):
+            apart(partial(check, program, before.runs))
+
+    def _check_places(self, before: _Before, after: Found) -> None:
+        check_places(before.found, after, before.mended, self._edited_lines())
 
     def _watched(self) -> list[Lines]:
         """What some input has to come by: the failing expressions, and what the edit takes out."""

@@ -7,9 +7,10 @@ import dataclasses
 import difflib
 import linecache
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -43,18 +44,30 @@ class Found:
     complete: bool
     """Whether the program was seen to its end."""
     doubtful: bool
-    """Whether tensors without memory may be the reason for the first of them."""
+    """Whether the first of them is of a kind that tensors without memory can be the reason for."""
+
+
+NOWHERE = Found(Counter(), frozenset(), complete=True, doubtful=False)
+"""Of a program that traces."""
 
 
 def explored(apart: Apart, file: ImportedFile, target: Target) -> Found:
-    """The places of ``target``. Raises `Settled` where they can't be told."""
+    """The places of ``target``, as far as they can be guessed. Raises `Settled` where they can't be told."""
     try:
-        found = apart(partial(_explored, file, target, on_meta=True))
+        found = apart(partial(_guessed, file, target, on_meta=True))
     except Settled:
         found = None
     if found is None or found.doubtful:
-        found = apart(partial(_explored, file, target, on_meta=False))
+        found = apart(partial(_guessed, file, target, on_meta=False))
     return found
+
+
+def met(apart: Apart, built: Built, examples: Mapping[str, Any]) -> Found:
+    """The places on the way that the program takes for ``examples``, a value for each parameter. Raises `Settled`."""
+    traceable = dataclasses.replace(built, tracer=tracer_for(built.tracer))
+    if apart(partial(_traces, traceable)):
+        return NOWHERE
+    return apart(partial(_explored, traceable, examples))
 
 
 def place_of(failure: Failure) -> Place:
@@ -91,12 +104,16 @@ def _shown(place: Place) -> str:
     return f"`{cut}`"
 
 
-def _explored(file: ImportedFile, target: Target, *, on_meta: bool) -> Found:
-    """As in a report, an error of the program's own counts only where nothing was assumed before it."""
+def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> Found:
     if _traces(_built(file, target, on_meta)):
-        return Found(Counter(), frozenset(), complete=True, doubtful=False)
-    built = _built(file, target, on_meta)  # the trace may have left its mark on the other
-    exploration = explore(built.root, built.concrete_args, tracer=built.tracer)
+        return NOWHERE
+    found = _explored(_built(file, target, on_meta))  # the trace may have left its mark on the other
+    return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
+
+
+def _explored(built: Built, examples: Mapping[str, Any] | None = None) -> Found:
+    """As in a report, an error of the program's own counts only where nothing was assumed before it."""
+    exploration = explore(built.root, built.concrete_args, examples=examples, tracer=built.tracer)
     failures = [site.failure for site in exploration.sites]
     kept = [failure for failure in failures[1:] if failure.kind is not FailureKind.EXCEPTION]
     placed = [(failure.kind.value, _expression(failure.span)) for failure in (*failures[:1], *kept)]
@@ -105,7 +122,7 @@ def _explored(file: ImportedFile, target: Target, *, on_meta: bool) -> Found:
         Counter(placed),
         frozenset((place, span.file, span.line) for place, span in zip(placed, spans, strict=True) if span),
         complete=exploration.graph is not None,
-        doubtful=on_meta and bool(failures) and failures[0].kind in DOUBTFUL,
+        doubtful=bool(failures) and failures[0].kind in DOUBTFUL,
     )
 
 

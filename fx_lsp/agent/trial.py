@@ -45,6 +45,10 @@ class Program:
         forward: Callable[..., Any] = root.forward if isinstance(root, torch.nn.Module) else root
         return forward
 
+    def by_name(self, given: Input) -> dict[str, Any]:
+        """The arguments of a call by parameter."""
+        return inspect.signature(self.forward).bind(*given.args, **given.kwargs).arguments
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -93,16 +97,13 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
 # another.
 
 
-def run_on_inputs(apart: Apart, file: ImportedFile, target: Target, search: Search) -> Runs:
+def run_on_inputs(apart: Apart, file: ImportedFile, program: Program, search: Search) -> Runs:
     """What the program does on inputs that are looked for.
 
     Raises `Settled` where there are too few of them, or what it returns can't be compared.
     """
-    seen: set[tuple[str, int]] = set()
-    with lines_run({path for path, _ in search.watched}, seen):
-        program = build_program(file, target)
     inputs, gradients = apart(partial(_find, file, program, search))
-    observations, missed = apart(partial(_observed, program, inputs, gradients, unreached(search.watched, seen)))
+    observations, missed = apart(partial(_observed, program, inputs, gradients, search.watched))
     return Runs(inputs, program.names, observations, missed)
 
 
