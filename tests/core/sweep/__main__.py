@@ -9,25 +9,18 @@ The exit status is 1 where anything differs.
 from __future__ import annotations
 
 import argparse
-import functools
 import itertools
-import multiprocessing
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import torch
-
-from tests.core.sweep.cases import Case, timm_cases, torchvision_cases
-from tests.core.sweep.comparison import Result, check
+from tests.core.sweep.cases import timm_cases, torchvision_cases
+from tests.core.sweep.processes import checked
 from tests.core.sweep.report import page
 from tests.core.sweep.transformers_cases import transformers_cases
 
 CASES = {"torchvision": torchvision_cases, "timm": timm_cases, "transformers": transformers_cases}
 PAGE = Path(__file__).parents[3] / "docs" / "parity.md"
-CASES_OF_A_PROCESS = 60
-"""After these it makes way for a new one: what the libraries keep of each model is given back."""
 
 
 def main() -> int:
@@ -49,14 +42,6 @@ def main() -> int:
     if options.write:
         PAGE.write_text(text)
     return int(any(result.outcome == "differs" for result in results))
-
-
-def checked(cases: Iterator[Case], jobs: int) -> Iterator[Result]:
-    """What came of each case, in their order."""
-    context = multiprocessing.get_context("spawn")
-    one_thread = functools.partial(torch.set_num_threads, 1)
-    with context.Pool(jobs, initializer=one_thread, maxtasksperchild=CASES_OF_A_PROCESS) as pool:
-        yield from pool.imap(check, cases)
 
 
 if __name__ == "__main__":
