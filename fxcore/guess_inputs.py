@@ -70,7 +70,8 @@ def _made_by_layers(root: nn.Module, sides: Sequence[int]) -> Iterator[torch.Ten
     for layer in root.modules():
         if isinstance(layer, nn.Embedding):
             yield torch.ones(BATCH, TOKENS, dtype=torch.long, device="meta")
-        channels, dimensions = getattr(layer, "in_channels", None), getattr(layer, "kernel_size", None)
+        attributes = vars(layer)
+        channels, dimensions = attributes.get("in_channels"), attributes.get("kernel_size")
         if isinstance(channels, int) and isinstance(dimensions, tuple):
             image_sizes = image_sizes or _image_sizes(root, sides)
             for size in image_sizes:
@@ -97,17 +98,15 @@ def _image_sizes(root: nn.Module, sides: Sequence[int]) -> list[list[int]]:
 
 
 def _image_size(root: nn.Module) -> list[int]:
-    """Height and width, as some part of the module or its configuration tells them; empty where none does."""
-    for part in root.modules():
-        for owner, name in itertools.product((part, *_configurations(part)), _SIZES):
-            size = owner.get(name) if isinstance(owner, Mapping) else getattr(owner, name, None)
-            if isinstance(size, int):
-                return [size, size]
-            if isinstance(size, tuple | list) and len(size) >= 2 and all(isinstance(side, int) for side in size):
-                return list(size[-2:])
+    """Height and width, as some part of the module or its configuration tells them; empty where none does.
+
+    transformers keeps how a model was made in ``config``, timm what its weights were made for in ``pretrained_cfg``.
+    """
+    parts = itertools.chain.from_iterable((part, getattr(part, "config", None)) for part in root.modules())
+    for owner, name in itertools.product(itertools.chain(parts, [getattr(root, "pretrained_cfg", None)]), _SIZES):
+        size = owner.get(name) if isinstance(owner, Mapping) else getattr(owner, name, None)
+        if isinstance(size, int):
+            return [size, size]
+        if isinstance(size, tuple | list) and len(size) >= 2 and all(isinstance(side, int) for side in size):
+            return list(size[-2:])
     return []
-
-
-def _configurations(part: nn.Module) -> list[Any]:
-    """What transformers and timm leave on a model of how it was made."""
-    return [getattr(part, name, None) for name in ("config", "pretrained_cfg")]
