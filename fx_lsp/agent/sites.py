@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from fxcore.explore import explore
-from fxcore.failures import FailureKind
+from fxcore.failures import FailureKind, TraceFailure
 from fxcore.source import SourceSpan
 
 from .apart import Apart, Settled
@@ -26,6 +26,9 @@ from .trace import DOUBTFUL, ImportedFile, tracer_for
 
 Place = tuple[str, str]
 """A kind of failure and the expression that failed, however it is laid out."""
+
+_Stop = tuple[FailureKind, "SourceSpan | None"]
+"""A failure's kind and where it is."""
 
 Places = Counter[Place]
 """How many places there are of each sort."""
@@ -65,9 +68,8 @@ def explored(apart: Apart, file: ImportedFile, target: Target) -> Found:
 def met(apart: Apart, built: Built, examples: Mapping[str, Any]) -> Found:
     """The places on the way that the program takes for ``examples``, a value for each parameter. Raises `Settled`."""
     traceable = dataclasses.replace(built, tracer=tracer_for(built.tracer))
-    if apart(partial(_traces, traceable)):
-        return NOWHERE
-    return apart(partial(_explored, traceable, examples))
+    first = apart(partial(_first_failure, traceable))
+    return NOWHERE if first is None else apart(partial(_explored, traceable, first, examples))
 
 
 def place_of(failure: Failure) -> Place:
@@ -105,24 +107,27 @@ def _shown(place: Place) -> str:
 
 
 def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> Found:
-    if _traces(_built(file, target, on_meta)):
+    first = _first_failure(_built(file, target, on_meta))
+    if first is None:
         return NOWHERE
-    found = _explored(_built(file, target, on_meta))  # the trace may have left its mark on the other
+    found = _explored(_built(file, target, on_meta), first)  # the trace may have left its mark on the other
     return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
 
 
-def _explored(built: Built, examples: Mapping[str, Any] | None = None) -> Found:
-    """As in a report, an error of the program's own counts only where nothing was assumed before it."""
+def _explored(built: Built, first: _Stop, examples: Mapping[str, Any] | None = None) -> Found:
+    """As in a report: the first failure is of the kind that a plain trace says, and behind it no error of the program's
+    own counts, which may owe itself to what was assumed."""
     exploration = explore(built.root, built.concrete_args, examples=examples, tracer=built.tracer)
-    failures = [site.failure for site in exploration.sites]
-    kept = [failure for failure in failures[1:] if failure.kind is not FailureKind.EXCEPTION]
-    placed = [(failure.kind.value, _expression(failure.span)) for failure in (*failures[:1], *kept)]
-    spans = [failure.span for failure in (*failures[:1], *kept)]
+    stops = [(site.failure.kind, site.failure.span) for site in exploration.sites]
+    if stops and stops[0][1] == first[1]:
+        stops[0] = first
+    kept = stops[:1] + [(kind, span) for kind, span in stops[1:] if kind is not FailureKind.EXCEPTION]
+    placed = [((kind.value, _expression(span)), span) for kind, span in kept]
     return Found(
-        Counter(placed),
-        frozenset((place, span.file, span.line) for place, span in zip(placed, spans, strict=True) if span),
+        Counter(place for place, _ in placed),
+        frozenset((place, span.file, span.line) for place, span in placed if span),
         complete=exploration.graph is not None,
-        doubtful=bool(failures) and failures[0].kind in DOUBTFUL,
+        doubtful=bool(kept) and kept[0][0] in DOUBTFUL,
     )
 
 
@@ -132,12 +137,15 @@ def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
     return dataclasses.replace(built, tracer=tracer_for(built.tracer))
 
 
-def _traces(built: Built) -> bool:
+def _first_failure(built: Built) -> _Stop | None:
+    """Where a plain trace ends; None where it does not fail."""
     try:
         built.tracer.trace(built.root, built.concrete_args)
+    except TraceFailure as failure:
+        return failure.kind, failure.span
     except Exception:
-        return False
-    return True
+        return FailureKind.EXCEPTION, None
+    return None
 
 
 def _expression(span: Span | SourceSpan | None) -> str:
