@@ -26,6 +26,8 @@ class Case:
     inputs: Callable[[], Inputs]
     concrete: tuple[str, ...] = ()
     """Optional inputs that are left at None, which torch.fx has to be told."""
+    held_out: bool = False
+    """Whether exploring was never tuned on it."""
 
     @property
     def concrete_args(self) -> dict[str, Any]:

@@ -1,0 +1,154 @@
+"""The two halves of `recall.py`: what is true of a model, and what fxcore finds. Each runs in a process of its own.
+
+The oracle needs the libraries' code rewritten, so the two can't share a process. The results are JSON, written after
+each case; a process that is started again goes on with the first case that has none.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import resource
+import signal
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.fx
+from torch.utils import _pytree as pytree
+
+from benchmarks.oracle import Oracle, Place, place_of_return, raised_place, rewrite_imports
+from benchmarks.recall_models import CASES, Case, implement_operators
+
+PACKAGES = (
+    "torchvision",
+    "timm",
+    "transformers",
+    "vit_pytorch",
+    "segmentation_models_pytorch",
+    "denoising_diffusion_pytorch",
+    "x_transformers",
+    "einops",
+)
+"""Whose code the oracle has rewritten."""
+ROUNDS = 3
+"""How often times are measured."""
+MOST_SECONDS = 300
+"""For one case; then its process is ended."""
+MOST_MEMORY = 8 * 2**30
+"""Bytes of address space for a process."""
+
+Result = dict[str, Any]
+
+
+def truth_of(case: Case) -> Result:
+    """What the oracle finds, and where it couldn't look further.
+
+    ``sites``: place, torch.fx's reason, and what was answered there. ``same_outputs``: whether the path it took
+    computes what the model does; None where torch.fx can't keep what the model returns.
+    """
+    oracle = Oracle(case.inputs())
+    oracle.run(case.build(), case.concrete_args)
+    with torch.no_grad():
+        outputs = case.build()(**case.inputs())
+    return {
+        "sites": [[place, why, oracle.answers.get(place, [])] for place, why in oracle.sites.items()],
+        "gaps": oracle.gaps,
+        "same_outputs": None if oracle.outputs is None else same_tensors(oracle.outputs, outputs),
+    }
+
+
+def same_tensors(one: Any, other: Any) -> bool:
+    """Whether two nested structures hold the same tensors, bit for bit."""
+    tensors = [[leaf for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)] for value in (one, other)]
+    return len(tensors[0]) == len(tensors[1]) and all(
+        torch.allclose(left, right, rtol=0, atol=0, equal_nan=True) for left, right in zip(*tensors, strict=True)
+    )
+
+
+def found_by_exploring(case: Case) -> Result:
+    """What fxcore finds, with example inputs and without (place and assumption); torch.fx's first failure; seconds."""
+    import fxcore
+    from fxcore.explore import Exploration, explore
+    from fxcore.untouched import untouched
+
+    module = case.build()
+    fresh = copy.deepcopy(module)
+    concrete = case.concrete_args
+    guessed, informed = explore(module, concrete), explore(module, concrete, examples=case.inputs())
+
+    def places(exploration: Exploration) -> list[Any]:
+        found = [(site.failure.span, site.assumption) for site in exploration.sites]
+        return [
+            [span and (span.file, span.line, span.end_line, span.col, span.end_col), assumption]
+            for span, assumption in found
+        ]
+
+    def plain() -> None:
+        try:
+            with untouched(module):
+                fxcore.Tracer().trace(module, concrete)
+        except fxcore.failures.TraceFailure:
+            pass
+
+    times = [(seconds(plain), seconds(lambda: explore(module, concrete))) for _ in range(ROUNDS)]
+    return {
+        "first": first_of_torch(fresh, concrete),
+        "without": places(guessed),
+        "with": places(informed),
+        "plain": statistics.median(time for time, _ in times),
+        "explore": statistics.median(time for _, time in times),
+    }
+
+
+def first_of_torch(module: torch.nn.Module, concrete: dict[str, Any]) -> Place | None:
+    """Where the installed torch.fx fails."""
+    try:
+        torch.fx.Tracer().trace(module, concrete)
+    except Exception as error:
+        return raised_place(error) or place_of_return(module)
+    raise AssertionError("torch.fx traces this model")
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Seconds of this process that ``work`` takes; others that run beside it don't count."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+PARTS: dict[str, Callable[[Case], Result]] = {"truth": truth_of, "found": found_by_exploring}
+
+
+def run_part(part: str, library: str, name: str, output: Path) -> None:
+    """Write the results of those of a library's cases that have none yet."""
+    if part == "truth":
+        rewrite_imports(PACKAGES)
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    implement_operators()
+    results: dict[str, Result] = json.loads(output.read_text()) if output.exists() else {}
+    for case in CASES[library]():
+        if name not in case.name or case.name in results:
+            continue
+        results[case.name] = {"error": f"the process of its {part} ended"}  # what stands there if it does
+        output.write_text(json.dumps(results))
+        signal.alarm(MOST_SECONDS)
+        began = time.perf_counter()
+        try:
+            results[case.name] = PARTS[part](case)
+        except Exception as error:
+            results[case.name] = {"error": f"{type(error).__name__}: {error}"[:300]}
+        signal.alarm(0)
+        took = time.perf_counter() - began
+        print(f"{part} {case.name} {took:.1f} s {results[case.name].get('error', '')}", file=sys.stderr, flush=True)
+        output.write_text(json.dumps(results))
+        gc.collect()
+    assert part == "found" or "fxcore" not in sys.modules, "the truth is to be independent"
