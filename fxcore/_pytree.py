@@ -57,18 +57,21 @@ def tree_flatten_spec(pytree: Any, spec: Any) -> list[Any]:
     return leaves
 
 
-def _by_key(container: Any, spec: Any) -> list[Any]:
+def _dict_flatten_spec(container: Any, spec: Any) -> list[Any]:
     return [container[key] for key in spec.context]
 
 
-def _by_position(container: Any, spec: Any) -> list[Any]:
+def _list_flatten_spec(container: Any, spec: Any) -> list[Any]:
     return [container[index] for index in range(spec.num_children)]
+
+
+_tuple_flatten_spec = _namedtuple_flatten_spec = _list_flatten_spec
 
 
 def _has_as_many(container: Any, spec: Any) -> bool:
     return len(container) == int(spec.num_children)
 
 
-register_pytree_flatten_spec(dict, _by_key, _has_as_many)
+register_pytree_flatten_spec(dict, _dict_flatten_spec, _has_as_many)
 for _sequence in (list, tuple, namedtuple, *torch.return_types.all_return_types):
-    register_pytree_flatten_spec(_sequence, _by_position, _has_as_many)
+    register_pytree_flatten_spec(_sequence, _list_flatten_spec, _has_as_many)

@@ -56,7 +56,7 @@ def tensor_annotation(node: Node, options: CodeOptions, paint: Painter) -> str:
     if isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return f': "Sym({value!r})"'
     if _is_tensor_metadata(value):
-        return f': "{torch_compat.dtype_abbreviation(value.dtype)}{stringify_shape(value.shape)}"'
+        return f': "{torch_compat.dtype_abbrs[value.dtype]}{stringify_shape(value.shape)}"'
     return ""
 
 
@@ -66,7 +66,7 @@ def _is_tensor_metadata(value: object) -> bool:
 
 
 def _describe(tensor: Any, options: CodeOptions, paint: Painter) -> str:
-    parts = [paint.red(torch_compat.dtype_abbreviation(tensor.dtype)), paint.blue(stringify_shape(tensor.shape))]
+    parts = [paint.red(torch_compat.dtype_abbrs[tensor.dtype]), paint.blue(stringify_shape(tensor.shape))]
     parts.append(paint.dim_blue(stringify_shape(tensor.stride()) if options.include_stride else ""))
     parts.append(paint.dim_green(str(tensor.device) if options.include_device else ""))
     return "".join(parts)

@@ -33,6 +33,7 @@ from fxcore.node_list import _InsertPoint, _node_list
 from fxcore.operators import inplace_methods, magic_methods, reflectable_magic_methods
 from fxcore.provenance import _parse_stack_trace, _ParsedStackTrace
 from fxcore.qualified_name import _is_from_torch
+from fxcore.torch_compat import dtype_abbrs
 
 if TYPE_CHECKING:
     from fxcore.graph_module import GraphModule
@@ -52,6 +53,7 @@ __all__ = [
     "_parse_stack_trace",
     "_register_custom_builtin",
     "_snake_case",
+    "dtype_abbrs",
     "inplace_methods",
     "magic_methods",
     "reflectable_magic_methods",

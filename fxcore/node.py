@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 import torch
 
+from fxcore.argument_text import _format_arg
 from fxcore.immutable_collections import immutable_dict, immutable_list
 from fxcore.linked import Linked
 from fxcore.purity import _side_effectful_functions, has_side_effect, is_impure_function
@@ -26,6 +27,7 @@ __all__ = [
     "Node",
     "Target",
     "_find_module_of_method",
+    "_format_arg",
     "_get_qualified_name",
     "_side_effectful_functions",
     "_type_repr",

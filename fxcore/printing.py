@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 
+from fxcore.argument_text import _format_arg
 from fxcore.node import Node
 from fxcore.qualified_name import _get_qualified_name, _type_repr
-from fxcore.torch_compat import dtype_abbreviation
+from fxcore.torch_compat import dtype_abbrs
 
 if TYPE_CHECKING:
     from fxcore.graph import Graph
@@ -32,23 +33,6 @@ def pretty_target(target: object) -> str:
     return _get_qualified_name(target)  # type: ignore[arg-type]
 
 
-def _format_arg(arg: object, max_list_len: float = float("inf")) -> str:
-    """An argument with ``%`` before every node in it; of longer lists and tuples the first ``max_list_len`` items."""
-    if isinstance(arg, Node):
-        return f"%{arg}"
-    if hasattr(arg, "_custom_fx_repr_fn"):
-        return str(arg._custom_fx_repr_fn())
-    if isinstance(arg, (list, tuple)):
-        items = ", ".join(_format_arg(item) for index, item in enumerate(arg) if index < max_list_len)
-        rest = f", ...[total_len={len(arg)}]" if len(arg) > max_list_len else ""
-        if isinstance(arg, list):
-            return f"[{items}{rest}]"
-        return f"({items}{',' if len(arg) == 1 else ''}{rest})"
-    if isinstance(arg, dict):
-        return "{" + ", ".join(f"{key}: {_format_arg(value)}" for key, value in arg.items()) + "}"
-    return str(arg)
-
-
 def tensor_value(node: Node) -> Any:
     """What passes have noted of the node's value: a (fake) tensor, its metadata, or ``None``."""
     for key in ("val", "tensor_meta", "example_value"):
@@ -65,7 +49,7 @@ def is_strided_tensor(value: object) -> TypeGuard[torch.Tensor]:
 def _type_column(node: Node, include_tensor_metadata: bool) -> str:
     value = tensor_value(node) if include_tensor_metadata else None
     if is_strided_tensor(value):
-        dtype, shape, stride = dtype_abbreviation(value.dtype), value.shape, value.stride()
+        dtype, shape, stride = dtype_abbrs[value.dtype], value.shape, value.stride()
         return f'Tensor "{dtype}{stringify_shape(shape)}{stringify_shape(stride)}{value.device}"'
     return "" if node.type is None else f"{_type_repr(node.type)} "
 

@@ -31,7 +31,7 @@ from fxcore.failures import (
     TraceFailure,
 )
 from fxcore.graph import Graph
-from fxcore.node import Argument, Node, Target
+from fxcore.node import Argument, Node, Target, base_types
 from fxcore.operator_schemas import check_for_mutable_operation
 from fxcore.operators import magic_methods, reflectable_magic_methods
 from fxcore.scope import Scope, ScopeContextManager
@@ -51,6 +51,7 @@ __all__ = [
     "TraceError",
     "TracerBase",
     "assert_fn",
+    "base_types",
 ]
 
 _log = logging.getLogger(__name__)

@@ -75,7 +75,7 @@ def bind_root(
     if code.co_kwonlyargcount or code.co_flags & _VARIADIC:
         if function is root_fn:
             args += [placeholder(name) for name in _variadic_names(code)]
-            root_fn = _taking_all_by_position(function, len(args))
+            root_fn = taking_all_by_position(function, len(args))
         else:
             root_fn = _passing_keywords(root_fn, names[_first_keyword(root_fn, function) :])
     return _flattened(tracer, root_fn, args, names)
@@ -95,7 +95,7 @@ def _variadic_names(code: Any) -> list[str]:
     return [star + name for star, name in zip(stars, code.co_varnames[first:], strict=False)]
 
 
-def _taking_all_by_position(function: Any, count: int) -> FunctionType:
+def taking_all_by_position(function: Any, count: int) -> FunctionType:
     """``function`` with all parameters made positional, ``*args`` and ``**kwargs`` too: each can then be one value."""
     code = function.__code__.replace(
         co_argcount=count,

@@ -129,8 +129,11 @@ def replace_pattern_with_filters(
     _install_constants(gm)
     gm.recompile()
     if isinstance(replacement, torch.nn.Module):
-        _copy_attributes(gm, replacement)
+        _replace_attributes(gm, replacement)
     return replaced
+
+
+_replace_pattern = replace_pattern_with_filters  # the name that programs imported before there was the public one
 
 
 class _Rewriter:
@@ -210,7 +213,7 @@ def _install_constants(gm: GraphModule) -> None:
             _assign_attr(value, gm, name)
 
 
-def _copy_attributes(gm: GraphModule, replacement: torch.nn.Module) -> None:
+def _replace_attributes(gm: GraphModule, replacement: torch.nn.Module) -> None:
     """Give ``gm`` what its new nodes refer to, and delete the submodules that none refers to any more."""
     gm.delete_all_unused_submodules()
     if isinstance(replacement, GraphModule):

@@ -49,7 +49,7 @@ __all__ = [
     "compile_lazy_graph_module",
     "deepcopy_to_fake",
     "detect_fake_mode",
-    "dtype_abbreviation",
+    "dtype_abbrs",
     "enable_python_dispatcher",
     "enter_autocast",
     "exit_autocast",
@@ -146,19 +146,16 @@ def script_type_of(value: object) -> Any:
 RECORD_FUNCTION = "torch._C._profiler._RecordFunctionFast"
 
 
-def dtype_abbreviation(dtype: torch.dtype) -> str:
-    """A dtype as torch prints it in graphs: ``f32``, ``i64``."""
-    abbreviations: dict[torch.dtype, str]
+def _dtype_abbreviations() -> dict[torch.dtype, str]:
     try:
         from torch.utils._dtype_abbrs import dtype_abbrs as abbreviations
     except ImportError:  # before torch 2.8
-        abbreviations = _abbreviations_of_torch_fx()
-    return abbreviations[dtype]
+        abbreviations = vars(sys.modules["torch.fx.graph"])["dtype_abbrs"]
+    return abbreviations
 
 
-def _abbreviations_of_torch_fx() -> dict[torch.dtype, str]:
-    found: dict[torch.dtype, str] = vars(sys.modules["torch.fx.graph"])["dtype_abbrs"]
-    return found
+dtype_abbrs = _dtype_abbreviations()
+"""Dtypes as torch prints them in graphs: ``f32``, ``i64``."""
 
 
 def children_of(spec: torch_pytree.TreeSpec) -> list[torch_pytree.TreeSpec]:

@@ -49,9 +49,9 @@ def view_type(target: object) -> ViewType:
     return ViewType.SEVERAL if "*" in alias.after_set else ViewType.SINGLE
 
 
-def inplace_variant(target: OpOverload) -> OpOverload | None:
+def inplace_variant(target: object) -> OpOverload | None:
     """The overload that does the same, but writes to its first operand: ``add_.Tensor`` for ``add.Tensor``."""
-    if view_type(target) is not ViewType.NONE:
+    if not isinstance(target, OpOverload) or view_type(target) is not ViewType.NONE:
         return None
     functional = schema_of(target)
     namespace, _, name = functional.name.partition("::")

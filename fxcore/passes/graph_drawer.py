@@ -15,12 +15,13 @@ from typing import Any
 
 import torch
 
+from fxcore.argument_text import _format_arg
 from fxcore.attribute_paths import _get_attr
 from fxcore.graph_module import GraphModule
 from fxcore.node import Node, Target
 from fxcore.operator_schemas import normalize_function
 from fxcore.passes.shape_prop import TensorMetadata
-from fxcore.printing import _format_arg, pretty_target
+from fxcore.printing import pretty_target
 from fxcore.provenance import _parse_stack_trace
 from fxcore.qualified_name import _get_qualified_name
 

@@ -23,6 +23,13 @@ _VIEW_OF_SCATTER: dict[Any, OpOverload] = {
     torch.ops.aten.as_strided_scatter.default: torch.ops.aten.as_strided.default,
 }
 
+_maybe_get_inplace_op = inplace_variant
+
+
+def _is_view_op(tgt: object) -> bool:
+    """Whether a target is an operator that gives views of its first operand."""
+    return view_type(tgt) is not ViewType.NONE
+
 
 def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
     """Turn ``b = add(a, …)`` into ``b = add_(a, …)`` wherever ``a``, or what shares its memory, isn't used later.

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from fxcore.source import SourceSpan
+from tests.core.versions import COLUMNS
 
 _numbers = itertools.count()
 
@@ -41,10 +42,18 @@ def unmarked(source: str) -> str:
     return source.replace("«", "").replace("»", "")
 
 
-def marked(span: SourceSpan | None) -> str | None:
-    """The text of a span's file, with the span in « and »."""
+def stands_at(span: SourceSpan | None, source: str) -> bool:
+    """Whether a span of a program is what has the marks in ``source``; on Python 3.10, whether its lines include it."""
     if span is None:
-        return None
+        return False
+    if COLUMNS:
+        return marked(span) == source
+    first, last = (source[: source.index(mark)].count("\n") + 1 for mark in "«»")
+    return span.line <= first and last <= span.end_line
+
+
+def marked(span: SourceSpan) -> str:
+    """The text of a span's file, with the span in « and »."""
     lines = [line.encode() for line in linecache.getlines(span.file)]
     for line, column, mark in ((span.end_line, span.end_col, "»"), (span.line, span.col, "«")):
         text = lines[line - 1]

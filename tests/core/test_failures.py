@@ -11,8 +11,7 @@ import torch.fx
 import fxcore
 from fxcore.failures import FailureKind, TraceFailure
 from tests.core.oracle import assert_same_failure, attempt
-from tests.core.snippets import define, marked, unmarked
-from tests.core.versions import COLUMNS
+from tests.core.snippets import define, stands_at, unmarked
 
 CASES: dict[FailureKind, list[str]] = {
     FailureKind.CONTROL_FLOW: [
@@ -130,7 +129,6 @@ def test_kind_place_and_type(kind: FailureKind, body: str) -> None:
     assert_same_failure(ours, theirs)
     assert isinstance(ours, TraceFailure), ours
     assert ours.kind == kind
-    if COLUMNS:
-        assert marked(ours.span) == source
+    assert stands_at(ours.span, source)
     assert ours.frames[0].name == "f"
     assert ours.frames[-1].span == ours.span

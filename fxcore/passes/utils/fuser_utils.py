@@ -10,7 +10,7 @@ from typing import Any
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.node import Node
-from fxcore.passes.tools_common import NodeList, stable_topological_sort
+from fxcore.passes.tools_common import NodeList, legalize_graph, stable_topological_sort
 from fxcore.passes.topology import partitions_are_acyclic, topo_sort, validate_partition
 from fxcore.passes.utils.common import lift_subgraph_as_module
 
@@ -19,6 +19,7 @@ __all__ = [
     "fuse_as_graphmodule",
     "fuse_by_partitions",
     "insert_subgm",
+    "legalize_graph",
     "topo_sort",
     "validate_partition",
 ]
