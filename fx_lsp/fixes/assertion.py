@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Failure
@@ -16,6 +16,9 @@ from fx_lsp.fixes import Fix, ReadText
 from fx_lsp.fixes.conditions import Conditions
 from fx_lsp.fixes.imports import imported
 from fx_lsp.fixes.source import Source, failing
+
+_WAYS_OUT = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
+"""What can leave a block before its end."""
 
 
 @dataclass(frozen=True)
@@ -49,26 +52,41 @@ def _check(source: Source, statement: ast.stmt, node: ast.expr, conditions: Cond
     match statement:
         case ast.Assert(test=test, msg=message) if source.contains(test, node):
             return _Check(conditions.required(test), message)
-        case ast.If(test=test, body=[ast.Raise(exc=raised)], orelse=[]) if source.contains(test, node):
+        case ast.If(test=test, body=body, orelse=[]) if source.contains(test, node) and raises(body):
             is_elif = source.text.startswith("elif", source.offsets(statement)[0])
-            return None if is_elif else _guard(source, test, node, conditions, _first_argument(raised))
+            return None if is_elif else _guard(source, test, node, conditions, _message(body[-1]))
     return None
+
+
+def raises(block: Sequence[ast.stmt]) -> bool:
+    """Whether ``block`` ends in an error, whatever it does before."""
+    match block[-1:]:
+        case [ast.Raise() | ast.Assert(test=ast.Constant(value=False))]:
+            pass
+        case [ast.Expr(value=ast.Call(func=ast.Attribute(attr="_assert"), args=[ast.Constant(value=False), *_]))]:
+            pass
+        case _:
+            return False
+    return not any(isinstance(node, _WAYS_OUT) for statement in block for node in ast.walk(statement))
 
 
 def _guard(
     source: Source, test: ast.expr, node: ast.expr, conditions: Conditions, message: ast.expr | None
 ) -> _Check | None:
-    """What ``if test: raise`` checks. Of ``a and b`` only the last may be what fails: the first is left to decide."""
+    """What ``if test: raise`` checks. Of ``a and b``, where only the last fails, the first is left to decide."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         *first, last = test.values
-        before = conditions.conjunction(first)
-        return _Check(conditions.excluded(last), message, before) if source.contains(last, node) else None
+        if source.contains(last, node):
+            return _Check(conditions.excluded(last), message, conditions.conjunction(first))
     return _Check(conditions.excluded(test), message)
 
 
-def _first_argument(raised: ast.expr | None) -> ast.expr | None:
-    match raised:
-        case ast.Call(args=[message, *_]):
+def _message(statement: ast.stmt) -> ast.expr | None:
+    """What a statement that is sure to raise says."""
+    match statement:
+        case ast.Raise(exc=ast.Call(args=[message, *_])) | ast.Assert(msg=ast.expr() as message):
+            return message
+        case ast.Expr(value=ast.Call(args=[_, message, *_])):
             return message
     return None
 

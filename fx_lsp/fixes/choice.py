@@ -93,8 +93,6 @@ class _Chooser:
         condition = Conditions(self.source, self.torch).recorded(test, of_tensors=by_tensor)
         if condition is None or not _can_both_be(values, test, one, other, by_tensor=by_tensor):
             return None
-        if values.is_number(test):
-            condition = f"{condition} != 0"
         last = other if isinstance(other, str) else self._text(other)
         return f"{function}({condition}, {self._text(one)}, {last})"
 

@@ -44,7 +44,7 @@ class Conditions:
             case ast.BoolOp(op=ast.And(), values=values):
                 return _together([self.required(value) for value in values])
             case ast.BoolOp():
-                return []
+                return _either([self.required(value) for value in test.values])
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.excluded(operand)
             case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
@@ -60,7 +60,9 @@ class Conditions:
         match test:
             case ast.BoolOp(op=ast.Or(), values=values):
                 return _together([self.excluded(value) for value in values])
-            case ast.BoolOp() | ast.Compare(ops=[_, _, *_]):
+            case ast.BoolOp():
+                return _either([self.excluded(value) for value in test.values])
+            case ast.Compare(ops=[_, _, *_]):
                 return []
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.required(operand)
@@ -84,7 +86,8 @@ class Conditions:
             case ast.Compare() | ast.UnaryOp(op=ast.Not()):
                 required = self.required(test)
                 return required[0] if len(required) == 1 else " & ".join(f"({part})" for part in required) or None
-        return self._source.slice(test)
+        is_number = Values(self._source).is_number(test)
+        return f"{self._side(test)} != 0" if is_number else self._source.slice(test)
 
     def conjunction(self, tests: list[ast.expr]) -> str:
         """``tests`` with ``and`` between them."""
@@ -166,6 +169,13 @@ def _whole(conditions: Conditions, source: Source, required: bool) -> list[str]:
 def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
     """Whether ``node`` reads or stores ``name``."""
     return isinstance(node, ast.Name) and node.id == name
+
+
+def _either(parts: list[list[str]]) -> list[str]:
+    """One condition of several, of which one must hold; none where one that decides whether others make sense is."""
+    if not all(len(part) == 1 for part in parts) or any(" is " in part[0] or "isinstance" in part[0] for part in parts):
+        return []
+    return [" | ".join(f"({part[0]})" for part in parts)]
 
 
 def _together(parts: list[list[str]]) -> list[str]:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import ast
 
+from fx_lsp.fixes.flow import leaves
 from fx_lsp.fixes.source import Source
 
 _PASSING = (ast.Starred, ast.comprehension, ast.GeneratorExp)
 """What is no value of its own: ``*x``, ``for y in x``, and what is still to be computed."""
+
+_BUILTINS = frozenset(
+    {"all", "any", "bool", "complex", "dict", "enumerate", "filter", "float", "int", "len", "list", "map", "max", "min"}
+    | {"range", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "zip"}
+)
+"""Functions that need to know what they are given."""
 
 Part = ast.expr | list[ast.stmt]
 """An expression, or statements that follow each other."""
@@ -20,10 +27,14 @@ def deciding_part(source: Source, node: ast.expr) -> Part | None:
     """
     if source.function(node) is None:
         return None
+    match node:
+        case ast.Call(func=ast.Attribute(attr="_assert"), args=[checked, *_]):
+            return checked  # the check itself is recorded
     part: ast.expr = node
     for inner, outer in zip((node, *source.around(node)), source.around(node), strict=False):
         if isinstance(outer, ast.stmt):
-            is_whole = _decides(outer, inner) or not isinstance(getattr(part, "ctx", ast.Load()), ast.Load)
+            is_target = not isinstance(getattr(part, "ctx", ast.Load()), ast.Load)
+            is_whole = is_target or isinstance(outer, ast.Expr) or _decides(outer, inner)
             return _statements(source, outer) if is_whole else _with_attribute(source, part)
         if isinstance(outer, ast.Lambda):
             return _with_attribute(source, part)
@@ -48,6 +59,8 @@ def _decides(outer: ast.AST, inner: ast.AST) -> bool:
             return inner is iterated
         case ast.BoolOp() | ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[_, _, *_]):
             return True
+        case ast.Call(func=ast.Name(id=name)) if name in _BUILTINS:
+            return True
         case ast.Compare(ops=[ast.In() | ast.NotIn()]):
             return True
     return isinstance(inner, _PASSING)
@@ -62,5 +75,5 @@ def _statements(source: Source, statement: ast.stmt) -> list[ast.stmt] | None:
     if not any(isinstance(node, ast.Return) for node in ast.walk(statement)):
         return [statement]
     block = source.block(statement)
-    is_end = source.function(statement) is source.parent(statement) and isinstance(block[-1], ast.Return)
-    return block[block.index(statement) :] if is_end else None
+    rest = block[block.index(statement) :]
+    return rest if leaves(rest, (ast.Return, ast.Raise)) else None

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from fx_lsp.fixes.decisive import Part
+from fx_lsp.fixes.flow import Flow, Loops, place
 from fx_lsp.fixes.source import Node, Source
 from fx_lsp.names import free_names
 from fx_lsp.scopes import Function, bound_names
 
-_LOOPS = (ast.For, ast.While)
 _NOT_TO_MOVE = (
-    *(ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom),
-    *(ast.ClassDef, ast.Delete, ast.Try, ast.With, ast.AsyncWith, ast.AsyncFor, *Function),
+    *(ast.Await, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom),
+    *(ast.ClassDef, ast.Delete, ast.Try, ast.AsyncWith, ast.AsyncFor, *Function),
 )
+
+_CHANGING = frozenset({"add", "append", "clear", "extend", "insert", "pop", "remove", "setdefault", "update"})
+"""Methods that change a list, a set or a dict; those that change a tensor end with ``_``."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class _Extractor:
         self._source = source
         self._nodes: Sequence[Node] = part if isinstance(part, list) else [part]
         self._is_expression = not isinstance(part, list)
+        self._flow = Flow(source, self._nodes)
         self._functions = source.functions(self._nodes[0])
         self._inner = [node for outer in self._nodes for node in ast.walk(outer)]
         self._returns = any(isinstance(node, ast.Return) for node in self._inner)
@@ -66,8 +70,6 @@ class _Extractor:
 
     def _can_move(self) -> bool:
         """Whether nothing in the part ties it to its place, and nothing is called that can't be passed."""
-        if self._is_expression and isinstance(self._source.parent(self._nodes[0]), ast.Expr):
-            return False  # it is there for what it does, not for its value
         local = self._local_names()
         for node in self._inner:
             match node:
@@ -79,14 +81,22 @@ class _Extractor:
                     return False
                 case ast.Constant(value=str()) if node.lineno != node.end_lineno:
                     return False
-                case ast.Expr(value=value) if not isinstance(value, ast.Constant) and _changed(value) is None:
+                case ast.Expr(value=value) if not self._is_known_effect(value):
+                    return False
+                case ast.NamedExpr() if self._is_expression:
                     return False
             if isinstance(node, _NOT_TO_MOVE):
                 return False
         return True
 
+    def _is_known_effect(self, value: ast.expr) -> bool:
+        """Whether ``value``, which stands for what it does, changes a name's value, or calls what the file can call."""
+        if isinstance(value, ast.Constant) or _changed(value) is not None:
+            return True
+        return isinstance(value, ast.Call) and _root(value.func) not in {*self._local_names(), None}
+
     def _has_own_loop(self, node: ast.AST) -> bool:
-        return any(isinstance(outer, _LOOPS) and outer in self._inner for outer in self._source.around(node))
+        return any(isinstance(outer, Loops) and outer in self._inner for outer in self._source.around(node))
 
     def _local_names(self) -> set[str]:
         """The names of the functions around, outside of comprehensions' own."""
@@ -108,7 +118,7 @@ class _Extractor:
                 if value is None:
                     return None
                 found.append(value)
-        return sorted(found, key=_place)
+        return sorted(found, key=place)
 
     def _value_of_self(self, name: ast.Name) -> ast.Attribute | None:
         """The widest ``self.a.b`` around ``self``, without a method that is called; None for ``self.method()``."""
@@ -131,7 +141,7 @@ class _Extractor:
         read = (free & self._local_names()) | self._stored()
         names = sorted(
             (node for node in self._inner if isinstance(node, ast.Name) and node.id in read),
-            key=_place,
+            key=place,
         )
         return [name for name in dict.fromkeys(node.id for node in names) if name != self._self_name()]
 
@@ -145,54 +155,31 @@ class _Extractor:
         return (stored - hidden) | {name for name in changed if name is not None}
 
     def _outputs(self) -> list[str] | None:
-        """What is stored here and read elsewhere; None where a name may be left without a value, or nothing is."""
+        """What is stored here and read below; None where a name may be left without a value, or nothing is."""
         if self._is_expression or self._returns:
             return []
-        elsewhere = {
-            node.id
-            for node in ast.walk(self._functions[0])
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in self._inner
-        }
-        outputs = [name for name in self._ordered_names() if name in self._stored() and name in elsewhere]
-        sure = all(self._is_bound_before(name) or _assigns(self._nodes, name) for name in outputs)
+        stored = self._stored()
+        outputs = [name for name in self._ordered_names() if name in stored and self._flow.is_read_below(name)]
+        sure = all(self._flow.is_bound_before(name) or self._flow.is_bound_by(name) for name in outputs)
         return outputs if outputs and sure else None
 
     def _is_input(self, name: str, outputs: Iterable[str]) -> bool:
-        return self._is_bound_before(name) or (name not in self._stored() and name not in outputs)
-
-    def _is_bound_before(self, name: str) -> bool:
-        """Whether ``name`` has a value, for sure, when the part begins."""
-        first = self._nodes[0]
-        around = [*self._source.around(first)]
-        for function in self._functions:
-            for node in ast.walk(function):
-                match node:
-                    case ast.arg(arg=parameter) if parameter == name and self._source.parent(node) is function.args:
-                        return True
-                    case ast.Name(id=stored, ctx=ast.Store()) if stored == name and node not in self._inner:
-                        statement = self._source.statement(node)
-                        if _place(statement) < _place(first) and (
-                            statement in around or self._source.parent(statement) in around
-                        ):
-                            return True
-        return False
+        return self._flow.is_bound_before(name) or (name not in self._stored() and name not in outputs)
 
     def _body(self, replacements: dict[ast.Attribute, str]) -> str:
         """The text of the part, with names in the place of what is read from ``self``."""
         first, last = self._nodes[0], self._nodes[-1]
         start, end = self._source.offsets(first)[0], self._source.offsets(last)[1]
         text = self._source.text[start:end]
-        for node in sorted(replacements, key=_place, reverse=True):
+        for node in sorted(replacements, key=place, reverse=True):
             begin, stop = (offset - start for offset in self._source.offsets(node))
             text = text[:begin] + replacements[node] + text[stop:]
+        if isinstance(first, ast.Call) and _is_lazy(first):
+            return f"return tuple({text})"
         if isinstance(first, ast.expr):
             return f"return ({text})" if "\n" in text else f"return {text}"
         indent = self._source.indent(first)
         return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
-
-
-def _place(node: Node) -> tuple[int, int]:
-    return node.lineno, node.col_offset
 
 
 def _is_called(source: Source, node: ast.expr) -> bool:
@@ -203,33 +190,23 @@ def _is_called(source: Source, node: ast.expr) -> bool:
     return isinstance(outer, ast.Call) and outer.func is node
 
 
+def _is_lazy(call: ast.Call) -> bool:
+    """Whether what ``call`` returns is still to be computed, and can't be indexed."""
+    return isinstance(call.func, ast.Name) and call.func.id in ("enumerate", "filter", "map", "reversed", "zip")
+
+
 def _changed(node: ast.AST) -> str | None:
-    """The name whose value ``node`` changes in place: ``x[i] = y``, ``x.add_(y)``."""
+    """The name whose value ``node`` changes in place: ``x[i] = y``, ``x[i].add_(y)``, ``x.append(y)``."""
     match node:
         case ast.Subscript(ctx=ast.Store()):
-            target: ast.expr = node
-            while isinstance(target, (ast.Subscript, ast.Attribute)):
-                target = target.value
-            return target.id if isinstance(target, ast.Name) else None
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method.endswith("_"):
-            return name
+            return _root(node)
+        case ast.Call(func=ast.Attribute(value=value, attr=method)) if method.endswith("_") or method in _CHANGING:
+            return _root(value)
     return None
 
 
-def _assigns(statements: Iterable[ast.AST], name: str) -> bool:
-    """Whether ``name`` has a value after ``statements``, whichever way they went."""
-    for statement in statements:
-        match statement:
-            case ast.Assign() | ast.AnnAssign(value=ast.expr()) if name in _targets(statement):
-                return True
-            case ast.If(body=body, orelse=orelse) if _ends(body, name) and _ends(orelse, name):
-                return True
-    return False
-
-
-def _ends(block: Sequence[ast.stmt], name: str) -> bool:
-    return _assigns(block, name) or (bool(block) and isinstance(block[-1], ast.Raise))
-
-
-def _targets(statement: ast.stmt) -> Iterator[str]:
-    return (node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+def _root(node: ast.expr) -> str | None:
+    """The name that ``node`` is an item or an attribute of."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None

@@ -6,19 +6,25 @@ It helps where data is all that is decided: what the function returns is a trace
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.fixes import Fix, ReadText
 from fx_lsp.fixes.changes import changes_between
+from fx_lsp.fixes.conditions import is_name
 from fx_lsp.fixes.decisive import Part, deciding_part
 from fx_lsp.fixes.extraction import Extraction, extracted
+from fx_lsp.fixes.flow import place
 from fx_lsp.fixes.insertion import wrapping
 from fx_lsp.fixes.source import Node, Source, editable
 from fx_lsp.fixes.wrap import recordable_function
 
 _NO_HELP = frozenset({"call-binding", "exception", "two-tracers", "not-a-submodule", "not-a-parameter"})
 """Kinds of failure that a recorded call does not mend."""
+
+_MOST_IN_A_ROW = 4
+"""So many parts are moved, each of which is decided by the one before."""
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
@@ -31,20 +37,99 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     # A call of a function that can be recorded itself needs no other one around it.
     if part is None or (isinstance(part, ast.Call) and recordable_function(source.tree, source.span(part))):
         return
+    moved = _moved(source, part)
+    if moved is None:
+        return
+    text = moved.source.text
+    for name in moved.names:
+        insertion = wrapping(text, name)
+        if insertion is None:
+            return
+        text = insertion.text
+    title = f"Move {_described(part)} into {moved.names[0]}, a function that is recorded"
+    yield Fix(title, changes_between(source.path, source.text, text))
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """A file in which something was moved."""
+
+    source: Source
+    names: list[str]
+    """Of the new functions, in the order in which they are called."""
+
+
+def _moved(source: Source, part: Part, depth: int = 0) -> _Moved | None:
+    """``part`` in a function of its own, and after it all that its results decide; None where one of them must stay."""
     extraction = extracted(source, part)
     if extraction is None:
-        return
+        return None
+    flags = _flags(source, part, extraction)
     name = _name(source, part, extraction)
-    insertion = wrapping(_with_function(source, part, extraction, name), name)
-    if insertion is not None:
-        title = f"Move {_described(part)} into {name}, a function that is recorded"
-        yield Fix(title, changes_between(source.path, source.text, insertion.text))
+    text = _with_function(source, part, extraction, name)
+    moved = _Moved(Source(source.path, text), [name])
+    while depth < _MOST_IN_A_ROW and (decided := _decided(moved.source, moved.names[-1], flags)) is not None:
+        next_moved = _moved(moved.source, decided, depth + 1)
+        if next_moved is None:
+            return None
+        moved = _Moved(next_moved.source, [*moved.names, *next_moved.names])
+    return moved
+
+
+def _flags(source: Source, part: Part, extraction: Extraction) -> set[str]:
+    """The results of ``part`` that are plain values as long as it isn't recorded: something may be decided by them."""
+    if isinstance(part, ast.expr):
+        match source.parent(part):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is part and _is_plain(value):
+                return {name}
+        return set()
+    function = source.function(part[0])
+    assignments = [node for node in ast.walk(function or part[0]) if isinstance(node, ast.Assign)]
+    plain = {target.id for node in assignments if _is_plain(node.value) for target in _names(node.targets)}
+    return plain.intersection(extraction.outputs)
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Whether ``value`` is a constant or a truth."""
+    match value:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in ("all", "any", "bool", "isinstance")
+        case ast.UnaryOp(op=ast.Not()):
+            return True
+    return isinstance(value, (ast.Constant, ast.Compare, ast.BoolOp))
+
+
+def _names(targets: Sequence[ast.expr]) -> list[ast.Name]:
+    return [target for target in targets if isinstance(target, ast.Name)]
+
+
+def _decided(source: Source, name: str, flags: set[str]) -> Part | None:
+    """The first part below the call of ``name`` that is decided by one of ``flags``."""
+    call = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and is_name(node.func, name))
+    function = source.function(call)
+    uses = [
+        node
+        for node in ast.walk(function or call)
+        if isinstance(node, ast.Name)
+        and node.id in flags
+        and isinstance(node.ctx, ast.Load)
+        and place(node) > place(call)
+    ]
+    for use in sorted(uses, key=place):
+        part = deciding_part(source, use)
+        if part is not use:
+            return part or [source.statement(use)]
+    return None
 
 
 def _described(part: Part) -> str:
     match part:
         case [ast.If(), *_]:
             return "the if"
+        case [ast.With(), *_]:
+            return "the block"
+        case [ast.Expr(), *_]:
+            return "the call"
         case [ast.For() | ast.While(), *_]:
             return "the loop"
         case [*_]:

@@ -40,8 +40,7 @@ def _length(source: Source, argument: ast.expr) -> str | None:
             return rank
         case ast.Name() if items := Values(source).items(argument):
             return str(len(items))
-    is_other = isinstance(argument, (ast.List, ast.Tuple, ast.ListComp)) or Values(source).is_shape(argument)
-    return None if is_other else f"{source.operand(argument)}.size(0)"
+    return f"{source.operand(argument)}.size(0)" if Values(source).can_be_tensor(argument) else None
 
 
 def _rank(source: Source, shape: ast.expr) -> str | None:

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.fixes import Fix, ReadText
+from fx_lsp.fixes import Fix, ReadText, TextChange
 from fx_lsp.fixes.imports import imported
 from fx_lsp.fixes.source import Source, failing
 from fx_lsp.fixes.values import Values
@@ -29,7 +29,18 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         text = _call(source, node, torch.name)
     if text is not None:
         name = text.partition("(")[0]
-        yield Fix(f"Replace by {name}", (*torch.changes, source.replaced(node, text)))
+        outer = _conversions(source, node, torch.name)
+        yield Fix(f"Replace by {name}", (*torch.changes, *outer, source.replaced(node, text)))
+
+
+def _conversions(source: Source, node: ast.expr, torch: str) -> Iterator[TextChange]:
+    """What converts the result to a number again, in the same expression, by the functions that are recorded."""
+    for outer in source.around(node):
+        match outer:
+            case ast.stmt():
+                return
+            case ast.Call(func=ast.Name(id="int" | "float" as name) as function, args=[_], keywords=[]):
+                yield source.replaced(function, f"{torch}.sym_{name}")
 
 
 def _negation(source: Source, negation: ast.UnaryOp, torch: str) -> str | None:

@@ -58,6 +58,25 @@ class Values:
                 return bool(values) and all(value is not None and self.is_number(value) for value in values)
         return False
 
+    def can_be_tensor(self, node: ast.expr) -> bool:
+        """Whether nothing says that ``node`` is a list or the like: an annotation, what it is given, a loop."""
+        match node:
+            case ast.List() | ast.Tuple() | ast.Dict() | ast.ListComp() | ast.DictComp():
+                return False
+            case ast.Call(func=ast.Name(id="dict" | "enumerate" | "list" | "map" | "sorted" | "tuple" | "zip")):
+                return False
+            case ast.Name():
+                stores = list(self._stores(node))
+                given = [self._value(store) if isinstance(store, ast.Name) else None for store in stores]
+                is_item = any(isinstance(store, ast.Name) and self._is_of_loop(store) for store in stores)
+                is_annotated = any(isinstance(store, ast.arg) and _is_collection(store.annotation) for store in stores)
+                return (
+                    not is_item
+                    and not is_annotated
+                    and all(value is None or self.can_be_tensor(value) for value in given)
+                )
+        return not self.is_shape(node)
+
     def reads_elements(self, condition: ast.expr) -> bool:
         """Whether ``condition`` is a tensor, computed from the elements of others."""
         calls = [node for node in ast.walk(condition) if isinstance(node, ast.Call)]
@@ -99,15 +118,20 @@ class Values:
 
     def _values(self, name: ast.Name) -> Iterator[ast.expr | None]:
         """What the function around assigns to ``name``; None for what isn't a plain assignment, or lies below."""
-        function = self._source.function(name)
-        if function is None:
-            return
-        for node in ast.walk(function):
+        for store in self._stores(name):
+            yield self._value(store) if isinstance(store, ast.Name) else None
+
+    def _stores(self, name: ast.Name) -> Iterator[ast.arg | ast.Name]:
+        """Where the function around gives ``name`` a value."""
+        for node in ast.walk(self._source.function(name) or ast.Pass()):
             match node:
-                case ast.arg(arg=name.id):
-                    yield None
-                case ast.Name(id=name.id, ctx=ast.Store()):
-                    yield self._value(node)
+                case ast.arg(arg=name.id) | ast.Name(id=name.id, ctx=ast.Store()):
+                    yield node
+
+    def _is_of_loop(self, name: ast.Name) -> bool:
+        """Whether ``name`` is given one item after the other."""
+        loops = (outer for outer in self._source.around(name) if isinstance(outer, (ast.For, ast.comprehension)))
+        return any(self._source.contains(loop.target, name) for loop in loops)
 
     def _value(self, target: ast.Name) -> ast.expr | None:
         """What a stored name is given."""
@@ -152,6 +176,13 @@ def _integer(node: ast.expr) -> int | None:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
             return -number
     return None
+
+
+def _is_collection(annotation: ast.expr | None) -> bool:
+    """Whether an annotation says that something is a list, a dict or the like."""
+    named = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = named.attr if isinstance(named, ast.Attribute) else named.id if isinstance(named, ast.Name) else ""
+    return name.lower() in ("dict", "iterable", "list", "mapping", "sequence", "size", "tuple")
 
 
 def _is_setting(node: ast.expr) -> bool:

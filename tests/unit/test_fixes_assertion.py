@@ -71,6 +71,19 @@ CASES = {
         "torch._assert(x.shape[1] == 3, 'a'\n            'b')\n"
         "torch._assert(x.shape[0] <= 2, 'a'\n            'b')\nreturn x",
     ),
+    "either": (
+        "assert x.shape[1] != 4 or x.shape[0] != 2, 'no'\nreturn x",
+        "torch._assert((x.shape[1] != 4) | (x.shape[0] != 2), 'no')\nreturn x",
+    ),
+    "all of several": (
+        "if x.shape[1] != 3 and x.shape[0] != 2:\n    raise ValueError('no')\nreturn x",
+        "torch._assert((x.shape[1] == 3) | (x.shape[0] == 2), 'no')\nreturn x",
+    ),
+    "what is computed for the message": (
+        "if x.isinf().any():\n    # which one\n    first = x.isinf().nonzero()[0].tolist()\n"
+        "    torch._assert(False, f'infinite at {first}')\nreturn x",
+        '# which one\ntorch._assert(torch.sym_not(x.isinf().any()), "infinite at {first}")\nreturn x',
+    ),
     "a loop around": (
         "for i in range(2):\n    assert x.shape[i] < 4, 'no: %d' % i\nreturn x",
         "for i in range(2):\n    torch._assert(x.shape[i] < 4, 'no: %d')\nreturn x",
@@ -101,11 +114,10 @@ def test_where_torch_is_not_imported(head: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "if x.shape[1] != 3:\n    x = x + 1\n    raise ValueError",
+        "if x.shape[1] != 3:\n    if x.sum() > 1:\n        return x\n    raise ValueError",
         "if x.shape[1] != 3:\n    raise ValueError\nelse:\n    return x",
         "if math.pi > 4:\n    return x\nelif x.shape[1] != 3:\n    raise ValueError",
-        "if x.shape[1] != 3 and x.shape[0] != 2:\n    raise ValueError",
-        "assert x.shape[1] != 3 or x.shape[0] != 2",
+        "assert x is None or x.shape[1] != 3",
         "assert x.shape[1] in range(3)",
         "assert any(n > 2 for n in x.shape[:2])",
         "assert all(n > 2 for n in x.shape)",

@@ -66,6 +66,51 @@ CASES = {
         "def _f_n(n):\n    while n > 3:\n        n = n // 2\n    return n",
         "n = x.shape[1]\nn = _f_n(n)\nreturn x * n",
     ),
+    "a list that grows": (
+        "found = []\nfor row in x:\n    found.append(row * 2)\nreturn torch.stack(found)",
+        "_f_found",
+        "def _f_found(x, found):\n    for row in x:\n        found.append(row * 2)\n    return found",
+        "found = []\nfound = _f_found(x, found)\nreturn torch.stack(found)",
+    ),
+    "rows that are written": (
+        "out = x.new_zeros(x.shape)\nfor i in range(x.shape[0]):\n    row = x[i]\n"
+        "    out[i, : row.shape[0]].copy_(row)\nreturn out",
+        "_f_out",
+        "def _f_out(x, out):\n    for i in range(x.shape[0]):\n        row = x[i]\n"
+        "        out[i, : row.shape[0]].copy_(row)\n    return out",
+        "out = x.new_zeros(x.shape)\nout = _f_out(x, out)\nreturn out",
+    ),
+    "a block": (
+        "if x.shape[0] > 1:\n    with torch.no_grad():\n        x = x + 1\nreturn x",
+        "_f_x",
+        "def _f_x(x):\n    if x.shape[0] > 1:\n        with torch.no_grad():\n            x = x + 1\n    return x",
+        "x = _f_x(x)\nreturn x",
+    ),
+    "what nothing reads any more": (
+        "if x.shape[0] > 1:\n    low = x.amin()\n    x = x - low\nlow = x.sum()\nreturn x * low",
+        "_f_x",
+        "def _f_x(x):\n    if x.shape[0] > 1:\n        low = x.amin()\n        x = x - low\n    return x",
+        "x = _f_x(x)\nlow = x.sum()\nreturn x * low",
+    ),
+    "branches that return": (
+        "if x.shape[0] > 1:\n    return x\nelif x.shape[1] > 3:\n    return x + 1\nelse:\n    return x + 2",
+        "_f_result",
+        "def _f_result(x):\n    if x.shape[0] > 1:\n        return x\n    elif x.shape[1] > 3:\n        return x + 1\n"
+        "    else:\n        return x + 2",
+        "return _f_result(x)",
+    ),
+    "a number of a number": (
+        "return x * float(complex(x.shape[1]).real)",
+        "_f_result",
+        "def _f_result(x):\n    return float(complex(x.shape[1]).real)",
+        "return x * _f_result(x)",
+    ),
+    "what is still to be computed": (
+        "a, b = map(torch.relu, x.chunk(2))\nreturn a",
+        "_f_result",
+        "def _f_result(x):\n    return tuple(map(torch.relu, x.chunk(2)))",
+        "a, b = _f_result(x)\nreturn a",
+    ),
     "an expression": (
         "low = torch.finfo(x.dtype)\nreturn x * low.eps",
         "_f_low",
@@ -122,6 +167,21 @@ def test_is_moved(case: tuple[str, str, str, str], tmp_path: Path) -> None:
     bad, name, definition, body = case
     fix = check(tmp_path, fixes, function(bad), moved(name, definition, body))
     assert fix.title.endswith(f" into {name}, a function that is recorded")
+
+
+def test_what_is_decided_by_it_is_moved_as_well(tmp_path: Path) -> None:
+    bad = function(
+        "padded = False\nif x.shape[0] % 2 != 0:\n    x = F.pad(x, (0, 0, 0, 0, 0, 1))\n    padded = True\nx = x * 2\n"
+        "if padded:\n    x = x[:-1]\nreturn x"
+    )
+    definitions = (
+        "def _f_x(x, padded):\n    if x.shape[0] % 2 != 0:\n        x = F.pad(x, (0, 0, 0, 0, 0, 1))\n"
+        "        padded = True\n    return x, padded\n\n\n"
+        "def _f_x_2(padded, x):\n    if padded:\n        x = x[:-1]\n    return x"
+    )
+    body = "padded = False\nx, padded = _f_x(x, padded)\nx = x * 2\nx = _f_x_2(padded, x)\nreturn x"
+    good = moved("_f_x", definitions, body).replace('wrap("_f_x")', 'wrap("_f_x")\ntorch.fx.wrap("_f_x_2")')
+    check(tmp_path, fixes, bad, good)
 
 
 NET = """\
@@ -185,11 +245,10 @@ def test_what_a_module_holds_is_passed(tmp_path: Path) -> None:
         "for i in range(2):\n    if x.shape[0] > 1:\n        break\n    x = x + 1\nreturn x",
         "for i in range(2):\n    if x.shape[0] > 1:\n        return x\nreturn x + 1",
         "g = F.relu\nif x.shape[0] > 1:\n    x = g(x)\nreturn x",
-        "found = []\nif x.shape[0] > 1:\n    found.append(x)\nreturn found",
         "if x.shape[0] > 1:\n    import os\nreturn x",
-        "found = {}\nfound.update(x)\nreturn found",
         "if x.shape[0] > 1:\n    raise ValueError\nreturn x",
-        "if x.shape[0] > 1:\n    with torch.no_grad():\n        x = x + 1\nreturn x",
+        "if x.shape[0] > 1:\n    try:\n        x = x + 1\n    finally:\n        pass\nreturn x",
+        "flag = x.shape[0] > 1 and x.shape[1] > 2\nif flag:\n    import os\nreturn x",
         "if x.shape[0] > 1:\n    x = '''a\n    b'''\nreturn x",
     ],
 )

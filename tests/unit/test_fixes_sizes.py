@@ -43,6 +43,11 @@ def test_no_length_that_is_not_known(body: str, tmp_path: Path) -> None:
     refuse(tmp_path, length.fixes, function(f"n = 1\n{body}"))
 
 
+@pytest.mark.parametrize("kind", ["list[torch.Tensor]", "tuple", "torch.Size"])
+def test_no_size_of_a_list(kind: str, tmp_path: Path) -> None:
+    refuse(tmp_path, length.fixes, function("return len(x)", f"x: {kind}"))
+
+
 NUMBERS = {
     "the larger": ("return x * max(x.shape[0], 2)", "return x * torch.sym_max(x.shape[0], 2)"),
     "of three": (
@@ -58,6 +63,10 @@ NUMBERS = {
     "rounded up": (
         "n = int(math.ceil(x.size(1) / 2))\nreturn n",
         "n = torch.sym_int(math.ceil(x.size(1) / 2))\nreturn n",
+    ),
+    "of a converted number": (
+        "n = int(math.ceil(float(x.shape[1]) / 2) * 2)\nreturn n",
+        "n = torch.sym_int(math.ceil(torch.sym_float(x.shape[1]) / 2) * 2)\nreturn n",
     ),
     "a root": ("return int(math.sqrt(x.shape[2]))", "return torch.sym_int(math.sqrt(x.shape[2]))"),
     "an item": ("return x * int(x[0, 0, 0].item())", "return x * torch.sym_int(x[0, 0, 0].item())"),
