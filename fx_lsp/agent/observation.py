@@ -192,7 +192,8 @@ def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, to
     if not results or not wanted:
         return {}
     total = torch.stack([result.to(torch.float64) for result in results]).sum()
-    found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True)
+    # A module may keep what it computed from its weights for the next call.
+    found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True, retain_graph=True)
     return {name: None if value is None else sketch(value) for name, value in zip(wanted, found, strict=True)}
 
 

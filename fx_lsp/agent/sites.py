@@ -42,6 +42,8 @@ class Found:
     """Where the trace of a target can't go through."""
 
     places: Places
+    certain: Places
+    """Those without what may owe itself to what was assumed before: an error of the program's own."""
     lines: frozenset[tuple[Place, str, int]]
     """Of each place the file and the line where it begins."""
     complete: bool
@@ -50,7 +52,7 @@ class Found:
     """Whether the first of them is of a kind that tensors without memory can be the reason for."""
 
 
-NOWHERE = Found(Counter(), frozenset(), complete=True, doubtful=False)
+NOWHERE = Found(Counter(), Counter(), frozenset(), complete=True, doubtful=False)
 """Of a program that traces."""
 
 
@@ -85,7 +87,7 @@ def check_places(before: Found, after: Found, mended: Places, edited: Collection
     for place, count in mended.items():
         if after.places[place] > before.places[place] - count:
             raise Settled("refuted", f"{_shown(place)} still fails")
-    new = set(after.places - before.places)
+    new = set(after.certain - before.places)
     if not before.complete:
         new &= {place for place, file, line in after.lines if (file, line) in edited}
     if new:
@@ -115,19 +117,19 @@ def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> Found:
 
 
 def _explored(built: Built, first: _Stop, examples: Mapping[str, Any] | None = None) -> Found:
-    """As in a report: the first failure is of the kind that a plain trace says, and behind it no error of the program's
-    own counts, which may owe itself to what was assumed."""
+    """As in a report, the first failure is of the kind that a plain trace says."""
     exploration = explore(built.root, built.concrete_args, examples=examples, tracer=built.tracer)
     stops = [(site.failure.kind, site.failure.span) for site in exploration.sites]
     if stops and stops[0][1] == first[1]:
         stops[0] = first
-    kept = stops[:1] + [(kind, span) for kind, span in stops[1:] if kind is not FailureKind.EXCEPTION]
-    placed = [((kind.value, _expression(span)), span) for kind, span in kept]
+    placed = [((kind.value, _expression(span)), span) for kind, span in stops]
+    places = [place for place, _ in placed]
     return Found(
-        Counter(place for place, _ in placed),
+        Counter(places),
+        Counter(places[:1] + [place for place in places[1:] if place[0] != FailureKind.EXCEPTION.value]),
         frozenset((place, span.file, span.line) for place, span in placed if span),
         complete=exploration.graph is not None,
-        doubtful=bool(kept) and kept[0][0] in DOUBTFUL,
+        doubtful=bool(stops) and stops[0][0] in DOUBTFUL,
     )
 
 
