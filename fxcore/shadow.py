@@ -14,6 +14,7 @@ import torch
 
 from fxcore.node import Node, map_arg
 from fxcore.session import outside_of_traces
+from fxcore.shape_rules import known_result
 
 
 class Unknown(Exception):
@@ -34,7 +35,7 @@ class Shadows:
         self._on_meta = on_meta
         self._values: dict[Node, Any] = {}
         self._unknown: set[Node] = set()
-        self._modules: dict[str, torch.nn.Module] = {}
+        self._twins: dict[torch.nn.Module, torch.nn.Module] = {}
 
     def __getitem__(self, node: Node) -> Any:
         """The value of ``node``. Raises `Unknown` where it can't be told."""
@@ -74,12 +75,22 @@ class Shadows:
         if node.op == "get_attr":
             return self._own(self._attribute(target))
         if node.op == "call_function":
-            return target(*args, **kwargs)
+            known = self._known(target, args, kwargs)
+            return target(*args, **kwargs) if known is None else known
         if node.op == "call_method":
-            return getattr(args[0], target)(*args[1:], **kwargs)
-        if target not in self._modules:
-            self._modules[target] = self._runnable(self._attribute(target))
-        return self._modules[target](*args, **kwargs)
+            known = self._known(getattr(type(args[0]), target, None), args, kwargs)
+            return getattr(args[0], target)(*args[1:], **kwargs) if known is None else known
+        module = self._attribute(target)
+        known = self._known(module, args, kwargs)
+        return self._twin(module)(*args, **kwargs) if known is None else known
+
+    def _known(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor | None:
+        return known_result(callee, args, kwargs) if self._on_meta else None
+
+    def _twin(self, module: torch.nn.Module) -> torch.nn.Module:
+        if module not in self._twins:
+            self._twins[module] = self._runnable(module)
+        return self._twins[module]
 
     def _own(self, value: Any) -> Any:
         """A value that may be written to in place of one of the root's."""

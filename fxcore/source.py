@@ -138,6 +138,7 @@ def return_span(code: CodeType) -> SourceSpan | None:
     return span_at(code, returns[0]) if len(returns) == 1 else None
 
 
+@functools.lru_cache(maxsize=4096)  # the positions before the wanted one have to be decoded, too
 def _position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
     if hasattr(code, "co_positions"):
         unknown = (None, None, None, None)

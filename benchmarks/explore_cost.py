@@ -1,0 +1,130 @@
+"""What exploring costs against a plain trace, side by side: as multiples, three ways.
+
+    .venv/bin/python benchmarks/explore_cost.py [--rounds 5] [--match vgg] [--only tracing|failing] [--timm 20]
+
+``tracing``: over models that trace, where exploring has nothing to find. ``failing``: over the models of
+`recall_models.py`, against the plain trace that ends at the first failure. Of both, also the time per recorded node:
+there a trace that ends early has no advantage.
+
+The two run in turn, without example inputs, and a model's figure is the ratio of their medians. Times are the process's
+own CPU time, with the collection of garbage held off as in `timeit`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import statistics
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import fxcore
+from benchmarks.recall_models import CASES, implement_operators
+from benchmarks.trace import in_turn, models
+from fxcore.explore import explore
+from fxcore.failures import TraceFailure
+from fxcore.untouched import untouched
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One model's: CPU seconds, and how many nodes were recorded in them."""
+
+    plain: float
+    plain_nodes: int
+    exploring: float
+    exploring_nodes: int
+
+    @property
+    def ratio(self) -> float:
+        """Exploring as a multiple of the plain trace."""
+        return self.exploring / self.plain
+
+    @property
+    def ratio_per_node(self) -> float:
+        """The same of the time per recorded node."""
+        return self.ratio * self.plain_nodes / max(self.exploring_nodes, 1)
+
+
+def cost_of(module: nn.Module, concrete: Mapping[str, Any], rounds: int) -> Cost:
+    """Trace and explore ``module`` in turn."""
+    plain, exploring = fxcore.Tracer(), fxcore.Tracer()
+
+    def trace() -> None:
+        with untouched(module), contextlib.suppress(TraceFailure):  # it may set something on a module before it fails
+            plain.trace(module, concrete)
+
+    trace_seconds, explore_seconds = in_turn(rounds, trace, lambda: explore(module, concrete, tracer=exploring))
+    graph = explore(module, concrete).graph
+    return Cost(trace_seconds, len(plain.graph.nodes), explore_seconds, len(graph.nodes) if graph else 0)
+
+
+def tracing(timm_models: int, match: str) -> Iterator[tuple[str, nn.Module, Mapping[str, Any]]]:
+    """Models that trace."""
+    for name, module in models(timm_models, match):
+        try:
+            fxcore.Tracer().trace(module)
+        except TraceFailure:
+            continue
+        yield name, module, {}
+
+
+def failing(match: str) -> Iterator[tuple[str, nn.Module, Mapping[str, Any]]]:
+    """Models that don't."""
+    for cases in CASES.values():
+        for case in cases():
+            if match in case.name:
+                yield case.name, case.build(), case.concrete_args
+
+
+def measure(kind: str, cases: Iterator[tuple[str, nn.Module, Mapping[str, Any]]], rounds: int) -> None:
+    """Print a row for each model, and the medians and worst."""
+    columns = f"{'plain ms':>9} {'nodes':>6} {'explore ms':>11} {'nodes':>6} {'ratio':>7} {'per node':>9}"
+    print(f"{kind + ' models':42} {columns}")
+    costs: dict[str, Cost] = {}
+    for name, module, concrete in cases:
+        cost = costs[name] = cost_of(module, concrete, rounds)
+        print(
+            f"{name:42} {cost.plain * 1e3:9.1f} {cost.plain_nodes:6} {cost.exploring * 1e3:11.1f} "
+            f"{cost.exploring_nodes:6} {cost.ratio:7.2f} {cost.ratio_per_node:9.2f}",
+            flush=True,
+        )
+    ways: dict[str, Callable[[Cost], float]] = {
+        "ratio": lambda cost: cost.ratio,
+        "per node": lambda cost: cost.ratio_per_node,
+    }
+    for way, figure in ways.items():
+        figures = {name: figure(cost) for name, cost in costs.items()}
+        worst = max(figures, key=figures.__getitem__)
+        median = statistics.median(figures.values())
+        print(f"{len(figures)} {kind} models, {way}: median {median:.2f}, worst {figures[worst]:.2f} ({worst})")
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--timm", type=int, default=20, help="how many of timm's models that trace")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--match", default="", help="what models have in their names")
+    parser.add_argument("--only", choices=["tracing", "failing"])
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    implement_operators()
+    if options.only in (None, "tracing"):
+        measure("tracing", tracing(options.timm, options.match), options.rounds)
+    if options.only in (None, "failing"):
+        measure("failing", failing(options.match), options.rounds)
+
+
+if __name__ == "__main__":
+    main()
