@@ -1,4 +1,4 @@
-"""Temporary replacements in namespaces that aren't ours: modules' globals, and classes.
+"""Temporary replacements in what isn't ours: modules' globals, classes, and what functions do.
 
 Nothing else in fxcore assigns to a foreign name. A name is replaced once, however many traces want it replaced at the
 same time, and gets its value back when the last of them lets go: traces may nest, and run in several threads, and end
@@ -10,9 +10,14 @@ from __future__ import annotations
 import builtins
 import threading
 from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
 from typing import Any
 
-Namespace = dict[str, Any] | type
+from fxcore.function_bodies import body_of_call, can_be_exchanged, twin
+
+Namespace = dict[str, Any] | type | FunctionType
+"""A module's globals; a class; a function, whose one name is ``__code__``."""
+
 Key = tuple[int, str]
 
 _lock = threading.Lock()
@@ -24,7 +29,7 @@ class _Replacement:
     __slots__ = ("name", "namespace", "original", "scopes", "was_there")
 
     def __init__(self, namespace: Namespace, name: str) -> None:
-        own = vars(namespace) if isinstance(namespace, type) else namespace
+        own = namespace if isinstance(namespace, dict) else _own(namespace)
         self.namespace = namespace
         self.name = name
         self.was_there = name in own
@@ -33,18 +38,18 @@ class _Replacement:
         self.scopes: set[PatchScope] = set()
 
     def put(self, value: Any) -> None:
-        if isinstance(self.namespace, type):
-            setattr(self.namespace, self.name, value)
-        else:
+        if isinstance(self.namespace, dict):
             self.namespace[self.name] = value
+        else:
+            setattr(self.namespace, self.name, value)
 
     def put_back(self) -> None:
         if self.was_there:
             self.put(self.original)
-        elif isinstance(self.namespace, type):
-            delattr(self.namespace, self.name)
-        else:
+        elif isinstance(self.namespace, dict):
             del self.namespace[self.name]
+        else:
+            delattr(self.namespace, self.name)
 
 
 _replacements: dict[Key, _Replacement] = {}
@@ -70,6 +75,28 @@ class PatchScope:
         with _lock:
             for name, make in makers.items():
                 self._replace(namespace, name, make)
+
+    def replace_method(self, cls: type, name: str, make: Callable[[Any], Any]) -> None:
+        """`replace` a special method (``__call__``) of a class that may have many subclasses.
+
+        Assigned to a class, such a method is made known to all subclasses. `torch.nn.Module` has 1,400 of them once
+        torchvision and timm are imported: that takes CPython as long as tracing a small model does, and empties the
+        classes' caches of attributes. So the function keeps its place and gets another body, if it can have one.
+
+        It does what ``make`` made wherever it is the class's method. While somebody else has put a function of his own
+        there, as torch.fx does, it is the original, which that function takes it for.
+        """
+        function = vars(cls)[name]
+        if not can_be_exchanged(function):
+            self.replace(cls, name, make)
+            return
+
+        def exchanged(body: CodeType) -> CodeType:
+            original = twin(function)
+            made = make(original)
+            return body_of_call(lambda: made if vars(cls).get(name) is function else original)
+
+        self.replace(function, "__code__", exchanged)
 
     def _replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
         key = id(namespace), name
@@ -101,6 +128,11 @@ class PatchScope:
         if not replacement.scopes:
             replacement.put_back()
             del _replacements[key]
+
+
+def _own(holder: type | FunctionType) -> Mapping[str, Any]:
+    """The names that a class or a function has itself, with their values."""
+    return vars(holder) if isinstance(holder, type) else {"__code__": holder.__code__}
 
 
 def _inherited(namespace: Namespace, name: str) -> Any:

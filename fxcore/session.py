@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from fxcore.function_bodies import twin
 from fxcore.patching import PatchScope
 from fxcore.torch_compat import torch_fx_symbolic_trace
 from fxcore.wrap import replace_functions, replace_wrapped
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from fxcore.proxy import Proxy
     from fxcore.tracer import Tracer
 
-_module_call: Callable[..., Any] = torch.nn.Module.__call__
-_module_getattr: Callable[..., Any] = torch.nn.Module.__getattr__
+_module_call: Callable[..., Any] = twin(torch.nn.Module.__call__)
+_module_getattr: Callable[..., Any] = twin(torch.nn.Module.__getattr__)
 
 _current: ContextVar[TraceSession | None] = ContextVar("_current", default=None)
 
@@ -85,8 +86,8 @@ class TraceSession:
 
     def start_recording(self, root_globals: dict[str, Any]) -> None:
         """From here on have the tracer hear of modules, and calls of wrapped functions recorded."""
-        self._patches.replace(torch.nn.Module, "__getattr__", _hearing_getattr)
-        self._patches.replace(torch.nn.Module, "__call__", _hearing_call)
+        self._patches.replace_method(torch.nn.Module, "__getattr__", _hearing_getattr)
+        self._patches.replace_method(torch.nn.Module, "__call__", _hearing_call)
         replace_wrapped(self._patches)
         self.autowrap(root_globals)
         for module in self.tracer._autowrap_search:
