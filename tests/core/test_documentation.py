@@ -1,7 +1,8 @@
-"""The worked examples of torch.fx's documentation run, and print what is written beside them."""
+"""The worked examples of torch.fx's documentation run, and print what is written beside them; fxcore's own run, too."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,9 +10,19 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "examples" / "transforms"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples" / "transforms"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 ADDRESS = re.compile("0x[0-9a-f]+")
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def printed(path: Path) -> str:
+    """What a program prints that has fxcore at hand."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return ADDRESS.sub("0x…", done.stdout)
 
 
 def test_every_example_has_its_output_beside_it() -> None:
@@ -21,6 +32,17 @@ def test_every_example_has_its_output_beside_it() -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path: Path) -> None:
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert ADDRESS.sub("0x…", done.stdout) == path.with_suffix(".txt").read_text()
+    assert printed(path) == path.with_suffix(".txt").read_text()
+
+
+def test_the_blocks_of_the_documentation_run_one_after_the_other(tmp_path: Path) -> None:
+    blocks = BLOCK.findall((ROOT / "docs" / "fxcore.md").read_text())
+    assert len(blocks) == 3
+    program = tmp_path / "documentation.py"
+    program.write_text("\n".join(blocks))
+    assert "torch.sigmoid(linear)" in printed(program)
+
+
+def test_no_other_document_has_python_in_it() -> None:
+    others = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    assert [path.name for path in others if BLOCK.search(path.read_text())] == ["fxcore.md"]
