@@ -1,7 +1,8 @@
 """Functions in C++ that refuse traced values, made to go on: they are recorded instead, and the refusal is reported.
 
 C++ dispatches a call to a proxy's ``__torch_function__`` only if the proxy stands where a tensor could. As a size among
-varargs (``torch.zeros(n, 4)``), a bound of a slice of a real tensor, or a dtype, it is refused with a TypeError.
+varargs (``torch.zeros(n, 4)``), a bound of a slice of a real tensor, or a dtype, it is refused with a TypeError. Others
+ask for its value first, and do without: they are here lest that be taken for a failure.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ Call = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 # fmt: off
 _FUNCTIONS = (
-    "arange", "as_tensor", "broadcast_shapes", "empty", "eye", "finfo", "from_numpy", "full", "iinfo", "linspace",
-    "logspace", "ones", "rand", "randint", "randn", "randperm", "tensor", "zeros",
+    "arange", "as_strided", "as_tensor", "broadcast_shapes", "empty", "eye", "finfo", "from_numpy", "full", "iinfo",
+    "kthvalue", "linspace", "logspace", "narrow", "ones", "rand", "randint", "randn", "randperm", "roll", "select",
+    "tensor", "topk", "tril", "triu", "zeros",
 )
 _METHODS = (
-    "__getitem__", "expand", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros", "permute", "repeat",
-    "reshape", "resize_", "tile", "to", "unflatten", "view",
+    "__getitem__", "as_strided", "expand", "kthvalue", "narrow", "new_empty", "new_full", "new_ones", "new_tensor",
+    "new_zeros", "permute", "repeat", "reshape", "resize_", "roll", "select", "split_with_sizes", "sum", "tile", "to",
+    "topk", "tril", "triu", "unflatten", "view",
 )
 # fmt: on
 

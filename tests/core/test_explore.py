@@ -53,6 +53,11 @@ def test_all_failures_are_found_by_guessing() -> None:
         "return torch.full((x.shape[0],), 3)",
         "return torch.arange(4)[x.shape[0]]",
         "return torch.arange(4).view(x.shape[0], -1)",
+        "return torch.arange(4).narrow(0, 0, x.shape[0])",
+        "return torch.narrow(torch.arange(4), 0, 0, x.shape[0])",
+        "return torch.arange(4).roll(x.shape[0], 0)",
+        "return torch.arange(4).topk(x.shape[0])",
+        "return torch.tril(torch.ones(4, 4), x.shape[0])",
     ],
 )
 def test_what_torch_may_ask_in_vain_is_no_site(program: str) -> None:
