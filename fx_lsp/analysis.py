@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import itertools
 import logging
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from typing import Any
 from fx_lsp.agent.messages import Done, Limits, Report, Target
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.documents import Documents, Place, Snapshot, on_disk
-from fx_lsp.findings import Finding, findings_of
+from fx_lsp.findings import Finding, findings_of, mistaken_directives
 from fx_lsp.selection import Selection
 from fx_lsp.targets import find_targets
 from fx_lsp.workspace import Workspace
@@ -52,6 +53,8 @@ class FileResult:
 
     traced: dict[str, Traced] = field(default_factory=dict)
     """By the target's key, in the order of the file."""
+    mistakes: tuple[Finding, ...] = ()
+    """Directives that can't be understood."""
     dependencies: frozenset[str] = frozenset()
     """The other files of the workspace that were imported to trace it."""
 
@@ -128,10 +131,10 @@ class Analysis:
     def findings(self) -> Iterator[Finding]:
         """Every finding, where its text stands now; without those whose text was edited."""
         for result in self.results.values():
-            for traced in result.traced.values():
-                for finding in traced.findings:
-                    if now := self.documents.now(finding.place):
-                        yield dataclasses.replace(finding, place=now)
+            traced = (finding for traced in result.traced.values() for finding in traced.findings)
+            for finding in itertools.chain(result.mistakes, traced):
+                if now := self.documents.now(finding.place):
+                    yield dataclasses.replace(finding, place=now)
 
     async def close(self) -> None:
         """Stop all work, and wait until it has stopped."""
@@ -160,6 +163,8 @@ class Analysis:
             self.on_result(path, True)
             return False
         result = self.results.setdefault(path, FileResult())
+        mistakes = mistaken_directives(path, snapshot) if self.workspace.traces(path) else ()
+        result.mistakes = tuple(mistake for mistake in mistakes if mistake.rule in self.choices.selection)
         before, result.traced = result.traced, {}
         for target in targets:
             if place := snapshot.place(target.span):

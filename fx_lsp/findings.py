@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from fx_lsp.agent.messages import Failure, Report, Span, Target
+from fx_lsp.agent.messages import Failure, Report, Span, Step, Target
+from fx_lsp.directives import directives_of
 from fx_lsp.documents import Place, Snapshot
 from fx_lsp.links import Link, call_links, cause_links, expression_at, guess_link
 from fx_lsp.rules import Rule, rule_for
@@ -61,7 +62,29 @@ def findings_of(
     shown = [failure for failure in (*report.failures, *notices) if rule_for(failure.kind) in selection]
     places = {failure.chain[-1].span: failure for failure in report.failures if failure.chain}
     found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
-    return [finding for finding in found if finding]
+    return [finding for finding in found if finding and not _is_ignored(finding, snapshot)]
+
+
+def _is_ignored(finding: Finding, snapshot: Snapshot) -> bool:
+    """Whether a comment of the file says so."""
+    lines = snapshot.lines_of(finding.place.path)
+    if lines is None:
+        return False
+    first, last = (lines.position(offset, "utf-8").line + 1 for offset in (finding.place.start, finding.place.end))
+    return directives_of(lines.text).ignores(finding.rule.code, first, last)
+
+
+def mistaken_directives(path: str, snapshot: Snapshot) -> tuple[Finding, ...]:
+    """The comments of a file that look like directives and are none."""
+    lines = snapshot.lines_of(path)
+    found = []
+    for mistake in directives_of(lines.text).mistakes if lines else ():
+        start, end = mistake.columns
+        span = Span(path, mistake.line, start, mistake.line, end)
+        failure = Failure("directive", mistake.reason, (Step("", span),))
+        if place := snapshot.place(span):
+            found.append(Finding(failure, _message(failure, snapshot, 0, None), place, (), (), snapshot.moment))
+    return tuple(found)
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:

@@ -47,13 +47,19 @@ def _value(snippet: Snippet | None, file: str, namespace: dict[str, Any]) -> Any
 def _compile(snippet: Snippet, file: str, mode: Literal["exec", "eval"]) -> CodeType:
     """Code whose lines and columns are those that the snippet has in the file."""
     tree: ast.Module | ast.Expression = ast.parse(snippet.source, file, mode)  # type: ignore[assignment]
-    text = linecache.getline(file, snippet.line)
-    column = len(text[: max(text.find(snippet.source.split("\n")[0]), 0)].encode())
+    column = _column(snippet.source.split("\n")[0], linecache.getline(file, snippet.line))
     for node in ast.walk(tree):
         if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias):
             if node.lineno == 1:
-                node.col_offset += column
+                node.col_offset = max(node.col_offset + column, 0)
             if node.end_lineno == 1 and node.end_col_offset is not None:
-                node.end_col_offset += column
+                node.end_col_offset = max(node.end_col_offset + column, 0)
     ast.increment_lineno(tree, snippet.line - 1)
     return compile(tree, file, mode)
+
+
+def _column(source: str, line: str) -> int:
+    """The column where ``source`` stands in ``line``; where only its brackets do, the one that puts these right."""
+    name = "" if source in line else source.partition("(")[0]
+    at = line.find(source.removeprefix(name))
+    return len(line[:at].encode()) - len(name.encode()) if at >= 0 else 0

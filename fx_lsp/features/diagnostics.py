@@ -35,13 +35,14 @@ def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool, describ
         return None
     rule = rule_for(finding.failure.kind)
     targets = " and ".join(f"`{title}`" for title in finding.targets)
+    tracing = f"\nWhile tracing {targets}." if targets else ""
     return types.Diagnostic(
         range=found,
         severity=_SEVERITIES[rule.severity],
         code=rule.code,
         code_description=_description(rule) if described else None,
         source=SOURCE,
-        message=f"{finding.message}\nWhile tracing {targets}.",
+        message=f"{finding.message}{tracing}",
         related_information=_related(finding, places) if related else None,
     )
 

@@ -72,11 +72,12 @@ class _Page:
         """The message, the place, the way there, the fixes."""
         finding = problem.finding
         rule = finding.rule
-        targets = ", ".join(f"`{title}`" for title in finding.targets)
         title = self._paint(rule.severity, f"{rule.severity}[{rule.code}]")
         rows = [f"{title}{self._paint('bold', f': {finding.line}')}"]
         rows += self._excerpt(finding.place, rule.severity, "^")
-        rows += [f"{self._paint('note', 'note')}: while tracing {targets}"]
+        if finding.targets:
+            targets = ", ".join(f"`{title}`" for title in finding.targets)
+            rows += [f"{self._paint('note', 'note')}: while tracing {targets}"]
         for link in finding.links:
             rows += [f"{self._paint('note', 'note')}: {link.text}", *self._excerpt(link.place, "note", "-")]
         for fix in problem.fixes:

@@ -7,8 +7,10 @@ import warnings
 from collections.abc import Iterable
 
 from fx_lsp.agent.messages import Target
+from fx_lsp.directives import directives_of
 from fx_lsp.names import Names
 from fx_lsp.targets.calls import explicit_targets
+from fx_lsp.targets.directed import Said, directed_targets, inferred_as_said, is_skipped
 from fx_lsp.targets.modules import Classes, class_targets, instance_targets
 from fx_lsp.targets.text import Text
 
@@ -17,26 +19,27 @@ def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
     """The targets of the file ``path`` (absolute) whose text is ``source``, in the order of the text.
 
     A class or function that the file traces itself is not inferred a second time, and neither is a class of which an
-    instance is traced. A target's key is the same again after an edit elsewhere in the file. None where ``source`` is
-    not Python (yet).
+    instance is traced; what its comments say (``fx_lsp/directives.py``) goes before all that. A target's key is the
+    same again after an edit elsewhere in the file. None where ``source`` is not Python (yet).
     """
     source = source.removeprefix("\ufeff")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             tree = ast.parse(source)
-        return _targets(tree, Text(path, source))
+        return _targets(tree, directives_of(source).above, Text(path, source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _targets(tree: ast.Module, text: Text) -> tuple[Target, ...]:
+def _targets(tree: ast.Module, said: Said, text: Text) -> tuple[Target, ...]:
     names = Names(tree)
     classes = Classes(names)
-    explicit = list(explicit_targets(names, text))
+    explicit = [*explicit_targets(names, text), *directed_targets(tree, said, text)]
     instances = _without(explicit, instance_targets(names, classes, text))
-    inferred = instances + _without(explicit + instances, class_targets(classes, text))
-    return tuple(sorted(explicit + inferred, key=lambda target: (target.span.line, target.span.col)))
+    inferred = inferred_as_said(instances + _without(explicit + instances, class_targets(classes, text)), said)
+    found = [target for target in explicit + inferred if not is_skipped(target, said)]
+    return tuple(sorted(found, key=lambda target: (target.span.line, target.span.col)))
 
 
 def _without(known: list[Target], found: Iterable[Target]) -> list[Target]:

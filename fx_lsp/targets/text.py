@@ -24,12 +24,13 @@ class Text:
         end_line, end_col = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return Span(self._path, node.lineno, node.col_offset, end_line, end_col)
 
-    def name_span(self, node: ast.ClassDef) -> Span:
-        """Where the class's name stands, which the syntax tree does not say."""
+    def name_span(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> Span:
+        """Where the name of a class or function stands, which the syntax tree does not say."""
+        keyword = {ast.ClassDef: "class", ast.FunctionDef: "def", ast.AsyncFunctionDef: "async def"}[type(node)]
         line = self._lines.line(node.lineno - 1).encode()
-        start = line.find(node.name.encode(), node.col_offset + len("class"))
+        start = line.find(node.name.encode(), node.col_offset + len(keyword))
         if start < 0:  # the name is on a line of its own, behind a backslash
-            return Span(self._path, node.lineno, node.col_offset, node.lineno, node.col_offset + len("class"))
+            return Span(self._path, node.lineno, node.col_offset, node.lineno, node.col_offset + len(keyword))
         return Span(self._path, node.lineno, start, node.lineno, start + len(node.name.encode()))
 
     def snippet(self, node: ast.expr | ast.stmt) -> Snippet:

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 OWN_KINDS = ("import", "build", "time-limit", "memory-limit", "crash")
 """Those of the agent, beside fxcore's."""
 
-ALL_KINDS = [*(kind.value for kind in (*FailureKind, *NoticeKind)), *OWN_KINDS]
+ALL_KINDS = [*(kind.value for kind in (*FailureKind, *NoticeKind)), *OWN_KINDS, "directive"]
 
 by_code = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 
