@@ -18,6 +18,8 @@ TIMM_TRAINING = 40
 """How many of those are traced in training mode, too."""
 RUN_STEPS = {"torchvision": 2, "timm": 8}
 """Of the models in eval mode every so manieth is run, too."""
+LARGEST = 70_000_000
+"""Parameters of the largest model that is built with numbers, where that can be helped."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,15 @@ def build_timm(name: str, *, training: bool) -> nn.Module:
 
 
 def build(case: Case) -> nn.Module:
-    """The model, its parameters without memory unless its constructor reads numbers from tensors."""
+    """The model, its parameters without memory, unless it is small and its constructor reads numbers from tensors."""
     try:
         with torch.device("meta"):
             return case.build()
     except Exception:
-        return case.build()
+        module = case.build()
+    return module if size(module) <= LARGEST else module.to("meta")
+
+
+def size(module: nn.Module) -> int:
+    """How many numbers its parameters hold."""
+    return sum(parameter.numel() for parameter in module.parameters())

@@ -6,7 +6,8 @@ import importlib.metadata
 import sys
 from collections import Counter
 
-from tests.core.sweep.comparison import LARGEST, Result
+from tests.core.sweep.cases import LARGEST
+from tests.core.sweep.comparison import Result
 
 OUTCOMES = ("failed", "differs", "not bound", "not built")
 
@@ -24,8 +25,8 @@ def page(results: list[Result], seconds: float) -> str:
         f"run on the CPU, and gave the same outputs bit for bit (a sample, of at most {LARGEST // 10**6} million",
         "parameters). *Failed alike*: the same type of exception at the same expression. *Not bound*: a decorated",
         "forward with `**kwargs`, whose arguments torch.fx can't bind and fxcore can (see",
-        "[Differences on purpose](fxcore.md#differences-on-purpose)). *Not built*: the constructor refuses, or a",
-        "package is missing.",
+        "[Differences on purpose](fxcore.md#differences-on-purpose)). *Not built*: the constructor refuses, a package",
+        "is missing, or the memory doesn't suffice.",
         "",
         f"{versions}; Python {sys.version.split()[0]}; {len(results)} cases in {seconds / 60:.0f} minutes.",
         "",
