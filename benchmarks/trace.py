@@ -8,6 +8,7 @@ meta device. The two tracers run in turn, and a model's figure is the ratio of t
 ``growth``: the cost per node of tracing a chain of blocks that each read their own parameter, and of what is done to
 graphs afterwards; torch.fx is run too where that ends in reasonable time. Each row is of the same number of nodes in
 all, as many small graphs or as one large, so that what differs is the size of the graphs and not the memory in use.
+Beside it stands what one small graph costs that was made just before and is alone: it may fit the processor's caches.
 
 ``memory``: bytes per node of a large graph.
 
@@ -44,6 +45,8 @@ LEAST = 0.2
 """Seconds that each tracer is measured for with each model: small models are traced many times."""
 SIZES = (1_000, 10_000, 100_000)
 """Nodes of a graph."""
+ALONE = 15
+"""How often a small graph is made and worked on alone."""
 LONGEST_FOR_TORCH = 10_000
 """Nodes. torch.fx looks each parameter up among all of them, so its time grows with the square."""
 
@@ -80,7 +83,6 @@ def code_of(package: Any, module: nn.Module) -> str:
 def measure_models(timm_models: int, rounds: int, match: str) -> None:
     """Print a row for each model and the ratios' median and worst."""
     ratios: dict[str, float] = {}
-    gc.freeze()  # so that collecting garbage goes through the models alone, not through torch
     print(f"{'model':42} {'fxcore ms':>10} {'torch.fx ms':>12} {'ratio':>6}")
     for name, module in models(timm_models, match):
         try:
@@ -101,6 +103,7 @@ def models(timm_models: int, match: str) -> Iterator[tuple[str, nn.Module]]:
     """
     vision = [case for case in sweep.torchvision_cases() if case.mode == "eval"]
     timm = [case for case in sweep.timm_cases() if case.mode == "eval"]
+    gc.freeze()  # so that collecting garbage goes through the models alone, not through all that is imported by now
     for case in [*vision, *timm[:: len(timm) // timm_models][:timm_models]]:
         if match in case.name:
             yield case.name, sweep.build(case)
@@ -158,7 +161,9 @@ def rewrite(package: Any, module: Any) -> object:
 
 def measure_growth(rounds: int) -> None:
     """Print microseconds per node, for each kind of work and size."""
-    print(f"{'microseconds per node':28} {'':9}" + "".join(f"{size:>10,}" for size in SIZES) + "   last/first")
+    gc.freeze()  # so that collecting garbage goes through the graphs alone
+    sizes = "".join(f"{size:>10,}" for size in SIZES)
+    print(f"{'microseconds per node':28} {'':9}{sizes}   last/first    {SIZES[0]:,} alone   last/alone")
     for package in PACKAGES:
         longest = SIZES[-1] if package is fxcore else LONGEST_FOR_TORCH
         report(package, "trace", chain, package.Tracer().trace, rounds, longest)
@@ -175,17 +180,22 @@ def report(
     rounds: int,
     longest: int = SIZES[-1],
 ) -> None:
-    """Print one row: microseconds per node of ``work`` on as many graphs of each size as come to ``longest`` nodes."""
+    """Print one row: microseconds per node of ``work`` on as many graphs of each size as come to ``longest`` nodes.
+
+    And on one graph of the first size.
+    """
+    sizes = [size for size in SIZES if size <= longest]
     costs: list[float] = []
-    for size in SIZES:
-        if size > longest:
-            break
-        made = [make(size) for _ in range(longest // size)]
-        with contextlib.suppress(RecursionError):
+    with contextlib.suppress(RecursionError):
+        alone = statistics.median(seconds(functools.partial(work, make(sizes[0]))) for _ in range(ALONE))
+        alone *= 1e6 / sizes[0]
+        for size in sizes:
+            made = [make(size) for _ in range(longest // size)]
             spent = [seconds(lambda made=made: [work(one) for one in made]) for _ in range(rounds)]  # type: ignore[misc]
             costs.append(statistics.median(spent) / longest * 1e6)
     cells = "".join(f"{cost:10.1f}" for cost in costs).ljust(10 * len(SIZES))
-    print(f"{name:28} {package.__name__:9}{cells}   {costs[-1] / costs[0]:.2f}", flush=True)
+    ratios = f"{costs[-1] / costs[0]:13.2f}{alone:15.1f}{costs[-1] / alone:13.2f}" if costs else ""
+    print(f"{name:28} {package.__name__:9}{cells}{ratios}", flush=True)
 
 
 def measure_memory(nodes: int = 100_000) -> None:
