@@ -19,6 +19,7 @@ from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.mending import mend, write
 from fx_lsp.proofs import Proofs
 from fx_lsp.selection import Selection
+from fx_lsp.tracing_calls import calls_with
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -203,7 +204,7 @@ class _Run:
     def _fixes(self, finding: Finding) -> tuple[Fix, ...]:
         """The edits that may mend it; none where this Python has no libcst, as that of an editor's bundle may not."""
         try:
-            return fixes_for(finding.failure, self._own_text)
+            return fixes_for(finding.failure, self._own_text, calls_with(finding.failure, self._analysis.results))
         except ImportError as error:
             log.warning("no fixes: %s", error)
             return ()

@@ -20,6 +20,7 @@ from fx_lsp.documents import Snapshot
 from fx_lsp.edits import applied, overlap
 from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.targets import find_targets
+from fx_lsp.tracing_calls import calls_with
 
 log = logging.getLogger(__name__)
 
@@ -193,7 +194,7 @@ class Proofs:
 
     def _fixes(self, failure: Failure) -> tuple[Fix, ...]:
         try:
-            return fixes_for(failure, self._own_text)[:MOST_FIXES]
+            return fixes_for(failure, self._own_text, calls_with(failure, self._analysis.results))[:MOST_FIXES]
         except ImportError:  # this Python has no libcst
             return ()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lsprotocol import types
@@ -17,6 +18,7 @@ from fx_lsp.findings import Finding, merged
 from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.proofs import Proofs
 from fx_lsp.rules import rule_for
+from fx_lsp.tracing_calls import calls_with
 
 FIX_ALL = "source.fixAll.fx"
 """The kind of the action that applies all proven fixes of a file."""
@@ -62,11 +64,15 @@ async def _quick_fixes(
     edits: _Edits,
 ) -> list[types.CodeAction]:
     finding = _finding(analysis, places, path, diagnostic)
-    if finding is None or not _fresh(analysis, finding):
+    if finding is None:
         return []
-    fixes = await asyncio.to_thread(fixes_for, finding.failure, _texts(analysis, path, finding).get)
+    calls = calls_with(finding.failure, analysis.results)
+    files = [*(step.span.file for step in finding.failure.chain), *(call.file for call in calls)]
+    if not _fresh(analysis, files, finding.moment):
+        return []
+    fixes = await asyncio.to_thread(fixes_for, finding.failure, _texts(analysis, path, files).get, calls)
     # The thread took a while; places of an older text mean nothing in a newer one.
-    if not _fresh(analysis, finding):
+    if not _fresh(analysis, files, finding.moment):
         return []
     proofs.want(finding.failure, fixes)
     tried = [(fix, proofs.known(finding.failure, fix)) for fix in fixes]
@@ -95,20 +101,15 @@ def _finding(analysis: Analysis, places: ClientPlaces, path: str, diagnostic: ty
     return None
 
 
-def _files(finding: Finding) -> list[str]:
-    return [step.span.file for step in finding.failure.chain]
+def _fresh(analysis: Analysis, files: Iterable[str], moment: int) -> bool:
+    """Whether every file that edits may be made in still has the text that was traced."""
+    return not any(analysis.documents.changed_since(file, moment) for file in files)
 
 
-def _fresh(analysis: Analysis, finding: Finding) -> bool:
-    """Whether every file that the failure speaks of still has the text that was traced."""
-    return not any(analysis.documents.changed_since(file, finding.moment) for file in _files(finding))
-
-
-def _texts(analysis: Analysis, path: str, finding: Finding) -> dict[str, str | None]:
-    """The texts of the user's own files that the failure speaks of."""
+def _texts(analysis: Analysis, path: str, files: Iterable[str]) -> dict[str, str | None]:
+    """The texts of those of ``files`` that are the user's own."""
     roots = analysis.workspace.roots_of(path)
-    own = [file for file in _files(finding) if analysis.workspace.owns(file, roots)]
-    return {file: analysis.documents.text(file) for file in own}
+    return {file: analysis.documents.text(file) for file in files if analysis.workspace.owns(file, roots)}
 
 
 def _not_to_be_had(error: ImportError) -> types.CodeAction:

@@ -8,8 +8,10 @@ those. Only the modules beside this one import libcst, and only when a fix is as
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.rules import rule_for
@@ -37,13 +39,21 @@ ReadText = Callable[[str], "str | None"]
 """Absolute path -> the text that was traced, unsaved edits included; None for a file that must not be edited."""
 
 
-def fixes_for(failure: Failure, read: ReadText) -> tuple[Fix, ...]:
-    """The edits that the failure's rule offers, the most direct first; none where no edit is known to help.
+def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
+    """The edits that may mend a failure, the most direct first; none where no edit is known to help.
 
-    Pure but for ``read``; costs a parse or two of each file of the chain, so call it when a person asks.
+    They are those of the failure's rule, and those of the ``calls`` by which the files themselves trace the program.
+    Costs a parse or two of each file of the chain, so call it when a person asks.
     """
     found: dict[tuple[TextChange, ...], Fix] = {}
-    for name in rule_for(failure.kind).fixes:
-        for fix in importlib.import_module(f"fx_lsp.fixes.{name}").fixes(failure, read):
-            found.setdefault(fix.changes, fix)
+    rule = rule_for(failure.kind)
+    offered: list[Iterable[Fix]] = [_module("concrete").fixes(failure, read, calls)]
+    offered += [_module(name).fixes(failure, read) for name in rule.fixes]
+    offered += [_module("leaf").fixes(failure, read, calls)]
+    for fix in itertools.chain.from_iterable(offered if not rule.is_notice else ()):
+        found.setdefault(fix.changes, fix)
     return tuple(found.values())
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"{__name__}.{name}")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from fx_lsp.agent.messages import Failure
+from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes import Fix, ReadText, TextChange
-from fx_lsp.fixes.source import Source, failing
-from fx_lsp.names import first_callee
-from fx_lsp.scopes import Place
+from fx_lsp.fixes.calls import TracingCall, tracing_calls
+from fx_lsp.fixes.source import failing
 
 
-def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix where a parameter of the root with a constant for a default decides, and this file traces the root."""
+def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
+    """One fix for each call that traces the root, where a parameter with a constant for a default decides."""
     found = failing(failure, read)
     if found is None or len(failure.chain) != 1:
         return
@@ -21,14 +20,14 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     function = source.function(node)
     defaults = _constant_defaults(function) if function else {}
     flags = sorted({inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id in defaults})
-    if function is None or not flags:
+    if not flags:
         return
-    class_ = source.enclosing_class(function)
-    given = {flag: defaults[flag] for flag in flags}
-    changes = tuple(_calls(source, class_.name if class_ else function.name, given))
-    if changes:
-        settings = ", ".join(f"{flag}={value}" for flag, value in given.items())
-        yield Fix(f"Trace with {settings}", changes)
+    settings = ", ".join(f"{flag}={defaults[flag]}" for flag in flags)
+    entries = ", ".join(f'"{flag}": {defaults[flag]}' for flag in flags)
+    for call in tracing_calls(calls, read):
+        change = _change(call, entries)
+        if change is not None:
+            yield Fix(f"Trace with {settings}", (change,))
 
 
 def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
@@ -44,37 +43,11 @@ def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict
     }
 
 
-def _calls(source: Source, root: str, given: dict[str, str]) -> Iterator[TextChange]:
-    """What to add to each call of ``symbolic_trace`` that traces ``root``."""
-    for call, place in source.names.calls:
-        if (source.names.qualified(call.func) or "").rpartition(".")[2] != "symbolic_trace" or not call.args:
-            continue
-        if _traced(source, call.args[0], place) != root:
-            continue
-        concrete = next((keyword.value for keyword in call.keywords if keyword.arg == "concrete_args"), None)
-        entries = ", ".join(f'"{flag}": {value}' for flag, value in given.items())
-        match call.args, concrete:
-            case [first], None:
-                yield source.behind(first, f", concrete_args={{{entries}}}")
-            case [_], ast.Dict(values=[*_, last]):
-                yield source.behind(last, f", {entries}")
-
-
-def _traced(source: Source, root: ast.expr, place: Place) -> str | None:
-    """The class or function of this file that is traced: ``Net`` for ``Net()``, or where ``net = Net()`` was before.
-
-    Where a function builds it, that must say what it returns.
-    """
-    if isinstance(root, ast.Name):
-        binding = source.names.binding(root.id, place)
-        match binding.statement if binding else None:
-            case ast.Assign(value=value):
-                root = value
-    named = first_callee(root) or root
-    if not isinstance(named, ast.Name):
-        return None
-    for statement in source.tree.body if isinstance(root, ast.Call) else ():
-        match statement:
-            case ast.FunctionDef(name=named.id, returns=ast.Name(id=built)):
-                return built
-    return named.id
+def _change(call: TracingCall, entries: str) -> TextChange | None:
+    """What to add to the call."""
+    match call.concrete_args:
+        case None:
+            return call.source.behind(call.root, f", concrete_args={{{entries}}}")
+        case ast.Dict(values=[*_, last]):
+            return call.source.behind(last, f", {entries}")
+    return None

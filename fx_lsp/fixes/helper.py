@@ -148,10 +148,7 @@ def _name(source: Source, part: Part, extraction: Extraction) -> str:
             words.append(target)
         case _:
             words.append("result")
-    name = "_" + "_".join(word.strip("_") for word in words)
-    used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)} | set(source.names.module.bindings)
-    numbered = (f"{name}_{number}" for number in range(2, len(used) + 3))
-    return next(choice for choice in (name, *numbered) if choice not in used)
+    return source.unused("_" + "_".join(word.strip("_") for word in words))
 
 
 def _with_function(source: Source, part: Part, extraction: Extraction, name: str) -> str:
@@ -161,25 +158,12 @@ def _with_function(source: Source, part: Part, extraction: Extraction, name: str
     call = f"{name}({', '.join(extraction.inputs.values())})"
     if isinstance(part, list):
         call = f"{', '.join(extraction.outputs)} = {call}" if extraction.outputs else f"return {call}"
-    above = _start_of_definition(source, nodes[0])
-    definition = f"{_definition(extraction, name)}\n\n\n"
-    if "\r\n" in source.text:
-        definition = definition.replace("\r\n", "\n").replace("\n", "\r\n")
-    return source.text[:above] + definition + source.text[above:start] + call + source.text[end:]
+    definition = source.above_definition(nodes[0], _definition(extraction, name))
+    above = source.lines.offset_of_python(definition.span.line, 0)
+    return source.text[:above] + definition.text + source.text[above:start] + call + source.text[end:]
 
 
 def _definition(extraction: Extraction, name: str) -> str:
     lines = [*extraction.body.split("\n"), *([f"return {', '.join(extraction.outputs)}"] if extraction.outputs else [])]
     body = "\n".join(f"    {line}" if line.strip() else line for line in lines)
     return f"def {name}({', '.join(extraction.inputs)}):\n{body}"
-
-
-def _start_of_definition(source: Source, node: Node) -> int:
-    """Where the statement at module level begins that ``node`` stands in, with its decorators and its comments."""
-    outermost = [*source.around(node)][-2]
-    assert isinstance(outermost, ast.stmt)
-    decorators: list[ast.expr] = getattr(outermost, "decorator_list", [])
-    line = min([outermost.lineno, *(decorator.lineno for decorator in decorators)])
-    while source.lines.line(line - 2).startswith("#"):
-        line -= 1
-    return source.lines.offset_of_python(line, 0)

@@ -137,6 +137,33 @@ class Source:
             return self.behind(statement, f"\n{indented}")
         return TextChange(Span(self.path, line, 0, line, 0), f"{indented}\n")
 
+    def start_of_definition(self, node: ast.AST) -> int:
+        """The line (from 1) where the statement at module level begins that ``node`` is or stands in.
+
+        It begins with its decorators and its comments.
+        """
+        outermost = [node, *self.around(node)][-2]
+        assert isinstance(outermost, ast.stmt)
+        decorators: list[ast.expr] = getattr(outermost, "decorator_list", [])
+        line = min([outermost.lineno, *(decorator.lineno for decorator in decorators)])
+        while line > 1 and self.lines.line(line - 2).startswith("#"):
+            line -= 1
+        return line
+
+    def above_definition(self, node: ast.AST, text: str) -> TextChange:
+        """The change that puts the definition ``text`` above what ``node`` stands in at module level."""
+        line = self.start_of_definition(node)
+        definition = f"{text.rstrip()}\n\n\n"
+        if "\r\n" in self.text:
+            definition = definition.replace("\r\n", "\n").replace("\n", "\r\n")
+        return TextChange(Span(self.path, line, 0, line, 0), definition)
+
+    def unused(self, name: str) -> str:
+        """``name``, or that with a number, which the file does not use yet."""
+        used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)} | set(self.names.module.bindings)
+        numbered = (f"{name}_{number}" for number in range(2, len(used) + 3))
+        return next(choice for choice in (name, *numbered) if choice not in used)
+
     def with_operation(self, node: ast.expr, text: str) -> TextChange:
         """The change that puts ``text``, an operation of several operands, in the place of ``node``."""
         parent = self.parent(node)

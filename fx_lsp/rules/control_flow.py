@@ -126,5 +126,5 @@ traced = torch.fx.symbolic_trace(rectify)
 """,
     message=message,
     kinds=("control-flow",),
-    fixes=("assertion", "symbolic", "choice", "concrete", "wrap", "helper", "specialise"),
+    fixes=("assertion", "symbolic", "choice", "wrap", "helper", "specialise"),
 )

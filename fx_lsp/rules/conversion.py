@@ -87,5 +87,5 @@ traced = torch.fx.symbolic_trace(unflatten)
 """,
     message=message,
     kinds=("conversion",),
-    fixes=("symbolic", "sizes", "narrow", "concrete", "wrap", "helper"),
+    fixes=("symbolic", "sizes", "narrow", "wrap", "helper"),
 )

@@ -16,10 +16,11 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from fx_lsp.agent.messages import Failure
+from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.agent.places import chain_of_frames, describe
 from fx_lsp.fixes import Fix, TextChange
 from fx_lsp.positions import LineIndex
+from fx_lsp.targets import find_targets
 from fxcore import Tracer
 from fxcore.failures import TraceFailure
 
@@ -97,6 +98,12 @@ class Program:
     def fixes(self, fixes: Callable[[Failure, Callable[[str], str | None]], Any]) -> list[Fix]:
         """What one module of fixes offers for the failure."""
         return list(fixes(self.failure(), {str(self.path): self.source}.get))
+
+    def fixes_at_calls(self, fixes: Callable[[Failure, Callable[[str], str | None], Sequence[Span]], Any]) -> list[Fix]:
+        """The same of one that edits the calls that trace the root, which are those of the file."""
+        targets = find_targets(str(self.path), self.source) or ()
+        calls = [target.span for target in targets if target.intent == "explicit"]
+        return self.fixes(lambda failure, read: fixes(failure, read, calls))
 
     def outputs(self, inputs: Inputs) -> list[Any]:
         """What it returns for each of some inputs, and what it leaves of them; for an error, that there was one."""

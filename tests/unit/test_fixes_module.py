@@ -1,4 +1,4 @@
-"""Modules that become registered, and arguments that become fixed."""
+"""Modules that become registered."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from fx_lsp.fixes import concrete, module
-from tests.unit.fixing import Program, applied, check, refuse, same
+from fx_lsp.fixes import module
+from tests.unit.fixing import check, refuse
 
 INPUTS = [(torch.linspace(-1, 1, 8 * n).view(n, 8),) for n in (1, 2, 3)]
 
@@ -119,68 +119,3 @@ def test_nothing_else_is_registered(init: str, forward: str, tmp_path: Path) -> 
 def test_a_class_of_another_base_gets_no_init(tmp_path: Path) -> None:
     base = "class Base(nn.Module):\n    pass\n\n\nclass Net(Base):\n    def forward(self, x):\n"
     refuse(tmp_path, module.fixes, HEAD.replace("class Net(nn.Module):\n", base) + "        return nn.ReLU()(x)\n")
-
-
-FLAGGED = """\
-import torch.fx
-from torch import fx, nn
-
-
-class Net(nn.Module):
-    def forward(self, x, flag=False, mode="sum", *, scale: int = 3):
-        if {test}:
-            return x * 2
-        return x + scale
-
-
-def build() -> Net:
-    return Net()
-
-
-def export():
-    net = Net()
-    return fx.symbolic_trace({call})
-"""
-
-
-@pytest.mark.parametrize(
-    ("test", "call", "fixed", "title"),
-    [
-        ("flag", "net", 'net, concrete_args={"flag": False}', "Trace with flag=False"),
-        ("not flag", "Net().eval()", 'Net().eval(), concrete_args={"flag": False}', "Trace with flag=False"),
-        ('mode == "max"', "net", 'net, concrete_args={"mode": "sum"}', 'Trace with mode="sum"'),
-        ("scale > 3", "net", 'net, concrete_args={"scale": 3}', "Trace with scale=3"),
-        ("flag", "build()", 'build(), concrete_args={"flag": False}', "Trace with flag=False"),
-        (
-            "flag",
-            'net, concrete_args={"mode": "max"}',
-            'net, concrete_args={"mode": "max", "flag": False}',
-            "Trace with flag=False",
-        ),
-    ],
-)
-def test_a_flag_is_fixed_where_the_module_is_traced(
-    test: str, call: str, fixed: str, title: str, tmp_path: Path
-) -> None:
-    bad, good = (FLAGGED.format(test=test, call=text) for text in (call, fixed))
-    (fix,) = Program(tmp_path, bad).fixes(concrete.fixes)
-    assert fix.title == title
-    assert applied(bad, fix.changes) == good
-    mended = Program(tmp_path, good)
-    traced = mended.namespace["export"]()
-    given = (False, "max" if "max" in call else "sum")
-    assert all(same(traced(*inputs, *given), mended.root(*inputs, *given)) for inputs in INPUTS)
-
-
-@pytest.mark.parametrize(
-    ("test", "call"),
-    [
-        ("x.sum() > 0", "net"),
-        ("flag", "object()"),
-        ("flag", "net, {}"),
-        ("flag", "net, concrete_args={}"),
-        ("flag", "net, concrete_args=given"),
-    ],
-)
-def test_nothing_is_fixed_where_it_does_not_fit(test: str, call: str, tmp_path: Path) -> None:
-    refuse(tmp_path, concrete.fixes, FLAGGED.format(test=test, call=call))

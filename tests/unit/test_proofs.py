@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -42,7 +42,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     await bench.proofs.close()
 
 
-def fixes_of(failure: Failure, read: ReadText) -> tuple[Fix, ...]:
+def fixes_of(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
     """One fix for each failure of the model: the expression gives way to a number, and a line goes in front."""
     span = failure.chain[-1].span
     front = Span(span.file, 2, 0, 2, 0)
