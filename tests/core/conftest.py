@@ -7,8 +7,8 @@ from tests.core.versions import why_not
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what the installed torch and Python can't be compared in."""
+    """Expect tests to fail where the installed torch or Python does otherwise than it does now."""
     for item in items:
         reason = why_not(item.nodeid)
         if reason is not None:
-            item.add_marker(pytest.mark.skip(reason=reason))
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=False))

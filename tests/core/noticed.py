@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from fxcore.notices import NoticeKind
 
 K = NoticeKind
@@ -40,7 +42,9 @@ NOTED: dict[NoticeKind, list[str]] = {
     ],
     K.TEXT: [
         "def f(x): return x + 1, «str(x.device)»",
-        "def f(x):\n key = «f'{x.dtype}'»\n return {key: x}",
+        "def f(x):\n key = "
+        + ("f'«{x.dtype}»'" if sys.version_info >= (3, 12) else "«f'{x.dtype}'»")
+        + "\n return {key: x}",
         "def f(x): return {«'%s' % x.shape[0]»: x}",
     ],
     K.OPTIONAL_INPUT: [
