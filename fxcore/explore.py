@@ -20,8 +20,8 @@ from typing import Any
 
 import torch
 
-from fxcore.bytecode import raising_truth
-from fxcore.callee import callee_name
+from fxcore.bytecode import is_call, raising_truth
+from fxcore.callee import callee_name, calls_torch_cpp
 from fxcore.cause import cause_of
 from fxcore.failures import FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
 from fxcore.graph import Graph
@@ -65,7 +65,7 @@ class Site:
     assumption: str
     """How the run went on, e.g. ``it is false``; empty where it didn't."""
     certain: bool
-    """Whether what was assumed is what the example inputs say."""
+    """Whether a real run goes on here as was assumed: as example inputs say, or because the call is merely recorded."""
     after: Site | None
     """The last site before this one whose assumption is a guess; None where this one is surely reached."""
     cause: tuple[Frame, ...] = ()
@@ -186,7 +186,10 @@ class _Explorer(Tracer):
         except GaveUp:
             raise
         except Exception as error:
-            self._note(self._caught(error), f"{type(m).__name__} is recorded as one call", certain=True)
+            failure = self._caught(error)
+            # An error of the program's own may be raised in a real run, too, which then comes no further.
+            certain = self._informed or failure.kind is not FailureKind.EXCEPTION
+            self._note(failure, f"{type(m).__name__} is recorded as one call", certain=certain)
             return self.create_proxy("call_module", self.path_of_module(m), args, kwargs)
 
     # Questions, and what is answered.
@@ -218,6 +221,8 @@ class _Explorer(Tracer):
         return self._asked(obj, super().len, len, lambda: 2)  # type: ignore[no-any-return]
 
     def convert(self, obj: Proxy, to: str) -> Any:
+        if to == "index" and _asked_by_torch():
+            return super().convert(obj, to)  # having no answer it records the call
         guess, learn = _NUMBERS[to]
         return self._asked(obj, functools.partial(super().convert, to=to), learn, lambda: guess)
 
@@ -348,6 +353,12 @@ def _said(answer: object) -> str:
     if isinstance(answer, bool):
         return f"it is {str(answer).lower()}"
     return f"it has {len(answer)} items" if isinstance(answer, list) else f"it is {answer}"
+
+
+def _asked_by_torch() -> bool:
+    """Whether C++ code of torch's asks, to learn what its arguments are."""
+    frame = _users_frame()
+    return is_call(frame.f_code, frame.f_lasti) and calls_torch_cpp(frame, frame.f_lasti)
 
 
 def _users_frame() -> FrameType:

@@ -1,8 +1,7 @@
 """Functions in C++ that refuse traced values, made to go on: they are recorded instead, and the refusal is reported.
 
 C++ dispatches a call to a proxy's ``__torch_function__`` only if the proxy stands where a tensor could. As a size among
-varargs (``torch.zeros(n, 4)``), a bound of a slice of a real tensor, or a dtype, it is refused with a TypeError. Others
-ask for its value first, and do without: they are here lest that be taken for a failure.
+varargs (``torch.zeros(n, 4)``), a bound of a slice of a real tensor, or a dtype, it is refused with a TypeError.
 """
 
 from __future__ import annotations
@@ -20,24 +19,23 @@ Call = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """How to call one of them: function, arguments -> what the call returns."""
 
 # fmt: off
-_FUNCTIONS = (
-    "arange", "as_strided", "as_tensor", "broadcast_shapes", "empty", "eye", "finfo", "from_numpy", "full", "iinfo",
-    "kthvalue", "linspace", "logspace", "narrow", "ones", "rand", "randint", "randn", "randperm", "roll", "select",
-    "tensor", "topk", "tril", "triu", "zeros",
+FUNCTIONS = (
+    "arange", "as_tensor", "asarray", "broadcast_shapes", "empty", "eye", "finfo", "from_numpy", "full", "iinfo",
+    "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm", "range", "tensor", "zeros",
 )
-_METHODS = (
-    "__getitem__", "as_strided", "expand", "kthvalue", "narrow", "new_empty", "new_full", "new_ones", "new_tensor",
-    "new_zeros", "permute", "repeat", "reshape", "resize_", "roll", "select", "split_with_sizes", "sum", "tile", "to",
-    "topk", "tril", "triu", "unflatten", "view",
+METHODS = (
+    "__getitem__", "expand", "new", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros", "permute", "repeat",
+    "reshape", "resize_", "tile", "to", "type", "unflatten", "view",
 )
 # fmt: on
+"""Names in torch and in its tensors' class. All others are dispatched, or fail, as in a plain trace."""
 
 
 def soften_calls(patches: PatchScope, call: Call) -> None:
     """Until ``patches`` ends, have these functions called by ``call``."""
-    for name in _FUNCTIONS:
+    for name in FUNCTIONS:
         patches.replace(torch.__dict__, name, functools.partial(_soft, call))
-    for name in _METHODS:
+    for name in METHODS:
         patches.replace(torch.Tensor, name, functools.partial(_soft, call))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import operator
 
 import pytest
 import torch
@@ -137,6 +138,34 @@ def test_an_error_costs_the_innermost_module_alone() -> None:
         (FailureKind.LEN, "it is 2"),
     ]
     assert found.sites[1].after is found.sites[0]
+    assert found.sites[2].after is found.sites[1]  # in a real run the error may end it
+
+
+def test_a_call_that_is_recorded_surely_lets_a_real_run_go_on() -> None:
+    found = explore(define("def f(x):\n    return torch.zeros(x.shape[0], 2), len(x), x.sum() > 0 or 2\n"))
+    assert [(site.certain, site.after) for site in found.sites] == [
+        (True, None),
+        (False, None),
+        (False, found.sites[1]),
+    ]
+
+
+def test_the_keys_of_mappings_are_themselves_and_their_values_traced() -> None:
+    def forward(features: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+        kept = [features[name] for name in features if name.startswith("a")]
+        for name, value in features.items():
+            if name == "b":
+                kept.append(value + 1)
+        return [*kept, *(features[name] for name in list(features.keys()) if name != "a")]
+
+    found = explore(forward, examples={"features": {"a": torch.ones(1), "b": torch.ones(2)}})
+    assert [text(site.failure) for site in found.sites] == [
+        "features",
+        "features.items()",
+        "list(features.keys())",
+    ]
+    assert found.graph is not None
+    assert [node.args[1] for node in found.graph.nodes if node.target is operator.getitem] == ["a", "a", "b", "b"]
 
 
 def test_the_cause_leads_from_the_input_to_the_place() -> None:
