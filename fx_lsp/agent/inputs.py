@@ -52,17 +52,17 @@ def find_inputs(
     """`LEAST` to `MOST` inputs that ``runs``: the first of ``candidates``, and what is ``around`` it.
 
     The search ends at ``until`` (by ``time.monotonic``); no more than `LEAST` are looked for where to run on those
-    found takes longer than ``seconds``. Raises `NoInputs` where there are fewer.
+    found takes more than ``seconds`` of processor time. Raises `NoInputs` where there are fewer.
     """
     for first in candidates:
         if time.monotonic() > until:
             break
         found, took = [], 0.0
         for given in itertools.chain([first], around(first)):
-            began = time.monotonic()
+            began = time.process_time()
             if runs(given):
                 found.append(given)
-                took += time.monotonic() - began
+                took += time.process_time() - began
             if not found or len(found) == MOST or (len(found) >= LEAST and took > seconds):
                 break
         if len(found) >= LEAST:

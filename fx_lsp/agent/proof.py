@@ -17,8 +17,8 @@ from functools import partial
 
 from .apart import Apart, Settled
 from .children import Emit
-from .coverage import Lines, lines_run, replaced_lines, unreached
-from .messages import Proof, Prove, Target, Trace
+from .coverage import Part, Seen, missing, replaced_parts, watching
+from .messages import Proof, Prove, Report, Target, Trace
 from .observation import Input
 from .session import Session
 from .sites import Found, Places, check_places, edited_lines, explored, met, place_of
@@ -31,9 +31,9 @@ NICENESS = 10
 SEARCH_SHARE = 0.3
 """Of the time for a proof, how much may go into finding inputs."""
 
-RUN_SHARE = 0.05
-"""Of the time for a proof, how long the program may take on all inputs that are more than enough: it runs on each three
-times more, with gradients."""
+RUN_SECONDS = 1.0
+"""Processor time that the program may take on all inputs that are more than enough: it runs on each three times more,
+and backwards."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,9 @@ class _Trial:
         apart(partial(self._after, before))
         if isinstance(before.runs, Settled):
             raise before.runs
-        for _, lines in before.runs.missed:
-            raise Settled("untried", f"no input was found that comes by line {lines.start}")
+        for part in before.runs.missed:
+            where = f"line {part.lines.start}" if part.expression is None else f"both sides of line {part.lines.start}"
+            raise Settled("untried", f"no input was found that comes by {where}")
         return f"the edited code does the same on {len(before.runs.inputs)} inputs"
 
     # The next two run in a process that imports one of the two texts.
@@ -84,13 +85,12 @@ class _Trial:
     def _before(self) -> _Before:
         request, apart = self._request, self._apart()
         file = self._imported(request.target, request.overlays)
-        mended = Counter(map(place_of, request.failures))
+        mended = Counter(place_of(failure, file.workspace.owns) for failure in request.failures)
         runs: Runs | Settled
         try:
-            program, reached = self._built(file)
-            watched = unreached(self._watched(), reached)
-            runs = run_on_inputs(apart, file, program, self._search(file, watched))
-            found = met(apart, program.built, program.by_name(runs.inputs[0]))
+            program, run = self._built(file)
+            runs = run_on_inputs(apart, file, program, self._search(file, missing(self._watched(), run)))
+            found = met(apart, program.built, file.workspace.owns, program.by_name(runs.inputs[0]))
             if not mended - found.places:
                 return _Before(found, runs.inputs[0], mended, runs)
         except Settled as end:
@@ -100,16 +100,16 @@ class _Trial:
             raise Settled("untried", "what it is for was not met again")
         return _Before(found, None, mended, runs)
 
-    def _built(self, file: ImportedFile) -> tuple[Program, set[tuple[str, int]]]:
-        """The program as it is, and the lines that building it comes by."""
-        lines: set[tuple[str, int]] = set()
-        with lines_run({path for path, _ in self._watched()}, lines):
-            return build_program(file, self._request.target), lines
+    def _built(self, file: ImportedFile) -> tuple[Program, Seen]:
+        """The program as it is, and what building it comes by."""
+        run: Seen = set()
+        with watching(self._watched(), run):
+            return build_program(file, self._request.target), run
 
-    def _search(self, file: ImportedFile, watched: Collection[Lines]) -> Search:
+    def _search(self, file: ImportedFile, watched: Collection[Part]) -> Search:
         seconds = self._request.limits.seconds
         fixed = partial(fixed_values, file, self._request.edited_target)
-        return Search(fixed, time.monotonic() + SEARCH_SHARE * seconds, RUN_SHARE * seconds, watched)
+        return Search(fixed, time.monotonic() + SEARCH_SHARE * seconds, RUN_SECONDS, watched)
 
     def _after(self, before: _Before) -> None:
         request, apart = self._request, self._apart()
@@ -124,7 +124,7 @@ class _Trial:
         if before.on_way is None:
             found = explored(apart, file, request.edited_target)
         else:
-            found = met(apart, program.built, program.by_name(before.on_way))
+            found = met(apart, program.built, file.workspace.owns, program.by_name(before.on_way))
         self._check_places(before, found)
         for check in (check_program, check_graph):
             apart(partial(check, program, before.runs))
@@ -132,11 +132,11 @@ class _Trial:
     def _check_places(self, before: _Before, after: Found) -> None:
         check_places(before.found, after, before.mended, self._edited_lines())
 
-    def _watched(self) -> list[Lines]:
+    def _watched(self) -> list[Part]:
         """What some input has to come by: the failing expressions, and what the edit takes out."""
         spans = [failure.chain[-1].span for failure in self._request.failures if failure.chain]
-        failing = [(span.file, range(span.line, span.end_line + 1)) for span in spans]
-        edited = [replaced_lines(path, old, new) for path, old, new in self._edits()]
+        failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans]
+        edited = [replaced_parts(path, old, new) for path, old, new in self._edits()]
         return [*failing, *itertools.chain.from_iterable(edited)]
 
     def _edited_lines(self) -> set[tuple[str, int]]:
@@ -158,7 +158,8 @@ class _Trial:
         said: list[object] = []
         file = Session(trace, self._builtin, said.append).imported()
         if file is None:
-            raise Settled("untried", "the file can't be imported")
+            errors = [failure.error for report in said if isinstance(report, Report) for failure in report.failures]
+            raise Settled("untried", f"the file can't be imported: {', '.join(errors)}")
         return file
 
     def _apart(self) -> Apart:

@@ -1,4 +1,8 @@
-"""The failures of a program before and after an edit, told apart by kind and expression: an edit moves lines."""
+"""The failures of a program before and after an edit, told apart by the expression that fails: an edit moves lines.
+
+Of what fails in a library the expression is the one in the workspace that leads there: how it fails may depend on what
+the library was asked before.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,10 @@ import dataclasses
 import difflib
 import linecache
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -24,14 +28,19 @@ from .imports import lines_of
 from .messages import Failure, Span, Target
 from .trace import DOUBTFUL, ImportedFile, tracer_for
 
-Place = tuple[str, str]
-"""A kind of failure and the expression that failed, however it is laid out."""
+Place = str
+"""The expression that failed, however it is laid out."""
+
+Owns = Callable[[str], bool]
+"""Whether a file is part of the workspace."""
 
 _Stop = tuple[FailureKind, "SourceSpan | None"]
-"""A failure's kind and where it is."""
+"""A failure's kind and where it is in the workspace."""
 
 Places = Counter[Place]
 """How many places there are of each sort."""
+
+AnySpan = TypeVar("AnySpan", Span, SourceSpan)
 
 LONGEST_SHOWN = 60
 """Characters of an expression in a reason."""
@@ -67,16 +76,16 @@ def explored(apart: Apart, file: ImportedFile, target: Target) -> Found:
     return found
 
 
-def met(apart: Apart, built: Built, examples: Mapping[str, Any]) -> Found:
+def met(apart: Apart, built: Built, owns: Owns, examples: Mapping[str, Any]) -> Found:
     """The places on the way that the program takes for ``examples``, a value for each parameter. Raises `Settled`."""
     traceable = dataclasses.replace(built, tracer=tracer_for(built.tracer))
-    first = apart(partial(_first_failure, traceable))
-    return NOWHERE if first is None else apart(partial(_explored, traceable, first, examples))
+    first = apart(partial(_first_failure, traceable, owns))
+    return NOWHERE if first is None else apart(partial(_explored, traceable, owns, first, examples))
 
 
-def place_of(failure: Failure) -> Place:
+def place_of(failure: Failure, owns: Owns) -> Place:
     """The place of a failure that was reported of the text that this process has imported."""
-    return failure.kind, _expression(failure.chain[-1].span if failure.chain else None)
+    return _expression(_innermost([step.span for step in failure.chain], owns))
 
 
 def check_places(before: Found, after: Found, mended: Places, edited: Collection[tuple[str, int]]) -> None:
@@ -103,31 +112,30 @@ def edited_lines(old: str, new: str) -> set[int]:
 
 
 def _shown(place: Place) -> str:
-    _, expression = place
-    cut = expression if len(expression) <= LONGEST_SHOWN else f"{expression[: LONGEST_SHOWN - 1]}…"
+    cut = place if len(place) <= LONGEST_SHOWN else f"{place[: LONGEST_SHOWN - 1]}…"
     return f"`{cut}`"
 
 
 def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> Found:
-    first = _first_failure(_built(file, target, on_meta))
+    owns = file.workspace.owns
+    first = _first_failure(_built(file, target, on_meta), owns)
     if first is None:
         return NOWHERE
-    found = _explored(_built(file, target, on_meta), first)  # the trace may have left its mark on the other
+    found = _explored(_built(file, target, on_meta), owns, first)  # the trace may have left its mark on the other
     return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
 
 
-def _explored(built: Built, first: _Stop, examples: Mapping[str, Any] | None = None) -> Found:
+def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any] | None = None) -> Found:
     """As in a report, the first failure is of the kind that a plain trace says."""
     exploration = explore(built.root, built.concrete_args, examples=examples, tracer=built.tracer)
-    stops = [(site.failure.kind, site.failure.span) for site in exploration.sites]
+    stops = [_stop(site.failure, owns) for site in exploration.sites]
     if stops and stops[0][1] == first[1]:
         stops[0] = first
-    placed = [((kind.value, _expression(span)), span) for kind, span in stops]
-    places = [place for place, _ in placed]
+    placed = [(_expression(span), kind, span) for kind, span in stops]
     return Found(
-        Counter(places),
-        Counter(places[:1] + [place for place in places[1:] if place[0] != FailureKind.EXCEPTION.value]),
-        frozenset((place, span.file, span.line) for place, span in placed if span),
+        Counter(place for place, _, _ in placed),
+        Counter(place for at, (place, kind, _) in enumerate(placed) if at == 0 or kind is not FailureKind.EXCEPTION),
+        frozenset((place, span.file, span.line) for place, _, span in placed if span),
         complete=exploration.graph is not None,
         doubtful=bool(stops) and stops[0][0] in DOUBTFUL,
     )
@@ -139,15 +147,25 @@ def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
     return dataclasses.replace(built, tracer=tracer_for(built.tracer))
 
 
-def _first_failure(built: Built) -> _Stop | None:
+def _first_failure(built: Built, owns: Owns) -> _Stop | None:
     """Where a plain trace ends; None where it does not fail."""
     try:
         built.tracer.trace(built.root, built.concrete_args)
     except TraceFailure as failure:
-        return failure.kind, failure.span
+        return _stop(failure, owns)
     except Exception:
         return FailureKind.EXCEPTION, None
     return None
+
+
+def _stop(failure: TraceFailure, owns: Owns) -> _Stop:
+    return failure.kind, _innermost([frame.span for frame in failure.frames], owns)
+
+
+def _innermost(spans: Sequence[AnySpan], owns: Owns) -> AnySpan | None:
+    """The last of a failure's places that is in the workspace; where none is, the last."""
+    own = [span for span in spans if owns(span.file)]
+    return next(reversed(own or spans), None)
 
 
 def _expression(span: Span | SourceSpan | None) -> str:

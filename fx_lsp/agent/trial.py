@@ -18,7 +18,7 @@ from fxcore.failures import TraceFailure
 from .apart import Apart, Settled
 from .build import SEED, Built, build
 from .comparison import difference
-from .coverage import Lines, lines_run, unreached
+from .coverage import Part, Seen, missing, watching
 from .inputs import NoInputs, around, candidates, find_inputs
 from .messages import Target
 from .observation import Input, Observation, Opaque, call, names_of, nudge, observe, portable, tensors_of
@@ -58,7 +58,7 @@ class Runs:
     names: frozenset[str]
     """Of its weights and buffers."""
     observations: tuple[Observation, ...]
-    missed: tuple[Lines, ...]
+    missed: tuple[Part, ...]
     """What was to be run, and no input comes by."""
 
 
@@ -71,8 +71,8 @@ class Search:
     until: float
     """When it ends, by ``time.monotonic``."""
     seconds: float
-    """How long the program may run on what is found, if that is enough."""
-    watched: Collection[Lines]
+    """Processor time that the program may take on what is found, if that is enough."""
+    watched: Collection[Part]
     """What the inputs should come by."""
 
 
@@ -174,20 +174,20 @@ def _is_differentiable(program: Program, given: Input) -> bool:
 
 
 def _observed(
-    program: Program, inputs: Collection[Input], gradients: bool, watched: Collection[Lines]
-) -> tuple[tuple[Observation, ...], tuple[Lines, ...]]:
+    program: Program, inputs: Collection[Input], gradients: bool, watched: Collection[Part]
+) -> tuple[tuple[Observation, ...], tuple[Part, ...]]:
     observations = []
     size = 0
-    lines: set[tuple[str, int]] = set()
+    run: Seen = set()
     for given in inputs:
-        watched = unreached(watched, lines)
-        with lines_run({path for path, _ in watched}, lines):
+        watched = missing(watched, run)
+        with watching(watched, run):
             seen = observe(program.built.root, given, program.state, program.names, gradients=gradients)
         size += sum(tensor.nbytes for tensor in tensors_of([seen.output, seen.inputs, dict(seen.buffers)]))
         if size > LARGEST_OUTPUTS:
             raise Settled("untried", "what it returns is too large to compare")
         observations.append(seen)
-    return tuple(observations), unreached(watched, lines)
+    return tuple(observations), missing(watched, run)
 
 
 def _check(program: Callable[..., Any], what: str, state: torch.nn.Module, runs: Runs) -> None:

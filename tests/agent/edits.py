@@ -66,6 +66,16 @@ PROVEN = {
         "if x.sum() > 0:\n            return x * 2\n        return x - 1",
         "return torch.where(x.sum() > 0, x * 2, x - 1)",
     ),
+    "where, in an expression": Edit(
+        program("return (x * 2 if x.sum() > 0 else x - 1) + 1"),
+        "(x * 2 if x.sum() > 0 else x - 1)",
+        "torch.where(x.sum() > 0, x * 2, x - 1)",
+    ),
+    "a branch that moves": Edit(
+        program("return half(x)", before="def half(x):\n    return x if x.dim() > 7 else x / 2"),
+        "    return x if x.dim() > 7 else x / 2",
+        "    return _half(x)\n@torch.fx.wrap\ndef _half(x):\n    return x if x.dim() > 7 else x / 2",
+    ),
     "masked fill": Edit(
         program("y = x.clone()\ny[y > 0] = 0.5\nreturn y"), "y[y > 0] = 0.5", "y = y.masked_fill(y > 0, 0.5)"
     ),
@@ -73,6 +83,11 @@ PROVEN = {
         program("assert x.dim() == 2\nreturn self.a(x)", init="self.a = torch.nn.Linear(4, 4)"),
         "assert x.dim() == 2",
         'torch._assert(x.dim() == 2, "")',
+    ),
+    "a check that explains itself": Edit(
+        program("if x.dim() < 1:\n    d = x.dim()\n    raise ValueError(d)\nreturn x * 2"),
+        "if x.dim() < 1:\n            d = x.dim()\n            raise ValueError(d)\n",
+        "torch._assert(x.dim() >= 1, '')\n",
     ),
     "one of two equal expressions": Edit(
         program("y = x * len(x)\nreturn y - len(x)"), "y = x * len(x)", "y = x * x.size(0)"
@@ -181,6 +196,14 @@ REFUTED = {
 }
 
 UNTRIED = {
+    "a side that no input takes": (
+        Edit(
+            program("y = x * 2 if x.sum() > 1e9 else x - 1\nreturn y"),
+            "x * 2 if x.sum() > 1e9 else x - 1",
+            "torch.where(x.sum() > 1e9, x * 3, x - 1)",
+        ),
+        "no input was found that comes by both sides of line",
+    ),
     "a branch that no input takes": (
         Edit(
             program("if x.sum() > 1e9:\n    return x * 2\nreturn x - 1"),

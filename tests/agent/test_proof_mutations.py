@@ -33,7 +33,7 @@ NO_GRAPH = "proof.check_graph = lambda program, runs: None"
 NO_PLACES = "proof.check_places = lambda *arguments: None"
 NO_NUDGE = "trial.nudge = lambda root, names: None"
 ONE_SIZE = "trial.around = lambda first, root: iter([first, first])"
-NO_COVERAGE = "trial.unreached = proof.unreached = lambda watched, seen: ()"
+NO_COVERAGE = "trial.missing = proof.missing = lambda parts, seen: ()"
 
 MUTATIONS = [
     (NOTHING_DIFFERS, "the other side is NaN"),
@@ -49,6 +49,7 @@ MUTATIONS = [
     (NO_NUDGE, "behind scales that start at zero"),
     (ONE_SIZE, "a narrow past the end"),
     (NO_COVERAGE, "a branch that no input takes"),
+    (NO_COVERAGE, "a side that no input takes"),
 ]
 """What is broken, and an edit that is then called proven."""
 

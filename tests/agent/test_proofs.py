@@ -91,7 +91,7 @@ async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
     assert proof.verdict != "proven"
 
 
-ONE, OTHER = ("len", "len(x)"), ("len", "len(y)")
+ONE, OTHER = "len(x)", "len(y)"
 
 
 def found(*lines: tuple[Place, int], complete: bool = True) -> Found:
