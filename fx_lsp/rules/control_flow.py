@@ -98,8 +98,11 @@ not even by its shape or its dtype.
 - A check: `torch._assert(condition, "message")`.
 - A choice that is fixed once the module is built: decide by an attribute that `__init__` sets, or give the argument in
   `concrete_args`.
+- A choice that always falls out the same way in the program that is wanted: keep that side, and check with
+  `torch._assert` that it is the right one.
 - Anything else: move the branch into a function at module level and record its call with
-  `torch.fx.wrap("its_name")`.""",
+  `torch.fx.wrap("its_name")`. A branch that calls modules can't move; trace with a `torch.fx.Tracer` whose
+  `is_leaf_module` is true for the module around it.""",
     bad="""\
 import torch
 import torch.fx
