@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fx_lsp.fixes.source import Node, Source
 
 Loops = (ast.For, ast.While)
+
 _AWAY = (ast.Return, ast.Continue, ast.Break)
 
 
@@ -51,22 +52,22 @@ class Flow:
     def _loads_below(self, name: str) -> Iterator[ast.Name]:
         for node in ast.walk(self._functions[0]):
             match node:
-                case ast.Name(id=loaded, ctx=ast.Load()) if loaded == name and node not in self._inner:
-                    is_below = place(node) > place(self._nodes[-1])
-                    if is_below or any(self._source.contains(loop, node) for loop in self._loops):
+                case ast.Name(id=loaded, ctx=ast.Load()) if loaded == name:
+                    if self._is_below(node) or any(self._source.contains(loop, node) for loop in self._loops):
                         yield node
 
+    def _is_below(self, node: ast.Name) -> bool:
+        return node not in self._inner and place(node) > place(self._nodes[-1])
+
     def _is_assigned_on_the_way(self, name: str, load: ast.Name) -> bool:
-        """Whether a statement between the part and ``load`` is sure to give ``name`` a value."""
-        is_below = place(load) > place(self._nodes[-1])
+        """Whether a statement between the end of the part and ``load`` is sure to give ``name`` a value."""
         for outer in (self._source.statement(load), *self._source.around(self._source.statement(load))):
-            if not isinstance(outer, ast.stmt) or outer in self._functions:
-                return False
-            if not is_below and outer in self._loops:
+            is_start = not self._is_below(load) and outer in self._loops
+            if not isinstance(outer, ast.stmt) or outer in self._functions or is_start:
                 return False
             block = self._source.block(outer)
-            earlier = [statement for statement in block[: block.index(outer)] if statement not in self._inner]
-            if is_below:
+            earlier = block[: block.index(outer)]
+            if self._is_below(load):
                 earlier = [statement for statement in earlier if place(statement) > place(self._nodes[-1])]
             if _assigns(earlier, name):
                 return True

@@ -29,10 +29,10 @@ _MOST_IN_A_ROW = 4
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     """One fix, at the innermost place that may be edited, where what has to move can."""
-    place = next(editable(failure, read), None)
-    if place is None or failure.kind in _NO_HELP:
+    innermost = next(editable(failure, read), None)
+    if innermost is None or failure.kind in _NO_HELP:
         return
-    source, node = place
+    source, node = innermost
     part = deciding_part(source, node)
     # A call of a function that can be recorded itself needs no other one around it.
     if part is None or (isinstance(part, ast.Call) and recordable_function(source.tree, source.span(part))):

@@ -92,6 +92,14 @@ CASES = {
         "def _f_x(x):\n    if x.shape[0] > 1:\n        low = x.amin()\n        x = x - low\n    return x",
         "x = _f_x(x)\nlow = x.sum()\nreturn x * low",
     ),
+    "what the next turn reads": (
+        "n = 1\nfor i in range(2):\n    if x.shape[0] > 1:\n        n = n + 1\n        low = x.amin()\n"
+        "        x = x * n - low\nreturn x",
+        "_f_x",
+        "def _f_x(x, n):\n    if x.shape[0] > 1:\n        n = n + 1\n        low = x.amin()\n"
+        "        x = x * n - low\n    return x, n",
+        "n = 1\nfor i in range(2):\n    x, n = _f_x(x, n)\nreturn x",
+    ),
     "branches that return": (
         "if x.shape[0] > 1:\n    return x\nelif x.shape[1] > 3:\n    return x + 1\nelse:\n    return x + 2",
         "_f_result",
