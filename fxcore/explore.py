@@ -26,31 +26,22 @@ from fxcore.cause import cause_of
 from fxcore.failures import FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
 from fxcore.graph import Graph
 from fxcore.guess_inputs import guess_inputs
+from fxcore.likely_answers import NUMBERS, items, likely_count, said
 from fxcore.node import Node
 from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
 from fxcore.shadow import Shadows
-from fxcore.soft_calls import soften_calls, soften_imports
+from fxcore.soft_calls import soften_assertions, soften_calls, soften_imports, unsoftened
 from fxcore.source import Frame, Place, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
 from fxcore.tracer import TRACE_CODE, Tracer
 from fxcore.untouched import untouched
+from fxcore.wrap import replace_functions, replace_wrapped
 from fxcore.wrap import find_proxy
 
 LOOP_TURNS = 16
 """How often one loop's condition gets the same answer before it gets the other one."""
 MOST_EVENTS = 5_000
 """Failures met, repeated ones included, after which a run is given up: it isn't going anywhere."""
-
-
-_NUMBERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
-    "int": (1, int),
-    "index": (1, operator.index),
-    "float": (1.0, float),
-    "complex": (1 + 0j, complex),
-    "round": (1, round),
-    "format": ("1", str),
-}
-"""For each conversion the guess, and how an example is converted."""
 
 
 class GaveUp(BaseException):
@@ -136,7 +127,9 @@ class _Explorer(Tracer):
         inputs = guess_inputs(root, concrete_args) if examples is None else examples
         self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
         with untouched(root), PatchScope() as patches:
+            replace_wrapped(patches)
             soften_calls(patches, self._called)
+            soften_assertions(patches, self._not_held)
             self._patches = patches
             self._soften_imports_of(root)
             try:
@@ -151,6 +144,7 @@ class _Explorer(Tracer):
         namespace = getattr(getattr(program, "forward", program), "__globals__", {})
         if id(namespace) not in self._softened:
             self._softened.add(id(namespace))
+            replace_functions(self._patches, namespace, self._autowrap_function_ids)
             soften_imports(self._patches, self._called_elsewhere, namespace)
 
     def _attribute(self, path: str) -> Any:
@@ -162,8 +156,8 @@ class _Explorer(Tracer):
 
     # Recording, with examples beside.
 
-    def create_node(self, kind: str, *args: Any, **kwargs: Any) -> Node:
-        node = super().create_node(kind, *args, **kwargs)
+    def create_node(self, kind: str, target: Any, *args: Any, **kwargs: Any) -> Node:
+        node = super().create_node(kind, unsoftened(target), *args, **kwargs)
         if self._informed and kind != "output":
             self._shadows.compute(node)  # now, because what comes later may write to it
         return node
@@ -190,7 +184,13 @@ class _Explorer(Tracer):
             # An error of the program's own may be raised in a real run, too, which then comes no further.
             certain = self._informed or failure.kind is not FailureKind.EXCEPTION
             self._note(failure, f"{type(m).__name__} is recorded as one call", certain=certain)
-            return self.create_proxy("call_module", self.path_of_module(m), args, kwargs)
+            return self._called_as_one(self.path_of_module(m), args, kwargs)
+
+    def _called_as_one(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
+        try:
+            return self.create_proxy("call_module", path, args, kwargs)
+        except TraceFailure:  # the arguments aren't what a graph can hold, and needn't be: the module is no leaf
+            return self.create_proxy("call_module", path, (), {})
 
     # Questions, and what is answered.
 
@@ -206,7 +206,11 @@ class _Explorer(Tracer):
         return truth != (raising_truth(frame.f_code, frame.f_lasti) is truth)
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
-        return iter(self._asked(obj, super().iter, functools.partial(self._items_of, obj), lambda: _items(obj, 2)))
+        return iter(
+            self._asked(
+                obj, super().iter, functools.partial(self._items_of, obj), lambda: items(obj, likely_count(obj.node))
+            )
+        )
 
     def _items_of(self, obj: Proxy, value: Any) -> list[Any]:
         """Traced values for the items of what ``obj`` really is; the keys of a mapping are themselves."""
@@ -215,7 +219,7 @@ class _Explorer(Tracer):
         if isinstance(value, ItemsView):
             mapping: Any = self.proxy(obj.node.all_input_nodes[0])
             return [(key, mapping[key]) for key, _ in value]
-        return _items(obj, len(list(value)))
+        return items(obj, len(list(value)))
 
     def len(self, obj: Proxy) -> int:
         return self._asked(obj, super().len, len, lambda: 2)  # type: ignore[no-any-return]
@@ -223,7 +227,7 @@ class _Explorer(Tracer):
     def convert(self, obj: Proxy, to: str) -> Any:
         if to == "index" and _asked_by_torch():
             return super().convert(obj, to)  # having no answer it records the call
-        guess, learn = _NUMBERS[to]
+        guess, learn = NUMBERS[to]
         return self._asked(obj, functools.partial(super().convert, to=to), learn, lambda: guess)
 
     def contains(self, obj: Proxy, item: Any) -> bool:
@@ -253,7 +257,7 @@ class _Explorer(Tracer):
             answer, certain = learn(self._shadows[obj.node]), self._informed
         except Exception:  # no example, or one that can't tell (it is on the device meta)
             answer, certain = guess(), False
-        self._note(self._placed(failure), _said(answer), certain=certain, value=obj)
+        self._note(self._placed(failure), said(answer), certain=certain, value=obj)
         return answer
 
     def _likely_truth(self) -> bool:
@@ -290,6 +294,10 @@ class _Explorer(Tracer):
             self._probing -= 1
         self._note(self._placed(failure), "it is recorded", certain=True, value=value)
         return self.create_proxy("call_function", function, args, kwargs)
+
+    def _not_held(self, error: AssertionError) -> None:
+        """An assertion of torch's doesn't hold: often it is a check that a traced value is a tensor."""
+        self._note(self._caught(error), "it holds", certain=self._informed)
 
     def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a function of another package returns; recorded, where it fails on a traced value."""
@@ -342,17 +350,6 @@ class _Explorer(Tracer):
         self._events += 1
         if self._events > MOST_EVENTS:
             raise GaveUp
-
-
-def _items(obj: Any, count: int) -> list[Any]:
-    return [obj[index] for index in range(count)]
-
-
-def _said(answer: object) -> str:
-    """An answer in words, of whatever was asked."""
-    if isinstance(answer, bool):
-        return f"it is {str(answer).lower()}"
-    return f"it has {len(answer)} items" if isinstance(answer, list) else f"it is {answer}"
 
 
 def _asked_by_torch() -> bool:

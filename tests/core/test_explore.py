@@ -150,6 +150,42 @@ def test_a_call_that_is_recorded_surely_lets_a_real_run_go_on() -> None:
     ]
 
 
+def test_an_assertion_about_a_type_is_passed_and_recorded_ones_keep_their_name() -> None:
+    source = """
+        def f(x, flag):
+            torch._assert(isinstance(x, torch.Tensor), "a tensor")
+            torch._assert(x.sum() > 0, "positive")
+            return len(x) if flag else x
+    """
+    found = explore(define(source), {"flag": True})
+    assert [site.assumption for site in found.sites] == ["it holds", "it is 2"]
+    assert found.graph is not None
+    assert [node.target for node in found.graph.nodes].count(torch._assert) == 2  # one of them for the flag
+
+
+def test_as_many_items_as_chunks_were_asked_for() -> None:
+    found = explore(define("def f(x):\n    q, k, v = map(torch.relu, x.chunk(3, dim=-1))\n    return q + k + v\n"))
+    assert [site.assumption for site in found.sites] == ["it has 3 items"]
+
+
+class TakesAnything(nn.Module):
+    def forward(self, x: torch.Tensor, things: object) -> torch.Tensor:
+        raise LookupError(things)
+
+
+def test_a_call_whose_arguments_no_graph_holds_is_recorded_without() -> None:
+    class Caller(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = TakesAnything()
+
+        def forward(self, x: torch.Tensor) -> int:
+            return len(self.inner(x, object()))
+
+    found = explore(Caller())
+    assert [site.failure.kind for site in found.sites] == [FailureKind.EXCEPTION, FailureKind.LEN]
+
+
 def test_the_keys_of_mappings_are_themselves_and_their_values_traced() -> None:
     def forward(features: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         kept = [features[name] for name in features if name.startswith("a")]
