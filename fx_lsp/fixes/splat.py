@@ -22,7 +22,18 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     source, node = found
     change = _change(source, node)
     if change is not None:
-        yield Fix(_TITLE, (change,))
+        yield Fix(_TITLE, (change, *_uses(source, node)))
+
+
+def _uses(source: Source, node: ast.expr) -> Iterator[TextChange]:
+    """Pass whole, where a call takes it for its sizes, what ``node`` is assigned to: a sum can't be unpacked either."""
+    match source.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is node:
+            for call in ast.walk(source.function(node) or node):
+                match call:
+                    case ast.Call(args=[ast.Starred(value=ast.Name(id=passed)) as star]) if passed == name:
+                        if takes_sizes(source, call):
+                            yield source.replaced(star, name)
 
 
 def _change(source: Source, node: ast.expr) -> TextChange | None:

@@ -153,6 +153,10 @@ SPLATS = {
     "without brackets": ("s = *x.shape, 1\nreturn x.view(s)", "s = x.shape + (1,)\nreturn x.view(s)"),
     "indexed": ("return x * (*x.shape, 1)[0]", "return x * (x.shape + (1,))[0]"),
     "in a call": ("return x.view(*x.shape[:-1], -1, 2)", "return x.view(x.shape[:-1] + (-1, 2))"),
+    "and taken whole": (
+        "s = (*x.shape[:-1], -1, 2)\nreturn x.view(*s) + x.reshape(*s)",
+        "s = x.shape[:-1] + (-1, 2)\nreturn x.view(s) + x.reshape(s)",
+    ),
     "alone in a call": ("s = x.shape[:2]\nreturn torch.ones(*s)", "s = x.shape[:2]\nreturn torch.ones(s)"),
     "by keyword": (
         "return torch.ones(*x.shape[:2], 3, dtype=x.dtype)",
