@@ -1,9 +1,9 @@
-"""torchvision's models, traced by fxcore and by the installed torch.fx: the same graphs, the same failures."""
+"""Models traced by fxcore and by the installed torch.fx: the same graphs, outputs, failures. `sweep` has them all."""
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -12,9 +12,12 @@ import torch.fx
 
 import fxcore
 from fxcore.failures import TraceFailure
-from fxcore.source import is_user_file, span_at
+from fxcore.source import span_at
 from tests import zoo
 from tests.core.oracle import assert_same_graph, assert_same_values
+from tests.core.sweep.cases import Case, build_timm
+from tests.core.sweep.comparison import check, users_innermost
+from tests.core.sweep.transformers_cases import cases_of, main_input
 
 MODES = pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 
@@ -66,6 +69,7 @@ def test_failure(name: str, training: bool) -> None:
     assert type(theirs.value).__mro__[1] in type(ours.value).__mro__
     span, expected = ours.value.span, users_innermost(theirs.tb)
     assert span is not None
+    assert expected is not None
     assert (span.file, span.line) == (expected.tb_frame.f_code.co_filename, expected.tb_lineno)
     assert span == span_at(expected.tb_frame.f_code, expected.tb_lasti)
 
@@ -82,11 +86,30 @@ def test_the_spans_are_the_failing_expressions() -> None:
     assert texts == {"fasterrcnn_resnet50_fpn": "images", "raft_small": "(h, w) != image2.shape[-2:]"}
 
 
-def users_innermost(tb: TracebackType) -> TracebackType:
-    """The innermost entry of a traceback that is outside torch."""
-    found, entry = tb, tb.tb_next
-    while entry is not None:
-        if is_user_file(entry.tb_frame.f_code.co_filename):
-            found = entry
-        entry = entry.tb_next
-    return found
+@pytest.mark.parametrize(
+    ("name", "outcome"), [("resnet18", "traced"), ("mobilenetv3_small_050", "traced"), ("vgg11", "failed")]
+)
+def test_timm(name: str, outcome: str) -> None:
+    pytest.importorskip("timm")
+    for training in (False, True):
+        case = Case("timm", "", name, functools.partial(build_timm, name, training=training), runs=not training)
+        result = check(case)
+        assert (result.outcome, result.ran) == (outcome, case.runs and outcome == "traced"), result.detail
+
+
+@pytest.mark.parametrize(
+    ("name", "outcomes"),
+    [
+        ("PoolFormerModel", ["traced", "traced"]),
+        ("TextNetBackbone", ["traced"]),
+        ("ResNetModel", ["failed", "failed"]),
+        ("BertModel", ["failed"]),
+    ],
+)
+def test_transformer(name: str, outcomes: list[str]) -> None:
+    model_class = getattr(pytest.importorskip("transformers"), name)
+    main = main_input(model_class)
+    assert main is not None
+    results = [check(case) for case in cases_of(model_class, main)]
+    assert [result.outcome for result in results] == outcomes, results
+    assert all(result.ran == (result.outcome == "traced") for result in results)

@@ -31,8 +31,6 @@ class Case:
     name: str
     build: Callable[[], nn.Module]
     concrete_args: dict[str, Any] | None = None
-    bound_by_torch: bool = True
-    """Whether torch.fx can bind the root's arguments: a decorated forward with ``*args`` or ``**kwargs`` it can't."""
     runs: bool = False
     """Whether outputs are compared, too."""
 

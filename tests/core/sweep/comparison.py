@@ -34,11 +34,7 @@ SHAPES = (
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one case.
-
-    ``traced`` or ``failed`` by both alike, ``differs``, ``not bound`` (by torch.fx, while fxcore goes on: a difference
-    on purpose), or ``not built``.
-    """
+    """What came of one case: ``traced`` or ``failed`` by both alike, ``differs``, or ``not built``."""
 
     case: Case
     outcome: str
@@ -72,11 +68,9 @@ def check(case: Case) -> Result:
 
 def compare(case: Case, module: nn.Module) -> str:
     """Trace a module with both and compare. ``"traced"`` or ``"failed"``; AssertionError says what differs."""
-    fresh = copy.deepcopy(module)  # forwards that keep what they compute would hand torch.fx's values to us
-    theirs = attempt(lambda: torch.fx.symbolic_trace(module, case.concrete_args))
-    if isinstance(theirs, Exception) and not case.bound_by_torch:
-        return "not bound"
+    fresh = copy.deepcopy(module)  # forwards that keep what they compute would hand our values to torch.fx
     ours = attempt(lambda: fxcore.symbolic_trace(fresh, case.concrete_args))
+    theirs = attempt(lambda: torch.fx.symbolic_trace(module, case.concrete_args))
     assert_same_failure(ours, theirs)
     if not isinstance(theirs, Exception):
         assert_same_graph(ours, theirs)

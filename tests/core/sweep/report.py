@@ -9,7 +9,7 @@ from collections import Counter
 from tests.core.sweep.cases import LARGEST
 from tests.core.sweep.comparison import Result
 
-OUTCOMES = ("failed", "differs", "not bound", "not built")
+OUTCOMES = ("failed", "differs", "not built")
 
 
 def page(results: list[Result], seconds: float) -> str:
@@ -23,15 +23,15 @@ def page(results: list[Result], seconds: float) -> str:
         "installed torch.fx in one process. *Traced alike*: the same nodes (name, op, target, arguments, annotation,",
         "module stack) and the same code. *Equal outputs*: how many of these were also built with numbers, traced and",
         f"run on the CPU, and gave the same outputs bit for bit (a sample, of at most {LARGEST // 10**6} million",
-        "parameters). *Failed alike*: the same type of exception at the same expression. *Not bound*: a decorated",
-        "forward with `**kwargs`, whose arguments torch.fx can't bind and fxcore can (see",
-        "[Differences on purpose](fxcore.md#differences-on-purpose)). *Not built*: the constructor refuses, a package",
-        "is missing, or the memory doesn't suffice.",
+        "parameters). *Failed alike*: the same type of exception at the same expression. *Not built*: the constructor",
+        "refuses, a package is missing, or the memory doesn't suffice. Of transformers these are all models that see",
+        "images alone, and a part of the others; a forward that torch.fx can't bind (see",
+        "[Differences on purpose](fxcore.md#differences-on-purpose)) is there as wrapped only.",
         "",
         f"{versions}; Python {sys.version.split()[0]}; {len(results)} cases in {seconds / 60:.0f} minutes.",
         "",
-        "| library | mode | traced alike | equal outputs | failed alike | differ | not bound | not built |",
-        "|---|---|---|---|---|---|---|---|",
+        "| library | mode | traced alike | equal outputs | failed alike | differ | not built |",
+        "|---|---|---|---|---|---|---|",
     ]
     for key in dict.fromkeys((r.case.library, r.case.mode) for r in results):
         lines.append(_row(" | ".join(key), [r for r in results if (r.case.library, r.case.mode) == key]))

@@ -1,6 +1,7 @@
 """The models of transformers that the sweep compares, each in two modes.
 
-``wrapped``: called by a module with a plain signature. ``concrete_args``: all inputs but one are given their defaults.
+``wrapped``: called by a module with a plain signature. ``concrete_args``: all inputs but one are given their defaults;
+not where a decorated forward takes ``*args`` or ``**kwargs``, which torch.fx can't bind, and fxcore can on purpose.
 """
 
 from __future__ import annotations
@@ -39,32 +40,37 @@ class Plainly(nn.Module):
 
 def transformers_cases() -> Iterator[Case]:
     """Models of every architecture."""
-    met: Counter[str] = Counter()
+    met: Counter[str | None] = Counter()
     for model_class in _classes():
-        parameters = inspect.signature(model_class.forward).parameters
-        main = next((name for name in INPUTS if name in parameters), None)
-        if main is None:
-            continue
+        main = main_input(model_class)
         met[main] += 1
-        if met[main] % INPUTS[main] == 0:
-            yield from _cases(model_class, main, parameters)
+        if main is not None and met[main] % INPUTS[main] == 0:
+            yield from cases_of(model_class, main)
 
 
-def _cases(model_class: Any, main: str, parameters: Any) -> Iterator[Case]:
-    name = model_class.__name__
+def main_input(model_class: Any) -> str | None:
+    """What a model's main input is called; None where it has none of ``INPUTS``."""
+    parameters = inspect.signature(model_class.forward).parameters
+    return next((name for name in INPUTS if name in parameters), None)
+
+
+def cases_of(model_class: Any, main: str) -> Iterator[Case]:
+    """A model in its modes."""
+    name, parameters = model_class.__name__, inspect.signature(model_class.forward).parameters
     options = {"use_cache": False} if "use_cache" in parameters else {}
     build_wrapped = functools.partial(build_wrapped_transformer, model_class, main, options)
     yield Case("transformers", "wrapped", name, build_wrapped, runs=True)
-    concrete = {
-        name: parameter.default
-        for name, parameter in parameters.items()
-        if name != main and parameter.default is not inspect.Parameter.empty
-    }
     kinds = {parameter.kind for parameter in parameters.values()}
     variadic = bool(kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
     decorated = inspect.unwrap(model_class.forward) is not model_class.forward
-    build = functools.partial(build_transformer, model_class)
-    yield Case("transformers", "concrete_args", name, build, concrete, not (variadic and decorated), runs=True)
+    if not (variadic and decorated):
+        concrete = {
+            name: parameter.default
+            for name, parameter in parameters.items()
+            if name != main and parameter.default is not inspect.Parameter.empty
+        }
+        build = functools.partial(build_transformer, model_class)
+        yield Case("transformers", "concrete_args", name, build, concrete, runs=True)
 
 
 def build_transformer(model_class: Any) -> nn.Module:
