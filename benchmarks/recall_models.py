@@ -136,7 +136,7 @@ TIMM = """
 """
 
 HELD_OUT_TIMM = """
-    mobilevit_s
+    maxvit_tiny_tf_384 mobilevit_s tf_efficientnet_cc_b0_4e tf_efficientnet_lite3 tf_mixnet_l
 """
 """Every tenth of timm's models by name, from the fifth, if it fails, is new and has at most 40 million parameters."""
 NONE = {
@@ -329,8 +329,14 @@ RESNET = {"encoder_name": "resnet18", "encoder_weights": None}
 VIT = {"image_size": 32, "patch_size": 8, "num_classes": 5, "dim": 32, "depth": 2, "heads": 2, "mlp_dim": 64}
 X_TRANSFORMER = {
     "dim": 32,
-    "enc_num_tokens": 50, "enc_depth": 2, "enc_heads": 2, "enc_max_seq_len": 16,
-    "dec_num_tokens": 50, "dec_depth": 2, "dec_heads": 2, "dec_max_seq_len": 16,
+    "enc_num_tokens": 50,
+    "enc_depth": 2,
+    "enc_heads": 2,
+    "enc_max_seq_len": 16,
+    "dec_num_tokens": 50,
+    "dec_depth": 2,
+    "dec_heads": 2,
+    "dec_max_seq_len": 16,
 }
 
 

@@ -71,13 +71,18 @@ class Compared:
         ]
 
     def errors(self, mode: str) -> list[str]:
-        """A line for each place that was found and isn't true, with what led there."""
+        """A line for each place that was found and isn't true, with what led there; none where that can't be judged."""
         places = self.places(mode)
         return [
             f"{short(place)}. {self.led_away(mode, places[:index])}"
             for index, place in enumerate(places)
-            if place not in self.true_places
+            if place not in self.true_places and not self.truth["gaps"]
         ]
+
+    def gaps(self) -> list[str]:
+        """A line for each place that the truth couldn't be followed from."""
+        found, known = ({place for mode in MODES for place in self.places(mode)}, set(self.true_places))
+        return [f"{gap}; {len(found - known)} more places that were found aren't judged" for gap in self.truth["gaps"]]
 
     def led_away(self, mode: str, before: Iterable[Any]) -> str:
         """The last place before it at which exploring went on otherwise than the real run."""
@@ -127,7 +132,7 @@ def page(compared: list[Compared], unknown: list[tuple[str, str]]) -> str:
         lines += ["", f"## Found {mode} inputs, but not true", ""]
         lines += _list((c.case.name, error) for c in compared for error in c.errors(mode))
     lines += ["", "## Where the truth isn't complete", ""]
-    lines += _list((c.case.name, gap) for c in compared for gap in c.truth["gaps"])
+    lines += _list((c.case.name, gap) for c in compared for gap in c.gaps())
     lines += ["", "## Not compared", "", *_list(unknown)]
     return "\n".join(lines) + "\n"
 
@@ -159,7 +164,8 @@ def _summary(compared: list[Compared]) -> list[str]:
         cells = []
         for mode in MODES:
             hits = sum(c.hits(mode) for c in group)
-            cells += [share(hits, true), share(hits, sum(len(c.places(mode)) for c in group))]
+            errors = sum(len(c.errors(mode)) for c in group)
+            cells += [share(hits, true), share(hits, hits + errors)]
         lines.append(f"| {title} | {len(group)} | {true} | {' | '.join(cells)} |")
     return lines
 

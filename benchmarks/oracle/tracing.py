@@ -42,6 +42,8 @@ class Oracle(torch.fx.Tracer):
         self.gaps: list[str] = []
         """Where what follows couldn't be looked into."""
         self.values: dict[torch.fx.Node, Any] = {}
+        self.lacking: dict[torch.fx.Node, BaseException] = {}
+        """Why those that have no value have none."""
         self.events = 0
         self.is_real = False
         self.is_probed = False
@@ -109,16 +111,19 @@ class Oracle(torch.fx.Tracer):
     def of(self, node: torch.fx.Node) -> Any:
         """What a node computes. Raises `Stuck` where that isn't known."""
         if node not in self.values:
-            raise Stuck(f"{running_place()}: `{node}` ({node.target}) has no value")
+            raise Stuck(f"{running_place()}: `{node}` has no value") from self.lacking.get(node)
         return self.values[node]
 
     def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **more: Any) -> torch.fx.Node:
         """Record, and compute."""
         node = super().create_node(kind, target, args, kwargs, *rest, **more)
         if kind != "output" and target is not answered:
-            with contextlib.suppress(Exception, Stuck), self.really():
-                reals, real_kwargs = torch.fx.node.map_arg((args, kwargs), self.of)
-                self.values[node] = self.compute(kind, target, reals, real_kwargs)
+            try:
+                with self.really():
+                    reals, real_kwargs = torch.fx.node.map_arg((args, kwargs), self.of)
+                    self.values[node] = self.compute(kind, target, reals, real_kwargs)
+            except (Exception, Stuck) as error:
+                self.lacking[node] = error
         return node
 
     def compute(self, kind: str, target: Any, args: Any, kwargs: Any) -> Any:
