@@ -26,9 +26,10 @@ class Linked:
     """An element of the list. The list is a ring: its root, which is no element, stands before the first and after the
     last."""
 
-    __slots__ = ("_next", "_prev", "_sort_key", "graph")
+    __slots__ = ("_erased", "_next", "_prev", "_sort_key", "graph")
 
     graph: Graph
+    _erased: bool
     _next: Node
     _prev: Node
     _sort_key: SortKey

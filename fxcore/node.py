@@ -84,7 +84,6 @@ class Node(Linked):
         "__dict__",
         "__weakref__",
         "_args",
-        "_erased",
         "_inputs",
         "_kwargs",
         "_op",
