@@ -6,7 +6,7 @@ It helps where data is all that is decided: what the function returns is a trace
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Failure
@@ -23,7 +23,7 @@ from fx_lsp.fixes.wrap import recordable_function
 _NO_HELP = frozenset({"call-binding", "exception", "two-tracers", "not-a-submodule", "not-a-parameter"})
 """Kinds of failure that a recorded call does not mend."""
 
-_MOST_IN_A_ROW = 4
+_MOST_IN_A_ROW = 6
 """So many parts are moved, each of which is decided by the one before."""
 
 
@@ -83,9 +83,13 @@ def _flags(source: Source, part: Part, extraction: Extraction) -> set[str]:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is part and _is_plain(value):
                 return {name}
         return set()
-    function = source.function(part[0])
-    assignments = [node for node in ast.walk(function or part[0]) if isinstance(node, ast.Assign)]
-    plain = {target.id for node in assignments if _is_plain(node.value) for target in _names(node.targets)}
+    plain: set[str] = set()
+    for node in ast.walk(source.function(part[0]) or part[0]):
+        match node:
+            case ast.Assign(targets=targets, value=value) if _is_plain(value):
+                plain |= {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Is() | ast.IsNot()]):
+                plain.add(name)
     return plain.intersection(extraction.outputs)
 
 
@@ -97,10 +101,6 @@ def _is_plain(value: ast.expr) -> bool:
         case ast.UnaryOp(op=ast.Not()):
             return True
     return isinstance(value, (ast.Constant, ast.Compare, ast.BoolOp))
-
-
-def _names(targets: Sequence[ast.expr]) -> list[ast.Name]:
-    return [target for target in targets if isinstance(target, ast.Name)]
 
 
 def _decided(source: Source, name: str, flags: set[str]) -> Part | None:

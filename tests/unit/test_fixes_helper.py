@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fx_lsp.fixes.helper import fixes
-from tests.unit.fixing import HEAD, check, function, refuse
+from tests.unit.fixing import HEAD, INPUTS, Program, applied, check, function, refuse, same
 
 
 def moved(name: str, definition: str, body: str) -> str:
@@ -190,6 +190,18 @@ def test_what_is_decided_by_it_is_moved_as_well(tmp_path: Path) -> None:
     body = "padded = False\nx, padded = _f_x(x, padded)\nx = x * 2\nx = _f_x_2(padded, x)\nreturn x"
     good = moved("_f_x", definitions, body).replace('wrap("_f_x")', 'wrap("_f_x")\ntorch.fx.wrap("_f_x_2")')
     check(tmp_path, fixes, bad, good)
+
+
+def test_what_may_be_none_is_not_asked_while_tracing(tmp_path: Path) -> None:
+    bad = function(
+        "bias = None\nif x.shape[0] > 2:\n    if bias is not None:\n        bias = bias[:2]\n    x = x[:2]\n"
+        "if bias is not None:\n    x = x + bias\nreturn x"
+    )
+    (fix,) = Program(tmp_path, bad).fixes(fixes)
+    mended = applied(bad, fix.changes)
+    assert mended.endswith("    bias = None\n    x, bias = _f_x(x, bias)\n    x = _f_x_2(bias, x)\n    return x\n")
+    program = Program(tmp_path, mended)
+    assert same(program.traced_outputs(INPUTS), Program(tmp_path, bad).outputs(INPUTS))
 
 
 NET = """\
