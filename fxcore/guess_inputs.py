@@ -18,7 +18,8 @@ SIDE = 224
 """Pixels, where nothing says how large images are."""
 TOKENS = 16
 """The length of sequences."""
-_FLAGS = (bool, int, float, str)
+_FLAGS = (bool, int, float, str, "bool", "int", "float", "str")
+"""Annotations of what is no tensor, also as text."""
 _VECTORS = ("time", "timestep", "timesteps", "t", "label", "labels")
 _SIZES = ("image_size", "img_size", "input_size", "in_size")
 
@@ -77,7 +78,7 @@ def _made_by_layers(root: nn.Module, sides: Sequence[int]) -> Iterator[torch.Ten
             for size in image_sizes:
                 fitting = itertools.islice(itertools.chain(size, itertools.repeat(size[-1])), len(dimensions))
                 yield torch.empty(BATCH, channels, *fitting, device="meta")
-        if isinstance(features := getattr(layer, "in_features", None), int):
+        if isinstance(features := attributes.get("in_features"), int):
             yield from _vectors(features)
     for layer in root.modules():
         if isinstance(layer, nn.RNNBase):
@@ -102,8 +103,9 @@ def _image_size(root: nn.Module) -> list[int]:
 
     transformers keeps how a model was made in ``config``, timm what its weights were made for in ``pretrained_cfg``.
     """
-    parts = itertools.chain.from_iterable((part, getattr(part, "config", None)) for part in root.modules())
-    for owner, name in itertools.product(itertools.chain(parts, [getattr(root, "pretrained_cfg", None)]), _SIZES):
+    # Modules' own dicts are asked, because looking for an attribute that isn't there takes a module long.
+    described = itertools.chain.from_iterable((vars(part), vars(part).get("config")) for part in root.modules())
+    for owner, name in itertools.product([*described, vars(root).get("pretrained_cfg")], _SIZES):
         size = owner.get(name) if isinstance(owner, Mapping) else getattr(owner, name, None)
         if isinstance(size, int):
             return [size, size]
