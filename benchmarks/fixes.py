@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import importlib.metadata
 import importlib.util
+import json
 import logging
 import os
 import re
@@ -21,15 +22,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.recall_models import CASES
-from fx_lsp.agent.messages import Failure, Limits, Span
+from fx_lsp.agent.messages import Failure, Limits
 from fx_lsp.agent_pool import AgentPool
 from fx_lsp.agents import Agent
 from fx_lsp.analysis import Analysis, Choices
@@ -37,20 +38,16 @@ from fx_lsp.documents import Documents
 from fx_lsp.fixes import fixes_for
 from fx_lsp.interpreter import Interpreter
 from fx_lsp.proofs import MOST_FIXES, Proofs
+from fx_lsp.tracing_calls import calls_with
 from fx_lsp.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "fixes.md"
-PACKAGES = {
-    "torchvision": ("torchvision",),
-    "timm": ("timm",),
-    "transformers": ("transformers",),
-    "others": ("vit_pytorch", "segmentation_models_pytorch", "denoising_diffusion_pytorch"),
-}
 
 MODEL = """\
 import torch.fx
 
+import tests.zoo  # torchvision can't be imported before
 from benchmarks.recall_models import CASES, implement_operators
 
 
@@ -70,7 +67,6 @@ class Attempt:
     title: str
     verdict: str
     reason: str
-    seconds: float
 
 
 @dataclass
@@ -90,9 +86,14 @@ class Taken:
         return next((verdict for verdict in ("proven", "untried", "refuted") if verdict in verdicts), "none")
 
 
+def packages(library: str) -> set[str]:
+    """The packages whose models are measured; those of ``others`` are named by them."""
+    return {case.name.partition(".")[0] for case in CASES[library]()} if library == "others" else {library}
+
+
 def copy_sources(library: str, folder: Path) -> None:
     """Make ``folder`` a workspace that has the library's packages, and this project's list of models."""
-    for name in PACKAGES[library]:
+    for name in packages(library):
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.origin is not None
@@ -103,102 +104,115 @@ def copy_sources(library: str, folder: Path) -> None:
 
 
 class Bench:
-    """The rooms of the server on one library's workspace."""
+    """One library's workspace, and what came of its models so far, which is kept in a file."""
 
-    def __init__(self, library: str, folder: Path, limits: Limits) -> None:
+    def __init__(self, library: str, folder: Path, results: Path) -> None:
         self.library = library
         self.folder = folder
-        self._own = [str(folder / name) + os.sep for name in PACKAGES[library]]
-        agents = AgentPool(lambda folder: Interpreter((sys.executable,), ""), self._start)
-        documents, workspace = Documents(), Workspace([str(folder)])
-        self.analysis = Analysis(documents, workspace, agents.agent_for, choices=Choices(limits=limits))
-        self.proofs = Proofs(self.analysis, agents.agent_for)
-        self._agents = agents
-        self._seen: set[tuple[Span, str]] = set()
+        self._own = tuple(str(folder / name) + os.sep for name in packages(library))
+        self._results = results
+        known = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
+        self.models: dict[str, list[Taken]] = {name: [told(item) for item in found] for name, found in known.items()}
+        """By name, what was found in those that are done."""
+        self._seen = {(taken.place, taken.kind) for found in self.models.values() for taken in found}
 
-    def _start(self, interpreter: Interpreter, folder: Path) -> Agent:
-        return Agent(
-            interpreter.command,
-            cwd=folder,
-            env=dict(os.environ),
-            log=lambda line: logging.info("%s", line),
-            on_state=lambda state: None,
-        )
-
-    async def close(self) -> None:
-        """End everything."""
-        await self.analysis.close()
-        await self._agents.close()
-
-    async def measure(self, name: str) -> list[Taken]:
-        """The places of one model that were not met before."""
+    def main_of(self, name: str) -> str:
+        """A file that traces the model."""
         path = self.folder / f"trace_{name.replace('.', '_')}.py"
         path.write_text(MODEL.format(library=self.library, name=name), encoding="utf-8")
-        await self.analysis.trace(str(path))
-        reports = [traced.report for traced in self.analysis.results[str(path)].traced.values()]
+        return str(path)
+
+    def own_text(self, path: str) -> str | None:
+        """The text of a file that is to be mended."""
+        return Path(path).read_text(encoding="utf-8") if path.startswith(str(self.folder)) else None
+
+    def new(self, name: str, failure: Failure) -> Taken | None:
+        """The innermost place in the package's own code; None where there is none, or it is known."""
+        own = [step.span for step in failure.chain if step.span.file.startswith(self._own)]
+        if not own:
+            return None
+        place = f"{Path(own[-1].file).relative_to(self.folder)}:{own[-1].line}:{own[-1].col}"
+        if (place, failure.kind) in self._seen:
+            return None
+        self._seen.add((place, failure.kind))
+        return Taken(self.library, name, failure.kind, place)
+
+    def done(self, name: str, found: list[Taken]) -> None:
+        """Keep what was found in a model."""
+        self.models[name] = found
+        plain = {model: [asdict(taken) for taken in its] for model, its in self.models.items()}
+        self._results.write_text(json.dumps(plain, indent=1), encoding="utf-8")
+
+
+def told(item: dict[str, Any]) -> Taken:
+    """A place as it was kept."""
+    return Taken(**{**item, "attempts": [Attempt(**attempt) for attempt in item["attempts"]]})
+
+
+class Worker:
+    """The rooms of the server, with an agent of its own."""
+
+    def __init__(self, bench: Bench, limits: Limits) -> None:
+        self._bench = bench
+        self._agents = AgentPool(lambda folder: Interpreter((sys.executable,), "this benchmark"), start_agent)
+        workspace = Workspace([str(bench.folder)])
+        self._analysis = Analysis(Documents(), workspace, self._agents.agent_for, choices=Choices(limits=limits))
+        self._proofs = Proofs(self._analysis, self._agents.agent_for)
+
+    async def work(self, names: list[str]) -> None:
+        """Take models from ``names`` until there are none left."""
+        try:
+            while names:
+                name = names.pop(0)
+                self._bench.done(name, await self._measure(name))
+        finally:
+            await self._analysis.close()
+            await self._agents.close()
+
+    async def _measure(self, name: str) -> list[Taken]:
+        path = self._bench.main_of(name)
+        await self._analysis.trace(path)
+        reports = [traced.report for traced in self._analysis.results[path].traced.values()]
         found = [failure for report in reports if report for failure in report.failures]
         if not found:
             logging.warning("%s: nothing fails: %s", name, reports)
-        return [await self._take(name, failure, span) for failure in found if (span := self._new(failure))]
+        return [await self._tried(taken, failure) for failure in found if (taken := self._bench.new(name, failure))]
 
-    def _new(self, failure: Failure) -> Span | None:
-        """The innermost place in the package's own code; None where there is none, or it is known."""
-        own = [step.span for step in failure.chain if step.span.file.startswith(tuple(self._own))]
-        if not own or (own[-1], failure.kind) in self._seen:
-            return None
-        self._seen.add((own[-1], failure.kind))
-        return own[-1]
-
-    def _own_text(self, path: str) -> str | None:
-        return self.analysis.documents.text(path) if path.startswith(str(self.folder)) else None
-
-    async def _take(self, name: str, failure: Failure, span: Span) -> Taken:
-        where = f"{Path(span.file).relative_to(self.folder)}:{span.line}:{span.col}"
-        taken = Taken(self.library, name, failure.kind, where)
-        for fix in fixes_for(failure, self._own_text)[:MOST_FIXES]:
+    async def _tried(self, taken: Taken, failure: Failure) -> Taken:
+        calls = calls_with(failure, self._analysis.results)
+        for fix in fixes_for(failure, self._bench.own_text, calls)[:MOST_FIXES]:
             began = time.perf_counter()
-            proof = await self.proofs.prove(failure, fix)
-            taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason, time.perf_counter() - began))
+            proof = await self._proofs.prove(failure, fix)
+            took = time.perf_counter() - began
+            taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
+            logging.info("%.0f s %s: %s: %s, %s", took, taken.place, fix.title, proof.verdict, proof.reason)
             if proof.verdict == "proven":
                 break
-        for attempt in taken.attempts or [Attempt("", "none", failure.error, 0)]:
-            logging.info(
-                "%s %s %s %s %.1f s %s: %s",
-                name,
-                where,
-                failure.kind,
-                attempt.verdict,
-                attempt.seconds,
-                attempt.title,
-                attempt.reason,
-            )
+        if not taken.attempts:
+            logging.info("%s: no fix: %s %s", taken.place, failure.kind, failure.error)
         return taken
 
 
-@asynccontextmanager
-async def bench(library: str, limits: Limits) -> AsyncIterator[Bench]:
-    """A bench whose workspace is gone afterwards."""
+def start_agent(interpreter: Interpreter, folder: Path) -> Agent:
+    """As the server does."""
+    return Agent(
+        interpreter.command,
+        cwd=folder,
+        env=dict(os.environ),
+        log=lambda line: logging.debug("%s", line),
+        on_state=lambda state: None,
+    )
+
+
+async def measure(library: str, match: str, jobs: int, limits: Limits, results: Path) -> dict[str, list[Taken]]:
+    """What comes of the fixes for a library's models, ``jobs`` of them at a time; those in ``results`` are known."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
         copy_sources(library, folder)
-        made = Bench(library, folder, limits)
-        try:
-            yield made
-        finally:
-            await made.close()
-
-
-async def measure(library: str, match: str, jobs: int, limits: Limits) -> list[Taken]:
-    """What comes of the fixes for a library's models, ``jobs`` of them at a time."""
-    names = [case.name for case in CASES[library]() if match in case.name]
-    free = asyncio.Semaphore(jobs)
-    async with bench(library, limits) as at:
-
-        async def one(name: str) -> list[Taken]:
-            async with free:
-                return await at.measure(name)
-
-        return [taken for found in await asyncio.gather(*map(one, names)) for taken in found]
+        bench = Bench(library, folder, results / f"{library}.json")
+        names = [case.name for case in CASES[library]() if match in case.name and case.name not in bench.models]
+        await asyncio.gather(*(Worker(bench, limits).work(names) for _ in range(jobs)))
+    return bench.models
 
 
 def share(part: int, whole: int) -> str:
@@ -225,8 +239,9 @@ def grouped(places: list[Taken], key: Callable[[Taken], str]) -> dict[str, list[
     return {name: [taken for taken in places if key(taken) == name] for name in sorted(set(map(key, places)))}
 
 
-def page(places: list[Taken]) -> str:
+def page(models: dict[str, list[Taken]]) -> str:
     """docs/fixes.md."""
+    places = [taken for found in models.values() for taken in found]
     reasons = Counter(
         (attempt.verdict, re.sub(r"`[^`]*`|[(][^)]*[)]|\d+", "…", attempt.reason))
         for taken in places
@@ -240,7 +255,7 @@ def page(places: list[Taken]) -> str:
         "of `benchmarks/recall_models.py` fail, each taken up once. A place counts as proven when one of its fixes is,",
         "and as refuted when all are.",
         "",
-        f"torch {importlib.metadata.version('torch')}.",
+        f"torch {importlib.metadata.version('torch')}; {len(models)} models.",
         "",
         *table("library", {**grouped(places, lambda taken: taken.library), "all": places}),
         "",
@@ -267,13 +282,17 @@ def main() -> int:
     parser.add_argument("--match", default="", help="only models with this in their names")
     parser.add_argument("--jobs", type=int, default=2, help="models at a time")
     parser.add_argument("--seconds", type=float, default=Limits().seconds, help="the time limit of a trace")
+    parser.add_argument("--folder", type=Path, help="where results are kept, and those of before are used again")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    places: list[Taken] = []
-    for library in options.library:
-        places += asyncio.run(measure(library, options.match, options.jobs, Limits(options.seconds)))
-    text = page(places)
+    models: dict[str, list[Taken]] = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        for library in options.library:
+            work = measure(library, options.match, options.jobs, Limits(options.seconds), folder)
+            models |= asyncio.run(work)
+    text = page(models)
     print(text)
     if options.write:
         PAGE.write_text(text, encoding="utf-8")
