@@ -53,10 +53,12 @@ def _rank(source: Source, shape: ast.expr) -> str | None:
 
 
 def _shortened(rank: str, lower: ast.expr | None, upper: ast.expr | None) -> str | None:
-    """How many items ``[2:]`` or ``[:-1]`` leaves of as many as ``rank``, and at least that many are there."""
+    """How many items ``[2:]``, ``[:-1]`` or ``[1:-1]`` leaves of as many as ``rank``, where it cuts off that many."""
     match lower, upper:
         case ast.Constant(value=int(count)), None:
             return f"{rank} - {count}"
         case None, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(count))):
             return f"{rank} - {count}"
+        case ast.Constant(value=int(first)), ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(last))):
+            return f"{rank} - {first + last}"
     return None

@@ -18,9 +18,12 @@ from fx_lsp.fixes.source import Source, failing
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix for each side of the ``if`` whose condition failed, first the one that the trace went on with."""
+    """One fix for each side of the ``if`` whose condition failed, first the one that the trace went on with.
+
+    None where the caller decides: what to trace with is not for the program to say.
+    """
     found = failing(failure, read)
-    if found is None:
+    if found is None or failure.subject == "argument":
         return
     source, node = found
     statement = source.statement(node)

@@ -17,6 +17,7 @@ LENGTHS = {
     "a size": ("y = x.sum(0)\nreturn x * len(y.size())", "y = x.sum(0)\nreturn x * y.dim()"),
     "the last sizes": ("return x * len(x.shape[2:])", "return x * (x.dim() - 2)"),
     "a known number": ("s = x.shape[-2:]\nreturn x * len(s)", "s = x.shape[-2:]\nreturn x * 2"),
+    "those between": ("return x * len(x.shape[1:-1])", "return x * (x.dim() - 2)"),
     "all but one": ("n = len(x.shape[:-1])\nreturn x * n", "n = x.dim() - 1\nreturn x * n"),
     "an argument": ("return TABLE.expand((len(x), -1, -1))", "return TABLE.expand((x.size(0), -1, -1))"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,9 @@ def test_the_other_side_is_offered_too(tmp_path: Path) -> None:
 )
 def test_nothing_else_is_left_out(body: str, tmp_path: Path) -> None:
     refuse(tmp_path, fixes, net(body))
+
+
+def test_the_caller_is_left_to_decide(tmp_path: Path) -> None:
+    program = Program(tmp_path, net("if h > 8:\n    x = self.layer(x)"))
+    failure = dataclasses.replace(program.failure(), subject="argument")
+    assert list(fixes(failure, {str(program.path): program.source}.get)) == []
