@@ -18,6 +18,7 @@ import fxcore.passes.operator_support
 from fxcore.passes.topology import partitions_are_acyclic
 from tests.core.code_text import codes_of
 from tests.core.oracle import assert_same_values
+from tests.core.versions import TORCH
 
 from .models import random_graph, resnet
 
@@ -31,6 +32,9 @@ def partitioner(fx: Any, traced: Any, names: set[str], **options: Any) -> Any:
 
 
 def listed(partitions: Any) -> list[Any]:
+    """Partitions as text; before torch 2.13, torch.fx's don't keep the order of their nodes."""
+    if TORCH < (2, 13):
+        return [(each.id, sorted(node.name for node in each.nodes)) for each in partitions]
     return [(each.id, [(node.name, order) for node, order in each.nodes.items()]) for each in partitions]
 
 
@@ -55,7 +59,9 @@ def test_random_graphs(seed: int, skip_horizontal_fusion: bool) -> None:
     if not partitions_are_acyclic([list(each.nodes) for each in expected], graph.nodes):
         pytest.skip("torch.fx's partitions use each other in a circle")
     assert listed(partitions) == listed(expected)
-    assert codes_of(mine.fuse_partitions(partitions)) == codes_of(reference.fuse_partitions(expected))
+    ours, theirs = mine.fuse_partitions(partitions), reference.fuse_partitions(expected)
+    if TORCH >= (2, 13):
+        assert codes_of(ours) == codes_of(theirs)
 
 
 def diamond_with_items(fx: Any) -> Any:
