@@ -8,11 +8,15 @@ from collections.abc import Iterator, Sequence
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes import Fix, ReadText, TextChange
 from fx_lsp.fixes.calls import TracingCall, tracing_calls
-from fx_lsp.fixes.source import failing
+from fx_lsp.fixes.source import Source, failing
+from fx_lsp.scopes import Function
 
 
 def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
-    """One fix for each call that traces the root, where a parameter with a constant for a default decides."""
+    """One fix for each call that traces the root, where a parameter with a constant for a default decides.
+
+    Where nothing calls, the root was found by fx-lsp: a comment above its class tells it.
+    """
     found = failing(failure, read)
     if found is None or len(failure.chain) != 1:
         return
@@ -22,12 +26,13 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     flags = sorted({inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id in defaults})
     if not flags:
         return
-    settings = ", ".join(f"{flag}={defaults[flag]}" for flag in flags)
+    title = f"Trace with {', '.join(f'{flag}={defaults[flag]}' for flag in flags)}"
+    tracing = list(tracing_calls(calls, read))
     entries = ", ".join(f'"{flag}": {defaults[flag]}' for flag in flags)
-    for call in tracing_calls(calls, read):
-        change = _change(call, entries)
-        if change is not None:
-            yield Fix(f"Trace with {settings}", (change,))
+    changes = [_change(call, entries) for call in tracing]
+    if not calls and function is not None:
+        changes.append(_directive(source, function, ", ".join(f"{flag}={defaults[flag]}" for flag in flags)))
+    yield from (Fix(title, (change,)) for change in changes if change is not None)
 
 
 def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
@@ -51,3 +56,17 @@ def _change(call: TracingCall, entries: str) -> TextChange | None:
         case ast.Dict(values=[*_, last]):
             return call.source.behind(last, f", {entries}")
     return None
+
+
+def _directive(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, settings: str) -> TextChange | None:
+    """The comment above the root, where nothing is said there yet."""
+    root = next(outer for outer in (function, *source.around(function)) if outer in source.tree.body)
+    if not isinstance(root, (ast.ClassDef, *Function)) or (
+        root is not function and source.parent(function) is not root
+    ):
+        return None
+    first = min([root.lineno, *(decorator.lineno for decorator in root.decorator_list)])
+    comments = [source.lines.line(number - 1) for number in range(source.start_of_definition(root), first)]
+    if any(comment.startswith("# fx:") for comment in comments):
+        return None
+    return TextChange(Span(source.path, first, 0, first, 0), f"# fx: concrete_args({settings})\n")

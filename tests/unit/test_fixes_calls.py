@@ -8,6 +8,7 @@ import pytest
 
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.fixes import concrete, leaf
+from fx_lsp.targets import find_targets
 from tests.unit.fixing import INPUTS, Program, applied, same
 
 FLAGGED = """\
@@ -72,6 +73,21 @@ def test_a_flag_is_fixed_where_the_module_is_traced(
 )
 def test_nothing_is_fixed_where_it_does_not_fit(test: str, call: str, tmp_path: Path) -> None:
     assert Program(tmp_path, FLAGGED.format(test=test, call=call)).fixes_at_calls(concrete.fixes) == []
+
+
+@pytest.mark.parametrize("above", ["", "# What it is.\n", "# What it is.\n@functools.cache\n"])
+def test_a_flag_is_fixed_by_a_comment_where_nothing_traces_the_module(above: str, tmp_path: Path) -> None:
+    text = FLAGGED.format(test="flag", call="net").replace("symbolic_trace", "Graph")
+    bad = "import functools\n" + text.replace("class Net", f"{above}class Net")
+    (fix,) = Program(tmp_path, bad).fixes_at_calls(concrete.fixes)
+    good = applied(bad, fix.changes)
+    said = "# fx: concrete_args(flag=False)\n"
+    place = f"{above.partition('@')[0]}{said}{''.join(above.partition('@')[1:])}class Net"
+    assert good == bad.replace(f"{above}class Net", place)
+    (target,) = find_targets("model.py", good) or ()
+    assert target.recipe.concrete_args is not None
+    assert target.recipe.concrete_args.source == "dict(flag=False)"
+    assert Program(tmp_path, good.replace("flag:", "mode != 'sum':")).fixes_at_calls(concrete.fixes) == []
 
 
 BLOCKS = """\
