@@ -221,6 +221,7 @@ def test_a_thousand_traces_leave_nothing() -> None:
         names = sum(len(vars(module)) for module in net.modules())
         return {
             "objects": len(gc.get_objects()),
+            "blocks": sys.getallocatedblocks(),
             "files": len(linecache.cache),
             "modules": len(sys.modules),
             "names": names,
@@ -238,4 +239,5 @@ def test_a_thousand_traces_leave_nothing() -> None:
     trace(500)
     growth = {key: value - before[key] for key, value in measure().items()}
     assert growth.pop("objects") < 50, "less than one for ten traces"
+    assert growth.pop("blocks") < 500, "strings and numbers, too, which aren't among the objects"
     assert growth == {"files": 0, "modules": 0, "names": 0}
