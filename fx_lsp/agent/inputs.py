@@ -131,7 +131,7 @@ def _token_counts(root: Callable[..., Any]) -> list[int]:
 def _real(tensor: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
     """Random values of the shape and type of a tensor that has none; whole numbers are of ``count`` different ones."""
     if tensor.is_floating_point():
-        return torch.randn(tensor.shape, generator=generator, dtype=tensor.dtype)
+        return _random(tensor.shape, tensor.dtype, generator)
     return torch.randint(count, tensor.shape, generator=generator).to(tensor.dtype)
 
 
@@ -234,6 +234,12 @@ def _changed(
 def _like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
     """Random values of the same type and, where they are whole numbers, of the same range."""
     if tensor.is_floating_point() or tensor.is_complex():
-        return torch.randn(tuple(shape), generator=generator, dtype=tensor.dtype)
+        return _random(shape, tensor.dtype, generator)
     low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, 1)
     return torch.randint(low, high + 1, tuple(shape), generator=generator).to(tensor.dtype)
+
+
+def _random(shape: Sequence[int], dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
+    """Normally distributed values. Rows of four ascend: they may be boxes, whose first corner is before the other."""
+    values = torch.randn(tuple(shape), generator=generator, dtype=dtype)
+    return values.sort(-1).values if len(shape) == 2 and shape[1] == 4 and dtype.is_floating_point else values
