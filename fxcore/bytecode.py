@@ -78,6 +78,7 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
     return loads_error and bool(skipped) and skipped[-1].opname == "RAISE_VARARGS"
 
 
+@functools.lru_cache(maxsize=1024)
 def raising_truth(code: CodeType, lasti: int) -> bool | None:
     """Which truth of the condition that the instruction at ``lasti`` decides leads straight to a ``raise``; if any."""
     decide, *rest = _from_jump(code, lasti)

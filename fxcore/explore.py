@@ -15,7 +15,7 @@ import operator
 import sys
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -32,11 +32,10 @@ from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
 from fxcore.shadow import Shadows
 from fxcore.soft_calls import soften_assertions, soften_calls, soften_imports, unsoftened
-from fxcore.source import Frame, Place, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
+from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
 from fxcore.tracer import TRACE_CODE, Tracer
 from fxcore.untouched import untouched
-from fxcore.wrap import replace_functions, replace_wrapped
-from fxcore.wrap import find_proxy
+from fxcore.wrap import find_proxy, replace_functions, replace_wrapped
 
 LOOP_TURNS = 16
 """How often one loop's condition gets the same answer before it gets the other one."""
@@ -109,8 +108,8 @@ class _Explorer(Tracer):
     """Whether the example values are true ones, not made up."""
     _by_place: dict[SourceSpan | None, Site]
     """One failing expression may ask several things of a value: it is one place."""
-    _placed_before: dict[Place | None, tuple[Frame, ...]]
-    """For each place that failed, the frames of the first time."""
+    _placed_before: dict[tuple[str, CodeType, int] | None, tuple[Frame, ...]]
+    """For each place that failed (file, code, instruction) the frames of the first time; None is one of torch's own."""
     _unregistered: dict[str, torch.nn.Module]
     _turns: dict[tuple[int, int], int]
     """For a running function and an instruction of it: how often its condition was asked."""
@@ -323,10 +322,11 @@ class _Explorer(Tracer):
         """``failure``, which is where the program stands now."""
         places = stack_places(sys._getframe(1), TRACE_CODE)
         innermost = next((place for place in reversed(places) if is_user_file(place[0].co_filename)), None)
-        if innermost in self._placed_before:  # a place that is known needs no frames
-            failure.frames = self._placed_before[innermost]
-        else:
-            failure.frames = self._placed_before[innermost] = user_frames(places)
+        # Code objects of the same text are equal, whatever file they are from.
+        key = None if innermost is None else (innermost[0].co_filename, *innermost)
+        if key not in self._placed_before:  # a place that is known needs no frames
+            self._placed_before[key] = user_frames(places)
+        failure.frames = self._placed_before[key]
         return failure
 
     def _caught(self, error: Exception) -> TraceFailure:

@@ -108,6 +108,20 @@ class Endless(nn.Module):
                 x = x * 2
 
 
+def test_a_root_of_torchs_own_is_told_by_its_signature() -> None:
+    root = nn.TransformerEncoderLayer(8, 2, batch_first=True)
+    with pytest.raises(TraceFailure) as plain:
+        fxcore.Tracer().trace(root)
+    (first, *_) = explore(root).sites
+    assert first.failure.span == plain.value.span
+
+
+def test_files_of_the_same_text_are_two() -> None:
+    first, second = (define("def f(x):\n    return len(x)\n") for _ in range(2))
+    files = {site.failure.span.file for site in explore(lambda x: first(x) + second(x)).sites if site.failure.span}
+    assert files == {first.__code__.co_filename, second.__code__.co_filename}
+
+
 def test_loops_without_end_are_left() -> None:
     found = explore(Endless())
     assert [text(site.failure) for site in found.sites] == ["x.sum() > 0", "x.max() > 5"]
