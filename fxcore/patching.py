@@ -1,8 +1,8 @@
 """Temporary replacements in what isn't ours: modules' globals, classes, and what functions do.
 
-Nothing else in fxcore assigns to a foreign name. A name is replaced once, however many traces want it replaced at the
-same time, and gets its value back when the last of them lets go: traces may nest, and run in several threads, and end
-in any order.
+Nothing else in fxcore assigns to a foreign name, but for `fxcore.patcher`, by which programs do. A name is replaced
+once, however many traces want it replaced at the same time, and gets its value back when the last of them lets go:
+traces may nest, and run in several threads, and end in any order.
 """
 
 from __future__ import annotations
