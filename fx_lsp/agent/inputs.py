@@ -47,23 +47,32 @@ class NoInputs(Exception):
 
 
 def find_inputs(
-    candidates: Iterator[Input], around: Callable[[Input], Iterator[Input]], runs: Runs, until: float, seconds: float
+    candidates: Iterator[Input],
+    around: Callable[[Input], Iterator[Input]],
+    runs: Runs,
+    missed: Callable[[], int],
+    until: float,
+    seconds: float,
 ) -> tuple[Input, ...]:
     """`LEAST` to `MOST` inputs that ``runs``: the first of ``candidates``, and what is ``around`` it.
 
-    The search ends at ``until`` (by ``time.monotonic``); no more than `LEAST` are looked for where to run on those
-    found takes more than ``seconds`` of processor time. Raises `NoInputs` where there are fewer.
+    ``missed`` tells how much of what should be run was not run yet. The search ends at ``until`` (by
+    ``time.monotonic``); when to run on those found takes more than ``seconds`` of processor time, only such are added
+    that come by more. Raises `NoInputs` where there are too few.
     """
     for first in candidates:
         if time.monotonic() > until:
             break
-        found, took = [], 0.0
+        found: list[Input] = []
+        took = 0.0
         for given in itertools.chain([first], around(first)):
-            began = time.process_time()
+            left, began = missed(), time.process_time()
             if runs(given):
-                found.append(given)
                 took += time.process_time() - began
-            if not found or len(found) == MOST or (len(found) >= LEAST and took > seconds):
+                if len(found) < LEAST or took <= seconds or missed() < left:
+                    found.append(given)
+            enough = len(found) >= LEAST and (time.monotonic() > until or (took > seconds and not missed()))
+            if not found or enough or len(found) == MOST:
                 break
         if len(found) >= LEAST:
             return tuple(found)

@@ -145,10 +145,12 @@ def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
 def _find(file: ImportedFile, program: Program, search: Search) -> tuple[tuple[Input, ...], bool]:
     """Inputs, and whether the program can be differentiated on the first of them."""
     root = program.built.root
+    run: Seen = set()
 
     def runs(given: Input) -> bool:
         try:
-            output, _ = call(root, given)
+            with watching(missing(search.watched, run), run):
+                output, _ = call(root, given)
         except Exception:
             return False
         portable(output)
@@ -157,7 +159,14 @@ def _find(file: ImportedFile, program: Program, search: Search) -> tuple[tuple[I
     source = "".join(linecache.getlines(file.workspace.file))
     try:
         found = candidates(root, search.fixed(), source, file.namespace)
-        inputs = find_inputs(found, partial(around, root=root), runs, search.until, search.seconds)
+        inputs = find_inputs(
+            found,
+            partial(around, root=root),
+            runs,
+            lambda: len(missing(search.watched, run)),
+            search.until,
+            search.seconds,
+        )
     except NoInputs:
         raise Settled("untried", "no inputs were found that it runs on") from None
     except Opaque as error:
