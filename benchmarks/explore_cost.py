@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import statistics
 import sys
 import warnings
@@ -92,7 +93,9 @@ def measure(kind: str, cases: Iterator[tuple[str, nn.Module, Mapping[str, Any]]]
     print(f"{kind + ' models':42} {columns}")
     costs: dict[str, Cost] = {}
     for name, module, concrete in cases:
+        gc.freeze()  # so that collecting garbage before each run doesn't go through all that was imported and built
         cost = costs[name] = cost_of(module, concrete, rounds)
+        gc.unfreeze()
         print(
             f"{name:42} {cost.plain * 1e3:9.1f} {cost.plain_nodes:6} {cost.exploring * 1e3:11.1f} "
             f"{cost.exploring_nodes:6} {cost.ratio:7.2f} {cost.ratio_per_node:9.2f}",
