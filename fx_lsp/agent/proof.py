@@ -21,7 +21,7 @@ from .coverage import Part, Seen, missing, replaced_parts, watching
 from .messages import Proof, Prove, Report, Target, Trace
 from .observation import Input
 from .session import Session
-from .sites import Found, Places, check_places, edited_lines, explored, met, place_of
+from .sites import Found, Places, check_places, edited_lines, explored, met, place_of, span_of
 from .trace import ImportedFile
 from .trial import Program, Runs, Search, build_program, check_graph, check_program, fixed_values, run_on_inputs
 
@@ -88,8 +88,9 @@ class _Trial:
         mended = Counter(place_of(failure, file.workspace.owns) for failure in request.failures)
         runs: Runs | Settled
         try:
-            program, run = self._built(file)
-            runs = run_on_inputs(apart, file, program, self._search(file, missing(self._watched(), run)))
+            watched = self._watched(file)
+            program, run = self._built(file, watched)
+            runs = run_on_inputs(apart, file, program, self._search(file, missing(watched, run)))
             found = met(apart, program.built, file.workspace.owns, program.by_name(runs.inputs[0]))
             if not mended - found.places:
                 return _Before(found, runs.inputs[0], mended, runs)
@@ -100,10 +101,10 @@ class _Trial:
             raise Settled("untried", "what it is for was not met again")
         return _Before(found, None, mended, runs)
 
-    def _built(self, file: ImportedFile) -> tuple[Program, Seen]:
+    def _built(self, file: ImportedFile, watched: Collection[Part]) -> tuple[Program, Seen]:
         """The program as it is, and what building it comes by."""
         run: Seen = set()
-        with watching(self._watched(), run):
+        with watching(watched, run):
             return build_program(file, self._request.target), run
 
     def _search(self, file: ImportedFile, watched: Collection[Part]) -> Search:
@@ -132,10 +133,10 @@ class _Trial:
     def _check_places(self, before: _Before, after: Found) -> None:
         check_places(before.found, after, before.mended, self._edited_lines())
 
-    def _watched(self) -> list[Part]:
+    def _watched(self, file: ImportedFile) -> list[Part]:
         """What some input has to come by: the failing expressions, and what the edit takes out."""
-        spans = [failure.chain[-1].span for failure in self._request.failures if failure.chain]
-        failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans]
+        spans = [span_of(failure, file.workspace.owns) for failure in self._request.failures]
+        failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
         edited = [replaced_parts(path, old, new) for path, old, new in self._edits()]
         return [*failing, *itertools.chain.from_iterable(edited)]
 

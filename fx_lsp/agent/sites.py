@@ -85,7 +85,12 @@ def met(apart: Apart, built: Built, owns: Owns, examples: Mapping[str, Any]) -> 
 
 def place_of(failure: Failure, owns: Owns) -> Place:
     """The place of a failure that was reported of the text that this process has imported."""
-    return _expression(_innermost([step.span for step in failure.chain], owns))
+    return _expression(span_of(failure, owns))
+
+
+def span_of(failure: Failure, owns: Owns) -> Span | None:
+    """The innermost place of a failure that is in the workspace; where none is, the innermost of all."""
+    return _innermost([step.span for step in failure.chain], owns)
 
 
 def check_places(before: Found, after: Found, mended: Places, edited: Collection[tuple[str, int]]) -> None:
