@@ -23,11 +23,11 @@ import torch
 from fxcore.bytecode import is_call, raising_truth
 from fxcore.callee import callee_name, calls_torch_cpp
 from fxcore.cause import cause_of
-from fxcore.failures import FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
+from fxcore.failures import ArgumentFailure, FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
 from fxcore.graph import Graph
 from fxcore.guess_inputs import guess_inputs
 from fxcore.likely_answers import NUMBERS, items, likely_count, said
-from fxcore.node import Node
+from fxcore.node import Node, map_aggregate
 from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
 from fxcore.shadow import Shadows
@@ -292,7 +292,7 @@ class _Explorer(Tracer):
         finally:
             self._probing -= 1
         self._note(self._placed(failure), "it is recorded", certain=True, value=value)
-        return self.create_proxy("call_function", function, args, kwargs)
+        return self._failed_call(function, args, kwargs)
 
     def _not_held(self, error: AssertionError) -> None:
         """An assertion of torch's doesn't hold: often it is a check that a traced value is a tensor."""
@@ -307,7 +307,19 @@ class _Explorer(Tracer):
             if value is None:
                 raise
             self._note(self._caught(error), "it is recorded", certain=True, value=value)
-        return self.create_proxy("call_function", function, args, kwargs)
+        return self._failed_call(function, args, kwargs)
+
+    def _failed_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
+        """A call that is recorded although it failed. Arguments that no graph can hold stand in it as they are."""
+
+        def kept(value: Any) -> Any:
+            try:
+                self.create_arg(value)
+            except ArgumentFailure:
+                return _Kept(value)
+            return value
+
+        return self.create_proxy("call_function", function, *map_aggregate((args, kwargs), kept))
 
     def _refused(self, function: Callable[..., Any], error: Exception) -> TraceFailure:
         if isinstance(error, TraceFailure):
@@ -356,6 +368,16 @@ def _asked_by_torch() -> bool:
     """Whether C++ code of torch's asks, to learn what its arguments are."""
     frame = _users_frame()
     return is_call(frame.f_code, frame.f_lasti) and calls_torch_cpp(frame, frame.f_lasti)
+
+
+class _Kept:
+    """An argument as it is."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __fx_create_arg__(self, tracer: Tracer) -> Any:
+        return self._value
 
 
 def _users_frame() -> FrameType:

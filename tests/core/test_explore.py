@@ -200,6 +200,14 @@ def test_a_call_whose_arguments_no_graph_holds_is_recorded_without() -> None:
     assert [site.failure.kind for site in found.sites] == [FailureKind.EXCEPTION, FailureKind.LEN]
 
 
+def test_a_failed_call_keeps_arguments_that_no_graph_holds() -> None:
+    def forward(x: torch.Tensor) -> int:
+        return len(torch.zeros(x.shape[0], dtype=int))  # type: ignore[call-overload]
+
+    found = explore(forward, examples={"x": torch.ones(3)})
+    assert [site.assumption for site in found.sites] == ["it is recorded", "it is 3"]
+
+
 def test_the_keys_of_mappings_are_themselves_and_their_values_traced() -> None:
     def forward(features: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         kept = [features[name] for name in features if name.startswith("a")]
