@@ -248,6 +248,7 @@ def page(models: dict[str, list[Taken]]) -> str:
         for attempt in taken.attempts
         if attempt.verdict != "proven"
     )
+    cases = sum(len(list(its())) for its in CASES.values())
     leaves = sum(taken.attempts[-1].title.endswith("as a leaf") for taken in places if taken.verdict == "proven")
     lines = [
         "# How many failures have a fix, and a proven one",
@@ -256,9 +257,9 @@ def page(models: dict[str, list[Taken]]) -> str:
         "of `benchmarks/recall_models.py` fail, each taken up once. A place counts as proven when one of its fixes is,",
         "and as refuted when all are.",
         "",
-        f"torch {importlib.metadata.version('torch')}; {len(models)} models of {sum(len(list(c())) for c in CASES.values())}"
-        f" were looked at. {share(leaves, len(places))} of the places have no proven fix but a leaf, which leaves out of the",
-        "graph what is in a module.",
+        f"torch {importlib.metadata.version('torch')}; {len(models)} models of {cases} were looked at.",
+        f"{share(leaves, len(places))} of the places have no proven fix but a leaf, which leaves out of the graph what is",
+        "in a module.",
         "",
         *table("library", {**grouped(places, lambda taken: taken.library), "all": places}),
         "",
