@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from fxcore.patching import PatchScope
+from fxcore.torch_compat import compiler_marks
 
 Call = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """How to call one of them: function, arguments -> what the call returns."""
@@ -37,6 +38,8 @@ def soften_calls(patches: PatchScope, call: Call) -> None:
         patches.replace(torch.__dict__, name, functools.partial(_soft, call))
     for name in METHODS:
         patches.replace(torch.Tensor, name, functools.partial(_soft, call))
+    for namespace, name in compiler_marks():
+        patches.replace(namespace, name, functools.partial(_soft, call))
 
 
 def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -> None:

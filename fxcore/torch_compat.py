@@ -6,7 +6,7 @@ import contextlib
 import copy
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -311,3 +311,14 @@ def is_opaque_reference(value: object) -> bool:
 def is_opaque_value(value: object) -> bool:
     """Whether a value is of a class that was registered with torch as opaque, and is written into graphs."""
     return opaque_object is not None and opaque_object.is_opaque_value_type(type(value))
+
+
+def compiler_marks() -> Iterator[tuple[dict[str, Any], str]]:
+    """The functions by which a program tells torch.compile about a tensor, and which take nothing else for one.
+
+    Each with the namespace that programs call it from; none where torch.compile isn't loaded.
+    """
+    module = sys.modules.get("torch._dynamo")
+    for name in ("mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic"):
+        if hasattr(module, name):
+            yield vars(module), name

@@ -158,3 +158,15 @@ def test_an_assertion_of_torchs_is_recorded_as_in_a_plain_trace() -> None:
     assert not found.sites
     assert found.graph is not None
     assert torch._assert in {node.target for node in found.graph.nodes}
+
+
+def test_what_tells_torch_compile_of_a_tensor_is_recorded() -> None:
+    import torch._dynamo
+
+    def marked(x: torch.Tensor) -> torch.Tensor:
+        torch._dynamo.mark_static_address(x)
+        return x[len(x) :]
+
+    assert [site.failure.callee for site in explore(marked).sites] == ["torch.mark_static_address", ""]
+    with pytest.raises(TypeError):
+        torch.fx.symbolic_trace(marked)
