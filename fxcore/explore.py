@@ -30,8 +30,9 @@ from fxcore.likely_answers import NUMBERS, items, likely_count, said
 from fxcore.node import Node, map_aggregate
 from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
+from fxcore.session import current
 from fxcore.shadow import Shadows
-from fxcore.soft_calls import soften_assertions, soften_calls, soften_imports, unsoftened
+from fxcore.soft_calls import Call, soften_assertions, soften_calls, soften_imports, unsoftened
 from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
 from fxcore.tracer import TRACE_CODE, Tracer
 from fxcore.untouched import untouched
@@ -127,8 +128,8 @@ class _Explorer(Tracer):
         self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
         with untouched(root), PatchScope() as patches:
             replace_wrapped(patches)
-            soften_calls(patches, self._called)
-            soften_assertions(patches, self._not_held)
+            soften_calls(patches, _answered_by(_Explorer._called))
+            soften_assertions(patches, _answered_by(_Explorer._asserted))
             self._patches = patches
             self._soften_imports_of(root)
             try:
@@ -144,7 +145,7 @@ class _Explorer(Tracer):
         if id(namespace) not in self._softened:
             self._softened.add(id(namespace))
             replace_functions(self._patches, namespace, self._autowrap_function_ids)
-            soften_imports(self._patches, self._called_elsewhere, namespace)
+            soften_imports(self._patches, _answered_by(_Explorer._called_elsewhere), namespace)
 
     def _attribute(self, path: str) -> Any:
         if path in self._unregistered:
@@ -294,9 +295,13 @@ class _Explorer(Tracer):
         self._note(self._placed(failure), "it is recorded", certain=True, value=value)
         return self._failed_call(function, args, kwargs)
 
-    def _not_held(self, error: AssertionError) -> None:
-        """An assertion of torch's doesn't hold: often it is a check that a traced value is a tensor."""
-        self._note(self._caught(error), "it holds", certain=self._informed)
+    def _asserted(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An assertion of torch's, which needn't hold: often it is a check that a traced value is a tensor."""
+        try:
+            return function(*args, **kwargs)
+        except AssertionError as error:
+            self._note(self._caught(error), "it holds", certain=self._informed)
+            return None
 
     def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a function of another package returns; recorded, where it fails on a traced value."""
@@ -378,6 +383,18 @@ class _Kept:
 
     def __fx_create_arg__(self, tracer: Tracer) -> Any:
         return self._value
+
+
+def _answered_by(answer: Callable[..., Any]) -> Call:
+    """Calls that the trace answers which they are made in, if it explores: others may run beside and within it."""
+
+    def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        session = current()
+        if session is None or not isinstance(session.tracer, _Explorer):
+            return function(*args, **kwargs)
+        return answer(session.tracer, function, args, kwargs)
+
+    return call
 
 
 def _users_frame() -> FrameType:

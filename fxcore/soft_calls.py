@@ -33,7 +33,11 @@ METHODS = (
 
 
 def soften_calls(patches: PatchScope, call: Call) -> None:
-    """Until ``patches`` ends, have these functions called by ``call``."""
+    """Until ``patches`` ends, have these functions called by ``call``.
+
+    It outlives ``patches`` where a program has kept one of them, so it should hold on to nothing.
+    """
+    torch.overrides.is_tensor_method_or_property(torch.Tensor.add)  # torch lists its functions once and for all
     for name in FUNCTIONS:
         patches.replace(torch.__dict__, name, functools.partial(_soft, call))
     for name in METHODS:
@@ -50,19 +54,9 @@ def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -
             patches.replace(namespace, name, functools.partial(_soft, call))
 
 
-def soften_assertions(patches: PatchScope, note: Callable[[AssertionError], None]) -> None:
-    """Until ``patches`` ends, have ``torch._assert`` go on where it is told False, after a call of ``note``."""
-
-    def soften(check: Callable[..., Any]) -> Callable[..., Any]:
-        def tried(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            try:
-                return function(*args, **kwargs)
-            except AssertionError as error:
-                note(error)
-
-        return _soft(tried, check)
-
-    patches.replace(torch.__dict__, "_assert", soften)
+def soften_assertions(patches: PatchScope, call: Call) -> None:
+    """The same for ``torch._assert``."""
+    patches.replace(torch.__dict__, "_assert", functools.partial(_soft, call))
 
 
 def unsoftened(function: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import linecache
 import operator
+import weakref
 
 import pytest
 import torch
@@ -250,3 +252,32 @@ def test_own_tracers_steer_and_stay_as_they_are() -> None:
     assert [text(site.failure) for site in found.sites] == ["len(self.inner(x))"]
     assert type(tracer) is KeepsInner
     assert not hasattr(tracer, "graph")
+
+
+def test_nothing_of_a_program_outlives_its_exploration() -> None:
+    class Checked(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            torch._assert(x.dim() == 4, "images")  # type: ignore[no-untyped-call]
+            return x.view(x.size(0), -1)[: len(x)]
+
+    root = Checked()
+    alive = weakref.ref(root)
+    explore(root, examples={"x": torch.ones(1, 2, 3, 4)})
+    explore(root)
+    del root
+    gc.collect()
+    assert alive() is None
+
+
+def test_what_runs_within_an_exploration_is_explored_apart() -> None:
+    inner: list[str] = []
+
+    def within(x: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(x.size(0), 2)
+
+    def around(x: torch.Tensor) -> torch.Tensor:
+        inner.extend(site.assumption for site in explore(within).sites)
+        return torch.ones(x.size(1), 2)
+
+    assert [site.failure.frames[-1].name.rpartition(".")[2] for site in explore(around).sites] == ["around"]
+    assert inner == ["it is recorded"]
