@@ -108,8 +108,8 @@ class TestArguments:
         assert [rule["code"] for rule in listed] == [rule.code for rule in all_rules()]
         assert all(rule["title"] and rule["why"] and rule["bad"] and rule["good"] for rule in listed)
         assert main(["rule", "--all"]) == 0
-        titles = re.findall(r"^# ([\w-]+): ", capsys.readouterr().out, re.MULTILINE)
-        assert titles == [rule.code for rule in all_rules()]
+        shown = capsys.readouterr().out
+        assert [rule.code for rule in all_rules() if f"# {rule.code}: {rule.title}\n" not in shown] == []
 
     def test_rule_names_those_that_there_are(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["rule", "lenght"]) == 2
