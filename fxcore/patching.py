@@ -56,6 +56,17 @@ _replacements: dict[Key, _Replacement] = {}
 """What is replaced now. Empty when no trace runs."""
 
 
+def originals(namespace: dict[str, Any]) -> dict[str, Any]:
+    """A copy of a module's globals as they are when nothing is replaced: other threads' traces may have replaced some."""
+    with _lock:
+        replaced = {
+            name: replacement.original
+            for (owner, name), replacement in _replacements.items()
+            if owner == id(namespace) and replacement.was_there
+        }
+        return {**namespace, **replaced}
+
+
 class PatchScope:
     """A context manager that keeps names replaced until its exit, whatever it is left by."""
 

@@ -20,6 +20,7 @@ from fxcore.diagnosis import LastFailure, diagnose
 from fxcore.failures import NotAParameterFailure, NotASubmoduleFailure, TraceFailure
 from fxcore.graph import Graph
 from fxcore.node import Argument
+from fxcore.patching import originals
 from fxcore.proxy import ParameterProxy, Proxy, Scope, TracerBase
 from fxcore.proxyable import is_proxyable
 from fxcore.qualified_state import QualifiedNames, constant_attributes
@@ -58,7 +59,7 @@ class Tracer(TracerBase):
         self._autowrap_function_ids = {id(function) for function in autowrap_functions} | {
             id(value)
             for module in autowrap_modules
-            for name, value in vars(module).items()
+            for name, value in originals(vars(module)).items()
             if callable(value) and not name.startswith("_")
         }
         self.param_shapes_constant = param_shapes_constant

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from types import BuiltinFunctionType
 from typing import Any, TypeVar, overload
 
-from fxcore.patching import PatchScope
+from fxcore.patching import PatchScope, originals
 from fxcore.proxy import Proxy
 from fxcore.torch_compat import functions_wrapped_by_torch_fx, is_proxy_of_torch_fx, methods_wrapped_by_torch_fx
 
@@ -60,7 +60,7 @@ def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Colle
         namespace,
         {
             name: _recorded_builtin if isinstance(value, BuiltinFunctionType) else recorded
-            for name, value in namespace.items()
+            for name, value in originals(namespace).items()
             if id(value) in ids and not name.startswith("_")
         },
     )

@@ -197,6 +197,39 @@ def test_two_threads_at_once() -> None:
     assert codes == {"first": PLAIN, "second": PLAIN}
 
 
+@pytest.mark.parametrize("made", ["before", "meanwhile"])
+def test_a_trace_that_begins_during_another_and_outlives_it(made: str) -> None:
+    tracer = fxcore.Tracer() if made == "before" else None
+    began, other_ended = threading.Event(), threading.Event()
+    codes: list[str] = []
+
+    def wait(x: object) -> None:
+        began.set()
+        assert other_ended.wait(timeout=60)
+
+    def run() -> None:
+        net = Net(wait)
+        codes.append(fxcore.GraphModule(net, (tracer or fxcore.Tracer()).trace(net), "Net").code)
+
+    thread = threading.Thread(target=run)
+
+    def start(x: object) -> None:
+        thread.start()
+        assert began.wait(timeout=60)
+
+    fxcore.symbolic_trace(Net(start))
+    other_ended.set()
+    thread.join(timeout=60)
+    assert codes == [PLAIN]
+
+
+def test_a_tracer_that_was_made_during_a_trace_wraps_the_same_functions_later() -> None:
+    made: list[fxcore.Tracer] = []
+    fxcore.symbolic_trace(Net(lambda x: made.append(fxcore.Tracer())))
+    net = Net(lambda x: None)
+    assert fxcore.GraphModule(net, made[0].trace(net), "Net").code == PLAIN
+
+
 def test_another_thread_runs_the_model_meanwhile() -> None:
     net = Net(lambda x: None)
     inputs = torch.ones(4, 4)
