@@ -57,7 +57,7 @@ _replacements: dict[Key, _Replacement] = {}
 
 
 def originals(namespace: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a module's globals as they are when nothing is replaced: other threads' traces may have replaced some."""
+    """A copy of a module's globals as they are when nothing is replaced: other threads' traces may replace some."""
     with _lock:
         replaced = {
             name: replacement.original
