@@ -39,9 +39,15 @@ test("the failing expression is underlined, and nothing else", async () => {
 
 test("resting on it shows the reason", async () => {
   const card = await editor.hover("if x.sum() > 0", "x.sum()", "fx-lsp");
-  assert.match(card, /`?x\.sum\(\) > 0`? depends on the values of an input.*fx-lsp\(control-flow\)/);
+  assert.match(card, /`?x\.sum\(\) > 0`? depends on the values of an input.*fx-lsp ?control-flow/);
   await shot("hover-on-a-failure");
+});
+
+test("its code leads to the page of the rule", async () => {
+  await bed.page.locator(".monaco-hover:not(.hidden) a", { hasText: "control-flow" }).first().click();
+  await bed.page.locator(".tab.active", { hasText: "control-flow.md" }).waitFor({ timeout: 20_000 });
   await editor.leave();
+  await editor.openFile("rectify.py");
 });
 
 test("the problems panel lists it with its place", async () => {
