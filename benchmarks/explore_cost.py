@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/explore_cost.py [--rounds 5] [--match vgg] [--only tracing|failing] [--timm 20]
 
 ``tracing``: over models that trace, where exploring has nothing to find. ``failing``: over the models of
-`recall_models.py`, against the plain trace that ends at the first failure. Of both, also the time per recorded node:
-there a trace that ends early has no advantage.
+`recall_models.py`, against the plain trace that ends at the first failure. ``all``: over both. Of each, also the time
+per recorded node: there a trace that ends early has no advantage.
 
 The two run in turn, without example inputs, and a model's figure is the ratio of their medians. Times are the process's
 own CPU time, with the collection of garbage held off as in `timeit`.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import math
 import statistics
 import sys
 import warnings
@@ -52,8 +53,8 @@ class Cost:
 
     @property
     def ratio_per_node(self) -> float:
-        """The same of the time per recorded node."""
-        return self.ratio * self.plain_nodes / max(self.exploring_nodes, 1)
+        """The same of the time per recorded node; not a number where exploring brought no graph."""
+        return self.ratio * self.plain_nodes / self.exploring_nodes if self.exploring_nodes else math.nan
 
 
 def cost_of(module: nn.Module, concrete: Mapping[str, Any], rounds: int) -> Cost:
@@ -87,8 +88,8 @@ def failing(match: str) -> Iterator[tuple[str, nn.Module, Mapping[str, Any]]]:
                 yield case.name, case.build(), case.concrete_args
 
 
-def measure(kind: str, cases: Iterator[tuple[str, nn.Module, Mapping[str, Any]]], rounds: int) -> None:
-    """Print a row for each model, and the medians and worst."""
+def measure(kind: str, cases: Iterator[tuple[str, nn.Module, Mapping[str, Any]]], rounds: int) -> dict[str, Cost]:
+    """The cost of each model. Prints a row for each, and then their summary."""
     columns = f"{'plain ms':>9} {'nodes':>6} {'explore ms':>11} {'nodes':>6} {'ratio':>7} {'per node':>9}"
     print(f"{kind + ' models':42} {columns}")
     costs: dict[str, Cost] = {}
@@ -101,12 +102,18 @@ def measure(kind: str, cases: Iterator[tuple[str, nn.Module, Mapping[str, Any]]]
             f"{cost.exploring_nodes:6} {cost.ratio:7.2f} {cost.ratio_per_node:9.2f}",
             flush=True,
         )
+    summarise(kind, costs)
+    return costs
+
+
+def summarise(kind: str, costs: Mapping[str, Cost]) -> None:
+    """Print the medians and the worst."""
     ways: dict[str, Callable[[Cost], float]] = {
         "ratio": lambda cost: cost.ratio,
         "per node": lambda cost: cost.ratio_per_node,
     }
     for way, figure in ways.items():
-        figures = {name: figure(cost) for name, cost in costs.items()}
+        figures = {name: figure(cost) for name, cost in costs.items() if not math.isnan(figure(cost))}
         worst = max(figures, key=figures.__getitem__)
         median = statistics.median(figures.values())
         print(f"{len(figures)} {kind} models, {way}: median {median:.2f}, worst {figures[worst]:.2f} ({worst})")
@@ -123,10 +130,13 @@ def main() -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     implement_operators()
-    if options.only in (None, "tracing"):
-        measure("tracing", tracing(options.timm, options.match), options.rounds)
-    if options.only in (None, "failing"):
-        measure("failing", failing(options.match), options.rounds)
+    costs: dict[str, Cost] = {}
+    if options.only != "failing":
+        costs |= measure("tracing", tracing(options.timm, options.match), options.rounds)
+    if options.only != "tracing":
+        costs |= measure("failing", failing(options.match), options.rounds)
+    if options.only is None:
+        summarise("all", costs)
 
 
 if __name__ == "__main__":

@@ -128,8 +128,8 @@ class _Explorer(Tracer):
         self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
         with untouched(root), PatchScope() as patches:
             replace_wrapped(patches)
-            soften_calls(patches, _answered_by(_Explorer._called))
-            soften_assertions(patches, _answered_by(_Explorer._asserted))
+            soften_calls(patches, _CALLED)
+            soften_assertions(patches, _ASSERTED)
             self._patches = patches
             self._soften_imports_of(root)
             try:
@@ -145,7 +145,7 @@ class _Explorer(Tracer):
         if id(namespace) not in self._softened:
             self._softened.add(id(namespace))
             replace_functions(self._patches, namespace, self._autowrap_function_ids)
-            soften_imports(self._patches, _answered_by(_Explorer._called_elsewhere), namespace)
+            soften_imports(self._patches, _CALLED_ELSEWHERE, namespace)
 
     def _attribute(self, path: str) -> Any:
         if path in self._unregistered:
@@ -395,6 +395,11 @@ def _answered_by(answer: Callable[..., Any]) -> Call:
         return answer(session.tracer, function, args, kwargs)
 
     return call
+
+
+_CALLED = _answered_by(_Explorer._called)
+_ASSERTED = _answered_by(_Explorer._asserted)
+_CALLED_ELSEWHERE = _answered_by(_Explorer._called_elsewhere)
 
 
 def _users_frame() -> FrameType:

@@ -103,12 +103,25 @@ def _image_size(root: nn.Module) -> list[int]:
 
     transformers keeps how a model was made in ``config``, timm what its weights were made for in ``pretrained_cfg``.
     """
-    # Modules' own dicts are asked, because looking for an attribute that isn't there takes a module long.
-    described = itertools.chain.from_iterable((vars(part), vars(part).get("config")) for part in root.modules())
-    for owner, name in itertools.product([*described, vars(root).get("pretrained_cfg")], _SIZES):
-        size = owner.get(name) if isinstance(owner, Mapping) else getattr(owner, name, None)
-        if isinstance(size, int):
-            return [size, size]
-        if isinstance(size, tuple | list) and len(size) >= 2 and all(isinstance(side, int) for side in size):
-            return list(size[-2:])
+    for described in _descriptions(root):
+        for name in _SIZES:
+            size = described.get(name)
+            if isinstance(size, int):
+                return [size, size]
+            if isinstance(size, tuple | list) and len(size) >= 2 and all(isinstance(side, int) for side in size):
+                return list(size[-2:])
     return []
+
+
+def _descriptions(root: nn.Module) -> Iterator[Mapping[str, Any]]:
+    """What may tell an image's size. Objects' own dicts are asked: modules look long for an attribute they haven't."""
+    for part in root.modules():
+        own = vars(part)
+        yield own
+        if "config" in own:
+            yield _fields(own["config"])
+    yield _fields(vars(root).get("pretrained_cfg"))
+
+
+def _fields(owner: object) -> Mapping[str, Any]:
+    return owner if isinstance(owner, Mapping) else getattr(owner, "__dict__", {})

@@ -18,8 +18,6 @@ from fxcore.function_bodies import body_of_call, can_be_exchanged, twin
 Namespace = dict[str, Any] | type | FunctionType
 """A module's globals; a class; a function, whose one name is ``__code__``."""
 
-Key = tuple[int, str]
-
 _lock = threading.Lock()
 
 
@@ -52,26 +50,22 @@ class _Replacement:
             delattr(self.namespace, self.name)
 
 
-_replacements: dict[Key, _Replacement] = {}
-"""What is replaced now. Empty when no trace runs."""
+_replacements: dict[int, dict[str, _Replacement]] = {}
+"""What is replaced now, by the identity of the namespace and by name. Empty when no trace runs."""
 
 
 def originals(namespace: dict[str, Any]) -> dict[str, Any]:
     """A copy of a module's globals as they are when nothing is replaced: other threads' traces may replace some."""
     with _lock:
-        replaced = {
-            name: replacement.original
-            for (owner, name), replacement in _replacements.items()
-            if owner == id(namespace) and replacement.was_there
-        }
-        return {**namespace, **replaced}
+        replaced = _replacements.get(id(namespace), {})
+        return {**namespace, **{name: was.original for name, was in replaced.items() if was.was_there}}
 
 
 class PatchScope:
     """A context manager that keeps names replaced until its exit, whatever it is left by."""
 
     def __init__(self) -> None:
-        self._keys: list[Key] = []
+        self._names: list[tuple[int, str]] = []
 
     def replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
         """Put ``make(value)`` in place of a class's or a module's (its globals') value, or of a builtin.
@@ -110,16 +104,16 @@ class PatchScope:
         self.replace(function, "__code__", exchanged)
 
     def _replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
-        key = id(namespace), name
-        self._keys.append(key)
-        replacement = _replacements.get(key)
+        self._names.append((id(namespace), name))
+        replaced = _replacements.setdefault(id(namespace), {})
+        replacement = replaced.get(name)
         if replacement is not None:
             replacement.scopes.add(self)
             return
         replacement = _Replacement(namespace, name)
         value = make(replacement.original)
         replacement.scopes.add(self)
-        _replacements[key] = replacement
+        replaced[name] = replacement
         replacement.put(value)
 
     def __enter__(self) -> PatchScope:
@@ -127,18 +121,20 @@ class PatchScope:
 
     def __exit__(self, *error: object) -> None:
         with _lock:
-            while self._keys:
-                self._let_go(self._keys[-1])
-                self._keys.pop()
+            while self._names:
+                self._let_go(*self._names[-1])
+                self._names.pop()
 
-    def _let_go(self, key: Key) -> None:
-        replacement = _replacements.get(key)
-        if replacement is None:  # it couldn't be replaced
-            return
-        replacement.scopes.discard(self)
-        if not replacement.scopes:
-            replacement.put_back()
-            del _replacements[key]
+    def _let_go(self, namespace: int, name: str) -> None:
+        replaced = _replacements.get(namespace, {})
+        replacement = replaced.get(name)
+        if replacement is not None:  # it could be replaced
+            replacement.scopes.discard(self)
+            if not replacement.scopes:
+                replacement.put_back()
+                del replaced[name]
+        if not replaced:
+            _replacements.pop(namespace, None)
 
 
 def _own(holder: type | FunctionType) -> Mapping[str, Any]:

@@ -38,12 +38,11 @@ def soften_calls(patches: PatchScope, call: Call) -> None:
     It outlives ``patches`` where a program has kept one of them, so it should hold on to nothing.
     """
     torch.overrides.is_tensor_method_or_property(torch.Tensor.add)  # torch lists its functions once and for all
-    for name in FUNCTIONS:
-        patches.replace(torch.__dict__, name, functools.partial(_soft, call))
-    for name in METHODS:
-        patches.replace(torch.Tensor, name, functools.partial(_soft, call))
+    soft = functools.partial(_soft_of_torch, call)
+    patches.replace_all(torch.__dict__, dict.fromkeys(FUNCTIONS, soft))
+    patches.replace_all(torch.Tensor, dict.fromkeys(METHODS, soft))
     for namespace, name in compiler_marks():
-        patches.replace(namespace, name, functools.partial(_soft, call))
+        patches.replace(namespace, name, soft)
 
 
 def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -> None:
@@ -56,7 +55,7 @@ def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -
 
 def soften_assertions(patches: PatchScope, call: Call) -> None:
     """The same for ``torch._assert``."""
-    patches.replace(torch.__dict__, "_assert", functools.partial(_soft, call))
+    patches.replace(torch.__dict__, "_assert", functools.partial(_soft_of_torch, call))
 
 
 def unsoftened(function: Any) -> Any:
@@ -76,4 +75,6 @@ def _soft(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
     return softly
 
 
+_soft_of_torch = functools.lru_cache(maxsize=256)(_soft)
+"""Made once for each: torch's functions stay what they are, and a run replaces forty of them."""
 _SOFT_CODE = _soft(lambda function, args, kwargs: None, len).__code__
