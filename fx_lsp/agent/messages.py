@@ -31,8 +31,11 @@ LARGEST = 256 * 1024 * 1024
 Intent = Literal["explicit", "inferred", "assumed"]
 """How sure it is that the workspace wants this traced: it says so itself; we found how to build it; we made it up."""
 
-Outcome = Literal["traced", "failed", "not-imported", "not-built", "skipped", "timed-out", "out-of-memory", "crashed"]
-"""How the trace of one target ended. ``skipped``: what the recipe named turned out to be no module and no function."""
+Outcome = Literal[
+    "traced", "failed", "unchecked", "not-imported", "not-built", "skipped", "timed-out", "out-of-memory", "crashed"
+]
+"""How the trace of one target ended. ``skipped``: what the recipe named turned out to be no module and no function.
+``unchecked``: it went wrong, but what fx-lsp made up for it (an argument, a missing package) may be to blame."""
 
 
 Verdict = Literal["proven", "refuted", "untried"]
@@ -61,6 +64,10 @@ class Recipe:
     """The expression that the file passes as ``concrete_args``."""
     tracer: Snippet | None = None
     """An expression whose value is the tracer to use, where the file has one of its own."""
+    leaves: Snippet | None = None
+    """An expression whose value is a tuple of the module classes whose calls are recorded as one node."""
+    made_up: bool = False
+    """``root`` is a class, which is to be built with arguments that the agent makes up."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,8 @@ class Target:
     intent: Intent = "inferred"
     symbol: str | None = None
     """The class or function of this file that is traced, by its qualified name, where the text tells."""
+    fallbacks: tuple[Recipe, ...] = ()
+    """What to try where ``recipe`` can't be built, in this order: the most trusted first."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +221,16 @@ class Report:
     seconds: float = 0.0
     """Wall clock of build and trace."""
     notices: tuple[Failure, ...] = ()
-    """Places where the graph silently differs from the program; their kinds are ``fxcore.notices.NoticeKind``s."""
+    """Places where the graph silently differs from the program; their kinds are ``fxcore.notices.NoticeKind``s. And
+    what the import had to do without: ``missing-package``, ``definitions-only``."""
+    intent: Intent | None = None
+    """That of the recipe that was used, where it is not the target's own."""
+    recipe: str = ""
+    """How the root was built, as Python, e.g. ``Net(dim=64)``; empty where it was not."""
+    recipe_span: Span | None = None
+    """Where in the workspace that is written; None where it was made up."""
+    reason: str = ""
+    """Of what was not checked: why, in one sentence."""
 
 
 @dataclass(frozen=True)

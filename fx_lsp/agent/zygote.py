@@ -14,7 +14,8 @@ from .limits import GRACE
 from .messages import Cancel, Done, Message, Proof, Prove, Report, Trace, decode, encode
 from .proof import prove
 from .rehearsal import Rehearsal
-from .session import Imported, Session
+from .rounds import Imported
+from .session import Session
 from .warmup import freeze
 
 
