@@ -1,4 +1,4 @@
-"""The worked examples of torch.fx's documentation run, and print what is written beside them; fxcore's own run, too."""
+"""The worked examples, torch.fx's documentation's and our own, run and print what is written beside them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "examples" / "transforms"
-EXAMPLES = sorted(FOLDER.glob("*.py"))
+FOLDERS = [ROOT / "examples" / "transforms", ROOT / "examples" / "howto"]
+EXAMPLES = sorted(path for folder in FOLDERS for path in folder.glob("*.py"))
 ADDRESS = re.compile("0x[0-9a-f]+")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -27,7 +27,8 @@ def printed(path: Path) -> str:
 
 def test_every_example_has_its_output_beside_it() -> None:
     assert EXAMPLES
-    assert {path.stem for path in EXAMPLES} == {path.stem for path in FOLDER.glob("*.txt")}
+    written = {path for folder in FOLDERS for path in folder.glob("*.txt")}
+    assert {path.with_suffix(".txt") for path in EXAMPLES} == written
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
