@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from .observation import Observation, Tree
+from .observation import Observation
+from .values import Tree, as_in_graph
 
 GRADIENT_TOLERANCE = 1e-4
 """How far gradients may be apart, in units of the largest: they are sums whose order an edit may change."""
@@ -22,6 +24,12 @@ def difference(old: Observation, new: Observation) -> str | None:
         or _difference("what it leaves in the module's buffers", _tree(old.buffers), _tree(new.buffers))
         or _gradients(old.gradients, new.gradients)
     )
+
+
+def difference_in_graph(program: Observation, graph: Observation) -> str | None:
+    """As `difference`, where mappings of any class are the same: a graph returns a ``dict`` for each."""
+    old, new = (replace(seen, output=as_in_graph(seen.output)) for seen in (program, graph))
+    return difference(old, new)
 
 
 def _difference(what: str, old: Any, new: Any) -> str | None:
@@ -43,9 +51,9 @@ def _tensors(what: str, old: torch.Tensor, new: torch.Tensor) -> str | None:
 
 
 def _trees(what: str, old: Tree, new: Tree) -> str | None:
-    if (old.kind, old.keys, len(old.values)) != (new.kind, new.keys, len(new.values)):
+    if (old.kind, old.keys, old.names, len(old.values)) != (new.kind, new.keys, new.names, len(new.values)):
         return f"the structure of {what}"
-    pairs = zip(old.values, new.values, strict=True)
+    pairs = zip((*old.values, *old.attributes), (*new.values, *new.attributes), strict=True)
     return next((found for pair in pairs if (found := _difference(what, *pair))), None)
 
 

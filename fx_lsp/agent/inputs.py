@@ -18,7 +18,8 @@ import torch
 
 from fxcore.guess_inputs import guesses
 
-from .observation import Input, mapped, tensors_of
+from .observation import Input
+from .values import mapped, tensors_of
 
 LEAST, MOST = 3, 10
 """How many inputs a proof takes."""

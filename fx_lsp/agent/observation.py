@@ -6,27 +6,23 @@ back through it.
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from .build import SEED
+from .values import portable, tensors_of
 
 NUDGE = 0.01
 """How far weights are moved, in units of a standard deviation of 1."""
 
 SKETCHED = 1024
 """Elements of a gradient that are kept: a large model has as many as weights, for each input."""
-
-
-class Opaque(Exception):
-    """A program returned what has no values to compare; the text is the type's name."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +48,6 @@ class Observation:
     """The module's, after the call."""
     gradients: Mapping[str, torch.Tensor | None] | None
     """Of the sum of all outputs, by input and weight, large ones as a `sketch`; None where they were not asked for."""
-
-
-@dataclass(frozen=True)
-class Tree:
-    """A container, without the class itself: two processes have two classes of the same name."""
-
-    kind: str
-    keys: tuple[Any, ...]
-    values: tuple[Any, ...]
 
 
 def call(
@@ -119,54 +106,6 @@ def nudge(root: torch.nn.Module, names: Collection[str]) -> None:
                 weight.add_(NUDGE * torch.randn(weight.shape, generator=generator).to(weight.dtype))
 
 
-def portable(value: Any) -> Any:
-    """``value`` without classes of the user's. Raises `Opaque` where nothing in it can be compared."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-        return value
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    if isinstance(value, dict):
-        return Tree(kind, tuple(map(portable, value)), tuple(map(portable, value.values())))
-    if isinstance(value, list | tuple):
-        return Tree(kind, (), tuple(map(portable, value)))
-    if isinstance(value, torch.dtype | torch.device | torch.layout):
-        return str(value)
-    if dataclasses.is_dataclass(value):
-        names = tuple(item.name for item in dataclasses.fields(value))
-        return Tree(kind, names, tuple(portable(getattr(value, name)) for name in names))
-    raise Opaque(kind)
-
-
-def mapped(change: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
-    """``value`` with ``change`` made to each tensor in it."""
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, list | tuple):
-        return type(value)(mapped(change, item) for item in value)
-    if isinstance(value, dict):
-        return {key: mapped(change, item) for key, item in value.items()}
-    return value
-
-
-def tensors_in(value: Any) -> list[torch.Tensor]:
-    """The tensors of a value as the program returns it, or of a portable one."""
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, Tree):
-        return tensors_of(value.values)
-    if isinstance(value, dict):
-        return tensors_of(value.values())
-    if isinstance(value, list | tuple):
-        return tensors_of(value)
-    return tensors_of(vars(value).values()) if dataclasses.is_dataclass(value) else []
-
-
-def tensors_of(values: Iterable[Any]) -> list[torch.Tensor]:
-    """The tensors in each of ``values``."""
-    return [tensor for value in values for tensor in tensors_in(value)]
-
-
 def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments of the same values. Where ``leaves`` is given it takes what gradients are asked of."""
 
@@ -187,7 +126,7 @@ def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple
 
 
 def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
-    results = [tensor.sum() for tensor in tensors_in(output) if tensor.requires_grad and not tensor.is_complex()]
+    results = [tensor.sum() for tensor in tensors_of([output]) if tensor.requires_grad and not tensor.is_complex()]
     wanted = {name: source for name, source in sources.items() if source.requires_grad}
     if not results or not wanted:
         return {}

@@ -17,13 +17,14 @@ from fxcore.failures import TraceFailure
 
 from .apart import Apart, Settled
 from .build import SEED, Built, build
-from .comparison import difference
+from .comparison import difference, difference_in_graph
 from .coverage import Part, Seen, missing, watching
 from .inputs import NoInputs, around, candidates, find_inputs
 from .messages import Target
-from .observation import Input, Observation, Opaque, call, names_of, nudge, observe, portable, tensors_of
+from .observation import Input, Observation, call, names_of, nudge, observe
 from .places import describe
 from .trace import ImportedFile, is_traceable, tracer_for
+from .values import Opaque, portable, tensors_of
 
 LARGEST_OUTPUTS = 1 << 26
 """Bytes of all that a program returns on all inputs."""
@@ -109,7 +110,7 @@ def run_on_inputs(apart: Apart, file: ImportedFile, program: Program, search: Se
 
 def check_program(program: Program, runs: Runs) -> None:
     """Raises `Settled` unless the program does what ``runs`` says."""
-    _check(program.built.root, "the edited code", program.state, runs)
+    _check(program.built.root, "the edited code", program.state, runs, difference)
 
 
 def check_graph(program: Program, runs: Runs) -> None:
@@ -128,7 +129,7 @@ def check_graph(program: Program, runs: Runs) -> None:
         bound.apply_defaults()
         return module(*bound.args, **bound.kwargs)
 
-    _check(positional, "the graph", program.state, runs)
+    _check(positional, "the graph", program.state, runs, difference_in_graph)
 
 
 def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
@@ -199,11 +200,17 @@ def _observed(
     return tuple(observations), missing(watched, run)
 
 
-def _check(program: Callable[..., Any], what: str, state: torch.nn.Module, runs: Runs) -> None:
+def _check(
+    program: Callable[..., Any],
+    what: str,
+    state: torch.nn.Module,
+    runs: Runs,
+    compare: Callable[[Observation, Observation], str | None],
+) -> None:
     for given, expected in zip(runs.inputs, runs.observations, strict=True):
         try:
             seen = observe(program, given, state, runs.names, gradients=expected.gradients is not None)
         except Exception as error:
             raise Settled("refuted", f"given {given}, {what} raises {describe(error)}") from None
-        if differs := difference(expected, seen):
+        if differs := compare(expected, seen):
             raise Settled("refuted", f"given {given}, {differs} differs in {what}")

@@ -58,6 +58,28 @@ async def prove(client: Client, edit: Edit, *, first_only: bool = True, edited_t
     )
 
 
+BOX = """
+class Box:
+    def __init__(self, value, other=None):
+        self.value, self.other, self.me = value, other, self
+"""
+SLOTS = """
+class Base:
+    __slots__ = ("value",)
+class Pair(Base):
+    __slots__ = ("other", "not_set")
+    def __init__(self, value, other):
+        self.value, self.other = value, other
+"""
+OUTPUT = """
+import collections, dataclasses
+@dataclasses.dataclass
+class Output(collections.OrderedDict):
+    value: torch.Tensor
+    def __post_init__(self):
+        self["value"] = self.value
+"""
+
 PROVEN = {
     "len": Edit(program("return x / len(x)"), "len(x)", "x.size(0)"),
     "wrap": Edit(program("return x / len(x)"), "import torch.fx\n", 'import torch.fx\n\ntorch.fx.wrap("len")\n'),
@@ -108,6 +130,11 @@ PROVEN = {
         "[torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)]",
         "torch.nn.ModuleList([torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)])",
     ),
+    "an object that holds itself": Edit(program("y = x / len(x)\nreturn Box([y])", before=BOX), "len(x)", "x.size(0)"),
+    "an object with slots": Edit(
+        program("y = x / len(x)\nreturn Pair(y, x.dtype)", before=SLOTS), "len(x)", "x.size(0)"
+    ),
+    "a mapping of a class of its own": Edit(program("return Output(x / len(x))", before=OUTPUT), "len(x)", "x.size(0)"),
     "inputs as the file has them": Edit(
         program("return x.reshape(2, 17, 5) / len(x)") + "\ndef main():\n    y = torch.ones(34, 5)\n    Net()(y)\n",
         "len(x)",
@@ -183,6 +210,46 @@ REFUTED = {
         ),
         "differs",
     ),
+    "a number in an object": (
+        Edit(program("y = x / len(x)\nreturn Box(y)", before=BOX), "len(x)", "(x.size(0) + 1)"),
+        "what it returns differs",
+    ),
+    "a number in a slot": (
+        Edit(program("y = x / len(x)\nreturn Pair(x, y)", before=SLOTS), "len(x)", "(x.size(0) + 1)"),
+        "what it returns differs",
+    ),
+    "the gradient of what an object holds": (
+        Edit(
+            program("y = x.exp() / len(x)\nreturn Box(y)", before=BOX),
+            "x.exp() / len(x)",
+            "x.detach().exp() / x.size(0)",
+        ),
+        "the gradient of `input x` differs",
+    ),
+    "an object of another class": (
+        Edit(
+            program("y = Box\nz = y(x / len(x))\nreturn z", before=f"{BOX}\nclass Other(Box): pass"),
+            "y = Box\n        z = y(x / len(x))",
+            "y = Other\n        z = y(x / x.size(0))",
+        ),
+        "the structure",
+    ),
+    "a list that is no longer the same one": (
+        Edit(
+            program("a = [x / len(x)]\nb = a\nreturn Box(a, b)", before=BOX),
+            "a = [x / len(x)]\n        b = a",
+            "a = [x / x.size(0)]\n        b = list(a)",
+        ),
+        "the structure",
+    ),
+    "a mapping with another key": (
+        Edit(
+            program("return Output(x / len(x))", before=OUTPUT),
+            "return Output(x / len(x))",
+            "y = Output(x / x.size(0)); y['more'] = x; return y",
+        ),
+        "the structure",
+    ),
     "another structure": (Edit(program("return x / len(x), x"), "len(x), x", "x.size(0), [x]"), "the structure"),
     "another shape": (Edit(program("return x / len(x)"), "len(x)", "x.size(0) + x[:, None]"), "the shape"),
     "a graph that keeps one branch": (
@@ -213,12 +280,12 @@ UNTRIED = {
         "no input was found that comes by line",
     ),
     "no inputs": (Edit(program("return x.no_such_thing() / len(x)"), "len(x)", "x.size(0)"), "no inputs were found"),
-    "a result without values": (
-        Edit(
-            program("y = len(x)\nreturn Box(x, y)", before="class Box:\n    def __init__(self, *a): ..."),
-            "len(x)",
-            "x.size(0)",
-        ),
-        "can't be compared",
+    "a result that can't be looked into": (
+        Edit(program("y = len(x)\nreturn Box(lambda: x * y)", before=BOX), "len(x)", "x.size(0)"),
+        "it returns a builtins.function, which can't be compared",
+    ),
+    "a result that C code keeps": (
+        Edit(program("y = len(x)\nreturn Box(map(len, [y]))", before=BOX), "len(x)", "x.size(0)"),
+        "it returns a builtins.map, which can't be compared",
     ),
 }

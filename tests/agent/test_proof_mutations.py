@@ -19,15 +19,16 @@ import fx_lsp.agent.warmup as warmup
 load_torch = warmup.load_torch
 def load_and_break(folder):
     loaded = load_torch(folder)
-    from fx_lsp.agent import comparison, proof, trial
+    from fx_lsp.agent import comparison, proof, trial, values
     difference = comparison._difference
     {mutation}
     return loaded
 warmup.load_torch = load_and_break
 """
 
-NOTHING_DIFFERS = "trial.difference = lambda old, new: None"
+NOTHING_DIFFERS = "trial.difference = trial.difference_in_graph = lambda old, new: None"
 IGNORE = "comparison._difference = lambda what, *pair: None if what == {part!r} else difference(what, *pair)"
+NO_ATTRIBUTES = "values._attributes = lambda value: {}"
 NO_GRADIENTS = "comparison._gradients = lambda old, new: None"
 NO_GRAPH = "proof.check_graph = lambda program, runs: None"
 NO_PLACES = "proof.check_places = lambda *arguments: None"
@@ -42,6 +43,8 @@ MUTATIONS = [
     (IGNORE.format(part="what it returns"), "a number more"),
     (IGNORE.format(part="what it leaves in its inputs"), "a write that the caller saw"),
     (IGNORE.format(part="what it leaves in the module's buffers"), "a write to a buffer"),
+    (NO_ATTRIBUTES, "a number in an object"),
+    (NO_ATTRIBUTES, "a number in a slot"),
     (NO_GRADIENTS, "the gradient of the other side is NaN"),
     (NO_GRAPH, "a graph that keeps one branch"),
     (NO_PLACES, "nothing is mended"),
