@@ -110,10 +110,11 @@ def lint() -> None:
 
 
 def test() -> None:
-    """Everything that CI checks: lint, the Python tests, the client's tests and its package."""
+    """Everything that CI checks: lint, the tests in Python and TypeScript, the documentation and the package."""
     lint()
     run([PYTHON, "-m", "pytest", "-q"])
     run(["npm", "test", "--silent"], cwd=CLIENT)
+    docs()
     package()
 
 
@@ -122,6 +123,13 @@ def package() -> None:
     set_up()
     set_up_client()
     run(["npm", "run", "--silent", "package"], cwd=CLIENT)
+
+
+def docs() -> None:
+    """Build the documentation as a site, site/."""
+    set_up()
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # Material's advertisement for its successor
+    run([PYTHON, "-m", "mkdocs", "build", "--quiet"])
 
 
 def e2e() -> None:
@@ -136,6 +144,7 @@ COMMANDS: dict[str, Callable[[], None]] = {
     "demo": demo,
     "lint": lint,
     "test": test,
+    "docs": docs,
     "package": package,
     "e2e": e2e,
 }
