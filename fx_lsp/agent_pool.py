@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Protocol
 
-from fx_lsp.agent.messages import Done, Failure, Limits, Proof, Report, Target
+from fx_lsp.agent.messages import Done, Proof, Prove, Report, Trace
 from fx_lsp.interpreter import Interpreter
 
 
 class TracingAgent(Protocol):
     """What is needed of :class:`fx_lsp.agents.Agent`."""
 
-    def trace(
-        self,
-        file: str,
-        targets: Sequence[Target],
-        *,
-        overlays: Mapping[str, str],
-        roots: Sequence[str],
-        limits: Limits,
-    ) -> AsyncGenerator[Report | Done, None]:
+    def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """Report after report as targets are traced, then ``Done``. Closing the iterator cancels the request."""
 
-    async def prove(
-        self,
-        file: str,
-        target: Target,
-        edited_target: Target,
-        failures: Sequence[Failure],
-        *,
-        overlays: Mapping[str, str],
-        edited: Mapping[str, str],
-        roots: Sequence[str],
-        limits: Limits,
-    ) -> Proof:
+    async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request."""
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from fx_lsp.agent.messages import Done, Failure, Hello, Limits, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.messages import Done, Failure, Hello, Proof, Prove, Report, Trace
 from fx_lsp.agent_process import AgentFailed, AgentProcess
 
 BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
@@ -67,75 +67,54 @@ class Agent:
         with contextlib.suppress(AgentFailed):
             await self._ready()
 
-    async def trace(
-        self,
-        file: str,
-        targets: Sequence[Target],
-        *,
-        overlays: Mapping[str, str],
-        roots: Sequence[str],
-        limits: Limits,
-    ) -> AsyncGenerator[Report | Done, None]:
+    async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """A `Report` for each target as it comes, then `Done`. Closing the iterator early cancels the request.
 
         Nothing that the traced code or the agent does raises here. Where the agent dies or hangs, the targets still
         to come are reported as ``crashed``; where there is no agent to be had, there is but `Done`.
         """
-        number = next(self._numbers)
-        request = Trace(number, file, tuple(targets), dict(overlays), tuple(roots), limits)
+        request = replace(request, id=next(self._numbers))
         try:
             process = await self._ready()
         except AgentFailed:
-            yield Done(number)
+            yield Done(request.id)
             return
-        waiting = {target.key for target in targets}
+        waiting = {target.key: None for target in request.targets}
         self._note_busy(+1)
         try:
             async with contextlib.aclosing(process.ask(request)) as answers:
                 async for answer in answers:
                     if isinstance(answer, Report):
-                        waiting.discard(answer.target)
+                        waiting.pop(answer.target, None)
                         yield answer
                     elif isinstance(answer, Done):
                         self._deaths = 0
                         yield answer
         except AgentFailed as error:
             if self._closed:
-                yield Done(number, cancelled=True)
+                yield Done(request.id, cancelled=True)
                 return
             await self._bury(process)
             failure = Failure("crash", str(error))
-            for key in (target.key for target in targets if target.key in waiting):
-                yield Report(number, key, "crashed", (failure,))
-            yield Done(number)
+            for key in waiting:
+                yield Report(request.id, key, "crashed", (failure,))
+            yield Done(request.id)
         finally:
             self._note_busy(-1)
 
-    async def prove(
-        self,
-        file: str,
-        target: Target,
-        edited_target: Target,
-        failures: Sequence[Failure],
-        *,
-        overlays: Mapping[str, str],
-        edited: Mapping[str, str],
-        roots: Sequence[str],
-        limits: Limits,
-    ) -> Proof:
-        """Try an edit on one target (see `Prove`). Cancelling the task cancels the request.
+    async def prove(self, request: Prove) -> Proof:
+        """Try an edit on one target. Cancelling the task cancels the request.
 
         Nothing that the code or the agent does raises here: where there is no answer to be had, nothing is proven. No
         process is started for it: what is to be mended was reported by one.
         """
-        number = next(self._numbers)
-        fields = (tuple(failures), dict(overlays), dict(edited), tuple(roots), limits)
-        proof = Proof(number, "untried", "there is no tracing process")
+        request = replace(request, id=next(self._numbers))
+        proof = Proof(request.id, "untried", "there is no tracing process")
         process = self._process
         if process is None or process.dead:
             return proof
         try:
-            async with contextlib.aclosing(process.ask(Prove(number, file, target, edited_target, *fields))) as answers:
+            async with contextlib.aclosing(process.ask(request)) as answers:
                 async for answer in answers:
                     proof = answer if isinstance(answer, Proof) else proof
         except AgentFailed:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fx_lsp.agent.messages import Done, Limits, Report, Target
+from fx_lsp.agent.messages import Done, Limits, Report, Target, Trace
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.documents import Documents, Place, Snapshot, on_disk
 from fx_lsp.findings import Finding, findings_of, mistaken_directives
@@ -178,13 +178,10 @@ class Analysis:
         if traced:
             snapshot = self.documents.snapshot()
             silent = set(traced)
-            answers = self._agent_for(Path(self.workspace.folder_of(path))).trace(
-                path,
-                [item.target for item in traced.values()],
-                overlays=snapshot.overlays(),
-                roots=self.workspace.roots_of(path),
-                limits=self.choices.limits,
-            )
+            targets = tuple(item.target for item in traced.values())
+            roots = self.workspace.roots_of(path)
+            request = Trace(path, targets, snapshot.overlays(), roots, self.choices.limits)
+            answers = self._agent_for(Path(self.workspace.folder_of(path))).trace(request)
             # Leaving the block closes the generator, and that cancels the request.
             async with contextlib.aclosing(answers):
                 async for answer in answers:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fx_lsp.agent.messages import Failure, Proof, Report, Target
+from fx_lsp.agent.messages import Failure, Proof, Prove, Report, Target
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.analysis import Analysis, Traced
 from fx_lsp.documents import Snapshot
@@ -168,16 +168,17 @@ class Proofs:
         if target is None:
             return Proof(0, "untried", "what to trace is not to be found in the edited text")
         workspace, limits = self._analysis.workspace, self._analysis.choices.limits
-        return await self._agent_for(Path(workspace.folder_of(path))).prove(
+        request = Prove(
             path,
             traced.target,
             target,
-            failures,
+            tuple(failures),
             overlays=snapshot.overlays(),
             edited=edited,
             roots=workspace.roots_of(path),
             limits=dataclasses.replace(limits, seconds=TIME_FACTOR * limits.seconds),
         )
+        return await self._agent_for(Path(workspace.folder_of(path))).prove(request)
 
     def _owner(self, failure: Failure) -> tuple[str, Traced] | None:
         """The file and the first target that was reported to have the failure."""

@@ -19,7 +19,7 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised whenever a message changes its shape; server and agent refuse to work across two versions."""
 
 HEADER = struct.Struct(">I")
@@ -148,7 +148,6 @@ class Limits:
 class Trace:
     """Server to agent: trace these targets of one file."""
 
-    id: int
     file: str
     targets: tuple[Target, ...]
     overlays: dict[str, str] = field(default_factory=dict)
@@ -156,13 +155,14 @@ class Trace:
     roots: tuple[str, ...] = ()
     """The workspace's folders. Modules under them (but not in a virtual environment there) are imported afresh."""
     limits: Limits = Limits()
+    id: int = 0
+    """Names the request in its answers; who sends it numbers it."""
 
 
 @dataclass(frozen=True)
 class Prove:
     """Server to agent: try an edit on one target. It is answered with `Proof`, then `Done`."""
 
-    id: int
     file: str
     target: Target
     """In the text as it is."""
@@ -177,6 +177,8 @@ class Prove:
     roots: tuple[str, ...] = ()
     limits: Limits = Limits()
     """Of memory for each process; of time for the whole."""
+    id: int = 0
+    """As in `Trace`."""
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ class _Trial:
 
     def _imported(self, target: Target, overlays: dict[str, str]) -> ImportedFile:
         request = self._request
-        trace = Trace(request.id, request.file, (target,), overlays, request.roots, request.limits)
+        trace = Trace(request.file, (target,), overlays, request.roots, request.limits, request.id)
         said: list[object] = []
         file = Session(trace, self._builtin, said.append).imported()
         if file is None:

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Done, Limits, Recipe, Report, Snippet, Span, Step, Target
+from fx_lsp.agent.messages import Done, Limits, Recipe, Report, Snippet, Span, Step, Target, Trace
 from fx_lsp.agents import Agent, AgentState
 
 PATIENT = Limits(seconds=60)
@@ -78,8 +78,8 @@ class Client:
         overlays: dict[str, str] | None = None,
         limits: Limits = PATIENT,
     ) -> AsyncGenerator[Report | Done, None]:
-        wanted = [target if isinstance(target, Target) else target_of(file, target) for target in targets]
-        return self.agent.trace(file, wanted, overlays=overlays or {}, roots=[str(self.root)], limits=limits)
+        wanted = tuple(target if isinstance(target, Target) else target_of(file, target) for target in targets)
+        return self.agent.trace(Trace(file, wanted, overlays or {}, (str(self.root),), limits))
 
 
 def target_of(

@@ -6,7 +6,7 @@ import dataclasses
 import textwrap
 from pathlib import Path
 
-from fx_lsp.agent.messages import Failure, Proof, Target
+from fx_lsp.agent.messages import Failure, Proof, Prove, Target
 
 from .client import PATIENT, Client, target_of
 
@@ -46,16 +46,10 @@ async def prove(client: Client, edit: Edit, *, first_only: bool = True, edited_t
     target = target_of(file, edit.root)
     failures: tuple[Failure, ...] = (await client.trace(file, target)).only.failures
     assert failures, "there is nothing to mend"
-    return await client.agent.prove(
-        file,
-        target,
-        edited_target or target,
-        failures[:1] if first_only else failures,
-        overlays={},
-        edited={file: text.replace(edit.old, edit.new)},
-        roots=[str(client.root)],
-        limits=PATIENT,
-    )
+    edited = {file: text.replace(edit.old, edit.new)}
+    mended = failures[:1] if first_only else failures
+    roots = (str(client.root),)
+    return await client.agent.prove(Prove(file, target, edited_target or target, mended, {}, edited, roots, PATIENT))
 
 
 BOX = """

@@ -15,7 +15,7 @@ from fx_lsp.agent.messages import HEADER, LARGEST, Limits, Recipe, Snippet, Span
 def test_a_message_comes_back_as_it_was() -> None:
     recipe = Recipe(Snippet("Net('é😋')", 3), (Snippet("n = 3", 2),), Snippet("{}", 4))
     target = Target("key", "Net", Span("/é/net.py", 3, 0, 3, 4), recipe, "explicit", "Net")
-    trace = Trace(7, "/é/net.py", (target,), {"/é/net.py": "text\r\n"}, ("/é",), Limits(1.5, 100))
+    trace = Trace("/é/net.py", (target,), {"/é/net.py": "text\r\n"}, ("/é",), Limits(1.5, 100), 7)
     body = encode(trace)[HEADER.size :]
     assert decode(body) == trace
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from fx_lsp.agent.apart import Settled
-from fx_lsp.agent.messages import Limits, Snippet
+from fx_lsp.agent.messages import Limits, Prove, Snippet
 from fx_lsp.agent.sites import Found, Place, check_places, edited_lines
 
 from .client import PATIENT, Client, target_of
@@ -41,13 +41,8 @@ async def test_unsaved_text_is_what_is_tried(client: Client) -> None:
     target = target_of(file, "Net()")
     failures = (await client.trace(file, target, overlays={file: text})).only.failures
     edited = {file: text.replace("len(x)", "x.size(0)")}
-    proof = await client.agent.prove(
-        *(file, target, target, failures),
-        overlays={file: text},
-        edited=edited,
-        roots=[str(client.root)],
-        limits=PATIENT,
-    )
+    roots = (str(client.root),)
+    proof = await client.agent.prove(Prove(file, target, target, failures, {file: text}, edited, roots, PATIENT))
     assert proof.verdict == "proven", proof.reason
 
 
@@ -58,13 +53,8 @@ async def test_an_edit_of_another_file_of_the_workspace(client: Client) -> None:
     failures = (await client.trace(file, target)).only.failures
     for new, verdict in (("x.size(0)", "proven"), ("x.size(1)", "refuted")):
         edited = {helper: f"def scale(x):\n    return x / {new}\n"}
-        proof = await client.agent.prove(
-            *(file, target, target, failures),
-            overlays={},
-            edited=edited,
-            roots=[str(client.root)],
-            limits=PATIENT,
-        )
+        roots = (str(client.root),)
+        proof = await client.agent.prove(Prove(file, target, target, failures, {}, edited, roots, PATIENT))
         assert proof.verdict == verdict, proof.reason
 
 
@@ -81,13 +71,9 @@ async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
     file = client.write("net.py", text)
     target = target_of(file, "Net()")
     failures = (await client.trace(file, target)).only.failures
-    proof = await client.agent.prove(
-        *(file, target, target, failures[:1]),
-        overlays={},
-        edited={file: text.replace("len(x)", "x.size(0)")},
-        roots=[str(client.root)],
-        limits=Limits(seconds=5),
-    )
+    edited = {file: text.replace("len(x)", "x.size(0)")}
+    roots = (str(client.root),)
+    proof = await client.agent.prove(Prove(file, target, target, failures[:1], {}, edited, roots, Limits(seconds=5)))
     assert proof.verdict != "proven"
 
 

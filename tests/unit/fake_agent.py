@@ -1,11 +1,11 @@
 """An agent that answers what a test tells it to, and the documents and analysis around it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Done, Failure, Limits, Proof, Report, Span, Step, Target, Verdict
+from fx_lsp.agent.messages import Done, Failure, Proof, Prove, Report, Span, Step, Target, Trace, Verdict
 from fx_lsp.analysis import Analysis, Choices
 from fx_lsp.documents import Change, Documents
 from fx_lsp.positions import LineIndex
@@ -20,13 +20,13 @@ PATIENCE = 20.0
 class Request:
     """One call of ``trace``, still to be answered."""
 
-    file: str
-    targets: tuple[Target, ...]
-    overlays: Mapping[str, str]
-    roots: Sequence[str]
-    limits: Limits
+    message: Trace
     answers: "asyncio.Queue[Report | Done | Exception]" = field(default_factory=asyncio.Queue)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return self.message.targets
 
     def report(self, key: str, *failures: Failure, code: str = "", nodes: int = 0) -> None:
         self.answers.put_nowait(Report(1, key, "failed" if failures else "traced", failures, nodes, code))
@@ -42,12 +42,7 @@ class Request:
 class Attempt:
     """One call of ``prove``, still to be answered."""
 
-    file: str
-    target: Target
-    edited_target: Target
-    failures: tuple[Failure, ...]
-    edited: Mapping[str, str]
-    limits: Limits
+    message: Prove
     answer: "asyncio.Future[Proof]"
 
     def settle(self, verdict: Verdict, reason: str = "because") -> None:
@@ -59,16 +54,8 @@ class FakeAgent:
         self.requests: asyncio.Queue[Request] = asyncio.Queue()
         self.attempts: asyncio.Queue[Attempt] = asyncio.Queue()
 
-    async def trace(
-        self,
-        file: str,
-        targets: Sequence[Target],
-        *,
-        overlays: Mapping[str, str],
-        roots: Sequence[str],
-        limits: Limits,
-    ) -> AsyncGenerator[Report | Done, None]:
-        request = Request(file, tuple(targets), overlays, roots, limits)
+    async def trace(self, message: Trace) -> AsyncGenerator[Report | Done, None]:
+        request = Request(message)
         self.requests.put_nowait(request)
         try:
             while True:
@@ -81,20 +68,9 @@ class FakeAgent:
         finally:
             request.ended.set()
 
-    async def prove(
-        self,
-        file: str,
-        target: Target,
-        edited_target: Target,
-        failures: Sequence[Failure],
-        *,
-        overlays: Mapping[str, str],
-        edited: Mapping[str, str],
-        roots: Sequence[str],
-        limits: Limits,
-    ) -> Proof:
+    async def prove(self, message: Prove) -> Proof:
         answer: asyncio.Future[Proof] = asyncio.get_running_loop().create_future()
-        self.attempts.put_nowait(Attempt(file, target, edited_target, tuple(failures), edited, limits, answer))
+        self.attempts.put_nowait(Attempt(message, answer))
         return await answer
 
     async def close(self) -> None:

@@ -31,7 +31,11 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 async def test_what_the_agent_reports_of_an_open_file_is_kept_at_its_place(bench: Bench) -> None:
     path = bench.open("model.py", MODEL)
     request = await bench.agent.asked()
-    assert (request.file, list(request.overlays), request.roots) == (path, [], (str(bench.folder),))
+    assert (request.message.file, list(request.message.overlays), request.message.roots) == (
+        path,
+        [],
+        (str(bench.folder),),
+    )
     (target,) = request.targets
     request.report(target.key, failure_at(span_of(path, MODEL, "len(x)")))
     assert await asyncio.wait_for(bench.results.get(), PATIENCE) == (path, False)
@@ -47,7 +51,7 @@ async def test_the_next_report_replaces_the_last(bench: Bench) -> None:
     await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
     bench.edit(path, "len(x)", "x.size(0)")
     request = await bench.traced(path)
-    assert request.overlays == {path: MODEL.replace("len(x)", "x.size(0)")}
+    assert request.message.overlays == {path: MODEL.replace("len(x)", "x.size(0)")}
     assert bench.found() == []
 
 
@@ -68,7 +72,7 @@ async def test_edits_that_follow_each_other_are_traced_once(bench: Bench) -> Non
     for digit in "123":
         bench.edit(path, "len(x)", f"{digit} + len(x)")
     request = await bench.traced(path)
-    assert "x / 1 + 2 + 3 + len(x)" in request.overlays[path]
+    assert "x / 1 + 2 + 3 + len(x)" in request.message.overlays[path]
     assert bench.agent.requests.empty()
 
 
@@ -90,7 +94,7 @@ async def test_an_edited_file_has_those_that_import_it_traced_again(bench: Bench
     assert bench.found() == [("helper.py", "len(x)")]
     bench.edit(helper, "len(x)", "2")
     request = await bench.traced(model, dependencies=[helper])
-    assert (request.file, list(request.overlays)) == (model, [helper])
+    assert (request.message.file, list(request.message.overlays)) == (model, [helper])
     assert bench.found() == []
 
 
@@ -100,7 +104,7 @@ async def test_a_file_that_is_opened_with_unsaved_text_counts_as_edited(bench: B
     bench.documents.open(helper, HELPER.replace("len(x)", "2"), 1)
     bench.analysis.opened(helper)
     request = await bench.traced(model, dependencies=[helper])
-    assert (request.file, list(request.overlays)) == (model, [helper])
+    assert (request.message.file, list(request.message.overlays)) == (model, [helper])
 
 
 async def test_an_edited_file_that_does_not_parse_leaves_those_that_import_it_alone(bench: Bench) -> None:
@@ -119,7 +123,7 @@ async def test_an_edit_of_an_import_that_was_not_known_of_yet_is_not_missed(benc
     request.report(request.targets[0].key, failure_at(span_of(helper, HELPER, "len(x)")))
     request.done(helper)
     again = await bench.agent.asked()
-    assert (again.file, list(again.overlays)) == (model, [helper])
+    assert (again.message.file, list(again.message.overlays)) == (model, [helper])
     assert bench.found() == [("helper.py", "len(x)")], "its place is that of the text that was traced, moved since"
 
 
@@ -171,7 +175,7 @@ async def test_a_file_that_is_closed_just_before_it_is_traced_again_stays_forgot
     request.done(helper)
     await asyncio.wait_for(request.ended.wait(), PATIENCE)
     other = bench.open("other.py", MODEL)
-    assert (await bench.agent.asked()).file == other
+    assert (await bench.agent.asked()).message.file == other
     assert model not in bench.analysis.results
 
 

@@ -111,10 +111,10 @@ async def test_what_is_offered_is_tried_at_once_and_the_proven_one_is_preferred(
     (before, *_) = await opened.actions()
     assert before.is_preferred is None
     attempt = await opened.bench.agent.tried()
-    assert attempt.file == opened.path
-    assert attempt.failures == (opened.failure("len(x)"),)
-    assert attempt.edited == {opened.path: MODEL.replace("fx\n", "fx\n# 5\n", 1).replace("len(x)", "2")}
-    assert attempt.limits.seconds > opened.bench.analysis.choices.limits.seconds
+    assert attempt.message.file == opened.path
+    assert attempt.message.failures == (opened.failure("len(x)"),)
+    assert attempt.message.edited == {opened.path: MODEL.replace("fx\n", "fx\n# 5\n", 1).replace("len(x)", "2")}
+    assert attempt.message.limits.seconds > opened.bench.analysis.choices.limits.seconds
     attempt.settle("proven")
     await proven(opened, "len(x)")
     (after, *_) = await opened.actions()
@@ -124,10 +124,10 @@ async def test_what_is_offered_is_tried_at_once_and_the_proven_one_is_preferred(
 async def test_the_target_is_that_of_the_edited_text(opened: Opened) -> None:
     await opened.actions()
     attempt = await opened.bench.agent.tried()
-    text = attempt.edited[opened.path]
+    text = attempt.message.edited[opened.path]
     line = text.splitlines().index("torch.fx.symbolic_trace(f)") + 1
-    assert attempt.edited_target.recipe.root.line == line
-    assert attempt.edited_target.key == attempt.target.key
+    assert attempt.message.edited_target.recipe.root.line == line
+    assert attempt.message.edited_target.key == attempt.message.target.key
 
 
 async def test_what_was_refuted_is_not_offered(opened: Opened) -> None:
@@ -169,10 +169,10 @@ async def test_an_idle_file_is_taken_up_and_its_proven_fixes_are_one_action(open
     bench.proofs.on_result(opened.path, True)
     for failure in ("len(x)", "sum(x)"):
         attempt = await bench.agent.tried()
-        assert attempt.failures == (opened.failure(failure),)
+        assert attempt.message.failures == (opened.failure(failure),)
         attempt.settle("proven")
     both = await bench.agent.tried()
-    assert both.failures == (opened.failure("len(x)"), opened.failure("sum(x)"))
+    assert both.message.failures == (opened.failure("len(x)"), opened.failure("sum(x)"))
     both.settle("proven")
     await until(lambda: bench.proofs.together(opened.path) is not None)
     (action,) = await opened.actions("source.fixAll")
