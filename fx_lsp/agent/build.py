@@ -5,11 +5,20 @@ from __future__ import annotations
 import ast
 import linecache
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType
 from typing import Any, Literal
 
+import torch
+
+import fxcore
+from fxcore.failures import FailureKind, TraceFailure
+
 from .devices import Devices
-from .messages import Recipe, Snippet
+from .made_up import MadeUp
+from .messages import Recipe, Snippet, Span, Target
+from .synthesis import make_up
+from .tracers import tracer_for
 
 SEED = 0
 """What random numbers start from, before the import and before each build and trace: a module that draws its
@@ -23,21 +32,67 @@ class Built:
     root: Any
     concrete_args: Any
     tracer: Any
+    recipe: Recipe
+    shown: str
+    """How the root was built, as Python."""
+
+
+def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
+    """What the first of the target's recipes yields that can be built.
+
+    Raises what the first one did where none can, and ``on_meta`` at once: on the CPU it may well be built.
+    """
+    first: Exception | None = None
+    for recipe in (target.recipe, *target.fallbacks):
+        torch.manual_seed(SEED)
+        try:
+            return build(recipe, file, namespace, on_meta=on_meta)
+        except Exception as error:
+            if on_meta:
+                raise
+            first = first or error
+    assert first is not None
+    raise first
 
 
 def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
     """Run the recipe in the file's own namespace, which the functions that it defines share.
 
-    Raises what the code of the user raises; the frames of a snippet are those of the file.
+    Raises what the code of the user raises; the frames of a snippet are those of the file. `CannotMakeUp` where it is
+    for us to find arguments, and there are none.
     """
     with Devices(on_meta=on_meta):
         for snippet in recipe.setup:
             exec(_compile(snippet, file, "exec"), namespace)
-        return Built(
-            root=_value(recipe.root, file, namespace),
-            concrete_args=_value(recipe.concrete_args, file, namespace),
-            tracer=_value(recipe.tracer, file, namespace),
-        )
+        root = _value(recipe.root, file, namespace)
+        concrete_args = _value(recipe.concrete_args, file, namespace)
+        tracer = _value(recipe.tracer, file, namespace)
+        leaves = _value(recipe.leaves, file, namespace) or ()
+    tracer = tracer_for(tracer, (*leaves, MadeUp))
+    shown = recipe.root.source
+    if recipe.made_up and isinstance(root, type):
+        made = make_up(root, namespace, partial(_own_error, tracer, concrete_args), on_meta=on_meta)
+        root, shown = made.root, made.shown
+    return Built(root, concrete_args, tracer, recipe, shown)
+
+
+def _own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception | None:
+    """The error of the program's own that ends the trace of ``root``; None where it does not end in one."""
+    torch.manual_seed(SEED)
+    try:
+        tracer.trace(root, concrete_args)
+    except TraceFailure as failure:
+        return failure.__cause__ if failure.kind is FailureKind.EXCEPTION else None  # type: ignore[return-value]
+    except Exception as error:
+        return error
+    return None
+
+
+def span_of(snippet: Snippet, file: str) -> Span:
+    """Where the snippet stands in the file, the first line of it."""
+    first = snippet.source.split("\n")[0]
+    column = _column(first, linecache.getline(file, snippet.line))
+    return Span(file, snippet.line, column, snippet.line, column + len(first.encode()))
 
 
 def _value(snippet: Snippet | None, file: str, namespace: dict[str, Any]) -> Any:

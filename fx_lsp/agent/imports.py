@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import importlib
 import importlib.abc
@@ -17,7 +19,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from .messages import Trace
+from .definitions import first_work, run_definitions
+from .messages import Failure, Span, Step, Trace
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Folders whose contents were installed, and so are nobody's workspace although they may lie in one."""
@@ -46,6 +49,8 @@ class Workspace:
         self._installed = tuple(prefix for prefix in prefixes if prefix.startswith(self._roots))
         self._texts = {_real(path): text for path, text in request.overlays.items()}
         self._found = {self.file}
+        self.left_out: list[Failure] = []
+        """Of each script whose definitions alone were run, the first thing that was left out."""
         for path, text in request.overlays.items():
             linecache.cache[path] = (len(text), None, lines_of(text), path)
 
@@ -94,6 +99,21 @@ class Workspace:
         loaded = sys.modules.get(name)
         if loaded is not None and _real(loaded.__file__ or "") == _real(self.file):
             return loaded  # its package imports it
+        module, loader = self._new_module(name)
+        loader.exec_module(module)
+        return module
+
+    def define(self, name: str) -> ModuleType:
+        """Run the file's definitions alone as module ``name``."""
+        parent = name.rpartition(".")[0]
+        if parent:
+            importlib.import_module(parent)
+        module, loader = self._new_module(name)
+        text = loader.get_source(name) or ""
+        run_definitions(ast.parse(text, self.file), self.file, vars(module))
+        return module
+
+    def _new_module(self, name: str) -> tuple[ModuleType, importlib.machinery.SourceFileLoader]:
         is_package = Path(self.file).name == "__init__.py"
         loader = self.loader(name, self.file)
         spec = importlib.util.spec_from_file_location(
@@ -104,12 +124,42 @@ class Workspace:
         )
         assert spec is not None
         module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        loader.exec_module(module)
-        return module
+        return module, loader
+
+    def put_up(self, package: str) -> list[str]:
+        """Have ``package``, which holds the file, and those above it without running them; their names."""
+        folder = Path(self.file).parent
+        if Path(self.file).name == "__init__.py":
+            folder = folder.parent
+        names = []
+        while package:
+            names.append(package)
+            if package not in sys.modules:
+                module = sys.modules[package] = ModuleType(package)
+                module.__path__ = [str(folder)]
+            package, folder = package.rpartition(".")[0], folder.parent
+        return names
+
+    def look_above(self, name: str) -> bool:
+        """Look for the module or package ``name`` in the folders around the file; from then on it is found there."""
+        for folder in Path(self.file).parents:
+            if _real(str(folder)) + os.sep not in self._roots and not self.owns(str(folder / "_")):
+                return False
+            for place in (folder, folder / "src"):
+                found = self._exists(place / f"{name}.py") or any((place / name).glob("*.py"))
+                if found and str(place) not in sys.path:
+                    sys.path.append(str(place))
+                    importlib.invalidate_caches()
+                    return True
+        return False
+
+    def is_script(self, path: str) -> bool:
+        """Whether the file at ``path`` is one of the workspace's that is in no package."""
+        return self.owns(path) and not self._exists(Path(path).parent / "__init__.py")
 
     def loader(self, name: str, path: str) -> importlib.machinery.SourceFileLoader:
         """What loads the module ``name`` from ``path``, or from the text that the editor has for it."""
-        return _Loader(name, path, self.text(path))
+        return _Loader(name, path, self)
 
     def _exists(self, path: Path) -> bool:
         return self.text(str(path)) is not None or path.is_file()
@@ -183,11 +233,30 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    """Loads a module of the workspace: from ``unsaved``, if that is not None, instead of the file."""
+    """Loads a module of the workspace: from the editor's text, if there is one, instead of the file."""
 
-    def __init__(self, name: str, path: str, unsaved: str | None) -> None:
+    def __init__(self, name: str, path: str, workspace: Workspace) -> None:
         super().__init__(name, path)
-        self._unsaved = unsaved
+        self._workspace = workspace
+        self._unsaved = workspace.text(path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module; of a script that does its work while it is imported, the definitions alone."""
+        tree = self._script()
+        work = None if tree is None else first_work(tree)
+        if tree is None or work is None:
+            super().exec_module(module)
+            return
+        span = Span(self.path, work.lineno, work.col_offset, work.end_lineno or 0, work.end_col_offset or 0)
+        self._workspace.left_out.append(Failure("definitions-only", "", (Step("<module>", span),)))
+        run_definitions(tree, self.path, vars(module))
+
+    def _script(self) -> ast.Module | None:
+        """The syntax of a script; None for a file of a package and for what Python itself is to refuse."""
+        if self._workspace.is_script(self.path):
+            with contextlib.suppress(SyntaxError, ValueError):
+                return ast.parse(self.get_source(self.name) or "")
+        return None
 
     def get_code(self, fullname: str) -> CodeType | None:
         if self._unsaved is None:

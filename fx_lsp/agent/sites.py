@@ -23,10 +23,11 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.source import SourceSpan
 
 from .apart import Apart, Settled
-from .build import SEED, Built, build
+from .build import SEED, Built, build_target
 from .imports import lines_of
 from .messages import Failure, Span, Target
-from .trace import DOUBTFUL, ImportedFile, tracer_for
+from .trace import DOUBTFUL, ImportedFile
+from .tracers import tracer_for
 
 Place = str
 """The expression that failed, however it is laid out."""
@@ -148,7 +149,7 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
 
 def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
     torch.manual_seed(SEED)
-    built = build(target.recipe, file.workspace.file, file.namespace, on_meta=on_meta)
+    built = build_target(target, file.workspace.file, file.namespace, on_meta=on_meta)
     return dataclasses.replace(built, tracer=tracer_for(built.tracer))
 
 

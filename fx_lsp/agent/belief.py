@@ -1,0 +1,51 @@
+"""Which failures to believe: those that would be there however the module is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fxcore.failures import FailureKind, TraceFailure
+from fxcore.node import Node
+
+from .build import Built
+from .made_up import MadeUp
+from .messages import Intent
+from .stubs import shaped, touched
+
+
+def missing_part(root: object) -> str | None:
+    """Why nothing is known of ``root``: what is missing had a part in it. None where nothing had."""
+    name = touched() or shaped(root if isinstance(root, type) else type(root))
+    return None if name is None else f"`{name}` had a part in it, which is not installed"
+
+
+def doubt(error: BaseException, built: Built, intent: Intent) -> str | None:
+    """Why a trace that ended in ``error`` says nothing of the program; None where it does.
+
+    What a traced value refused, it refuses however the module was built. What the program itself raised may owe itself
+    to arguments that were made up for it, unless a name is not defined.
+    """
+    cause = error.__cause__ or error
+    raised_by_program = not isinstance(error, TraceFailure) or error.kind is FailureKind.EXCEPTION
+    if raised_by_program and intent != "explicit" and _is_left_to_subclasses(cause, built.root):
+        return "it leaves something to its subclasses"
+    if not built.recipe.made_up:
+        return None
+    if raised_by_program and not isinstance(cause, NameError):
+        return f"it raises {type(cause).__name__}, to which the arguments that were made up for it may be to blame"
+    if isinstance(error, TraceFailure) and _comes_from_made_up(error.node, built.root):
+        return "it depends on what a module returns that was made up for it"
+    return None
+
+
+def _is_left_to_subclasses(error: BaseException, root: Any) -> bool:
+    return isinstance(error, NotImplementedError) or (
+        isinstance(error, AttributeError) and bool(type(root).__subclasses__())
+    )
+
+
+def _comes_from_made_up(node: Node | None, root: Any) -> bool:
+    """Whether the value is what a made-up module returned, or an item of that."""
+    while node is not None and node.op == "call_function" and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node is not None and node.op == "call_module" and isinstance(root.get_submodule(str(node.target)), MadeUp)

@@ -1,0 +1,164 @@
+"""Importing the file whose targets are traced, whatever its packages are like.
+
+It is imported as Python would. Where that fails because something is missing that was to be installed, it is imported
+again with stand-ins (``stubs.py``); where it fails otherwise, or would do more than define, its definitions alone are
+run (``definitions.py``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import io
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+from .imports import Workspace
+from .limits import is_out_of_memory
+from .messages import Failure
+from .places import chain_of_error, describe
+from .stubs import Stub, StubFinder
+from .untraced import is_consequence
+
+_NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)'")
+"""How Python says which name an import did not find; an attribute of the error since Python 3.12."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """How an import went."""
+
+    module: ModuleType
+    complete: bool
+    """The file's code ran to its end."""
+    notices: tuple[Failure, ...]
+    """What it had to do without, and what it raised."""
+
+
+class Loading:
+    """The import of one file."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        """``name`` is that of the file's module, as `Workspace.enter` has it."""
+        self._workspace = workspace
+        self._name = name
+        self._stubs = StubFinder()
+        self._bare: set[str] = set()
+        """Packages that were put up without running their ``__init__.py``, which fails."""
+        self._notices: dict[tuple[str, str], Failure] = {}
+
+    def run(self) -> Loaded:
+        """Import the file. Raises what leaves nothing of it, such as a syntax error or a lack of memory."""
+        sys.meta_path.append(self._stubs)
+        with empty_command_line():
+            while True:
+                try:
+                    return self._loaded(self._workspace.load(self._name), complete=True)
+                except (Exception, SystemExit) as error:
+                    if is_out_of_memory(error):
+                        raise
+                    if is_consequence(error) and self._name in sys.modules:
+                        return self._loaded(sys.modules[self._name], complete=False)
+                    if not self._makes_up_for(error):
+                        return self._defined(error)
+                self._forget()
+
+    def _loaded(self, module: ModuleType, *, complete: bool) -> Loaded:
+        notices = [*self._notices.values(), *self._workspace.left_out]
+        return Loaded(module, complete and not self._workspace.left_out, tuple(dict.fromkeys(notices)))
+
+    def _defined(self, error: BaseException) -> Loaded:
+        """The file with what it defines: running all of it raises ``error``."""
+        self._note("definitions-only" if isinstance(error, SystemExit) else "import", error)
+        self._forget()
+        module = self._workspace.define(self._name)
+        return self._loaded(module, complete=False)
+
+    def _makes_up_for(self, error: BaseException) -> bool:
+        """Whether something was done about ``error``, so that the next try will not meet it."""
+        missing = _import_error(error)
+        if missing is not None and self._provide(missing, error):
+            return True
+        above = self._name.rpartition(".")[0]
+        if above in sys.modules or not above:
+            return False
+        self._note("import", error)
+        self._bare |= set(self._workspace.put_up(above))
+        return True
+
+    def _provide(self, missing: ImportError, error: BaseException) -> bool:
+        """Have what the import did not find. False where that is for the workspace itself to have."""
+        if not missing.name or missing.name in self._stubs.missing:
+            return False
+        package = missing.name.partition(".")[0]
+        spec = None
+        with contextlib.suppress(ImportError, ValueError, AttributeError):
+            spec = importlib.util.find_spec(package)
+        if spec is None:
+            if self._workspace.look_above(package):
+                return True
+            self._stubs.missing.add(package)
+            self._note("missing-package", error)
+            return True
+        places = [spec.origin or "", *(spec.submodule_search_locations or ())]
+        if any(self._workspace.owns(place) for place in places if place):
+            return False
+        self._note("import", error)
+        return self._stand_in(missing, missing.name)
+
+    def _stand_in(self, missing: ImportError, module: str) -> bool:
+        """Have a stub for what an installed package lacks: one of its modules, or a name in one."""
+        name = getattr(missing, "name_from", None) or next(iter(_NOT_IN_MODULE.findall(str(missing))), None)
+        loaded = sys.modules.get(module)
+        if name is None or loaded is None:
+            self._stubs.missing.add(module)
+        elif hasattr(loaded, name):
+            return False
+        else:
+            setattr(loaded, name, Stub(f"{module}.{name}"))
+        return True
+
+    def _note(self, kind: str, error: BaseException) -> None:
+        failure = Failure(kind, describe(_import_error(error) or error), chain_of_error(error, self._workspace.owns))
+        self._notices.setdefault((kind, failure.error), failure)
+
+    def _forget(self) -> None:
+        """Drop the modules that a failed import has left: the workspace's, and what is below a package that failed."""
+        for name, module in list(sys.modules.items()):
+            is_own = self._workspace.owns(getattr(module, "__file__", None) or "<>") and name not in self._bare
+            if name != "__main__" and (is_own or name.partition(".")[0] not in sys.modules):
+                sys.modules.pop(name, None)
+
+
+def _import_error(error: BaseException | None) -> ImportError | None:
+    """``error``, or the one that it was raised from, if it says that something could not be imported."""
+    while error is not None and not isinstance(error, ImportError):
+        error = error.__cause__
+    return error
+
+
+@contextlib.contextmanager
+def empty_command_line() -> Iterator[None]:
+    """Within it, a parser that asks for arguments which were not given has none instead of exiting."""
+    parse = argparse.ArgumentParser.parse_known_args
+
+    def tolerant(self: argparse.ArgumentParser, args: Any = None, namespace: Any = None) -> Any:
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                return parse(self, args, namespace)
+        except SystemExit:
+            given = namespace or argparse.Namespace()
+            for action in self._actions:
+                if action.dest != argparse.SUPPRESS and not hasattr(given, action.dest):
+                    wanted = action.required and action.default is None
+                    setattr(given, action.dest, Stub(action.dest) if wanted else action.default)
+            return given, []
+
+    with mock.patch.object(argparse.ArgumentParser, "parse_known_args", tolerant):
+        yield

@@ -1,0 +1,208 @@
+"""Made-up values that tell when they are used for something that they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import torch
+
+from fxcore.proxy import Proxy
+
+from .guessing import Shape, items_of, number_for
+
+T = TypeVar("T")
+
+Make = Callable[[str, str], Any]
+"""Makes the value at a path, of the last name on the way there."""
+
+
+class Misused(BaseException):
+    """A made-up value was used for what it is not. No handler in the program is to take this for its own error."""
+
+    def __init__(self, path: str, shape: Shape) -> None:
+        super().__init__(path, shape)
+        self.path = path
+        self.shape = shape
+        """What it would have to be."""
+
+
+class Probe:
+    """What all made-up values do that are used for something else: say so."""
+
+    path: str
+    """Where it comes from: ``config.depths[0]``."""
+    certain: bool
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """It would have to be a module, or what makes one."""
+        called_in_forward = any(isinstance(value, Proxy) for value in (*args, *kwargs.values()))
+        raise Misused(self.path, Shape("module" if called_in_forward else "class"))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Misused(self.path, Shape("text", "", certain=False) if hasattr(str, name) else Shape("settings"))
+
+    def __getitem__(self, key: Any) -> Any:
+        # There is no __iter__: with one, `isinstance(x, Iterable)` would hold, and without one this is called.
+        raise Misused(self.path, Shape("settings") if isinstance(key, str) else _list(self.path))
+
+    def __len__(self) -> int:
+        raise Misused(self.path, _list(self.path))
+
+    def __contains__(self, item: object) -> bool:
+        raise Misused(self.path, Shape("settings") if isinstance(item, str) else _list(self.path))
+
+
+class Whole(Probe, int):
+    """A made-up int."""
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            raise Misused(self.path, Shape("text", other))
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+class Fraction(Probe, float):
+    """A made-up float."""
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            raise Misused(self.path, Shape("text", other))
+        return float(self) == other
+
+    __hash__ = float.__hash__
+
+
+class Text(Probe, str):
+    """A made-up str. What it is compared with first, it has to be."""
+
+    __getitem__ = str.__getitem__  # type: ignore[assignment]
+    __len__ = str.__len__
+    __contains__ = str.__contains__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str) and not self.certain and str(self) != str(other):
+            raise Misused(self.path, Shape("text", str(other)))
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+class Sequence(Probe, list[Any]):
+    """A made-up list."""
+
+    make: Make
+    last_iterated: list[str]
+    """Where to note its path when it is iterated: the wrong number of items is told without saying of what."""
+    __len__ = list.__len__
+    __contains__ = list.__contains__
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            raise Misused(self.path, Shape("settings"))
+        if isinstance(key, int) and not -len(self) <= key < len(self):
+            raise Misused(self.path, Shape("list", key + 1 if key >= 0 else -key))
+        return list.__getitem__(self, key)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.last_iterated[:] = [self.path]
+        return list.__iter__(self)
+
+
+class Settings:
+    """Something with attributes and items of any name, which come to be when they are asked for."""
+
+    def __init__(self, path: str, make: Make) -> None:
+        self.__dict__["_path"] = path
+        self.__dict__["_make"] = make
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.__dict__.setdefault(name, self._make(f"{self._path}.{name}", name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, str(key))
+
+    __setitem__ = __setattr__
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.__dict__
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The setting where something set it; else the default, and one that is made up where that is None."""
+        return self.__dict__.get(key, default) if default is not None else self[key]
+
+    def pop(self, key: str, default: Any = None) -> Any:
+        """As `get`: nothing is taken out, so that it can be asked for again."""
+        return self.get(key, default)
+
+    def keys(self) -> list[str]:
+        """The names that were asked for; with this, ``**settings`` works."""
+        return [name for name in self.__dict__ if not name.startswith("_")]
+
+    def copy(self, memo: object = None) -> Settings:
+        """Itself: whoever changes the copy finds the changes."""
+        return self
+
+    __copy__ = __deepcopy__ = copy
+
+
+class MadeUp(torch.nn.Module):
+    """A module that stands for one that is not known. It takes anything, and its call is recorded as one node."""
+
+    expansion = 1
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_"):
+                raise
+            return int(number_for(name))
+
+    def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Its input: in a trace, where it is a leaf, this is not run."""
+        return x
+
+
+_BY_NAME: tuple[tuple[str, type[torch.nn.Module]], ...] = (
+    ("norm", torch.nn.LayerNorm),
+    ("act", torch.nn.ReLU),
+    ("nonlin", torch.nn.ReLU),
+    ("conv", torch.nn.Conv2d),
+    ("linear", torch.nn.Linear),
+)
+
+
+def module_class(name: str) -> type[torch.nn.Module]:
+    """The class of modules that a parameter of this name is likely to be."""
+    return next((cls for part, cls in _BY_NAME if part in name.lower()), MadeUp)
+
+
+def module(name: str) -> torch.nn.Module:
+    """A module that a parameter of this name is likely to be."""
+    return torch.nn.ReLU() if module_class(name) is torch.nn.ReLU else MadeUp()
+
+
+def probe(kind: Callable[..., T], value: Any, path: str, *, certain: bool = True) -> T:
+    """A made-up value that knows where it comes from."""
+    made: Any = kind(value)
+    made.path = path
+    made.certain = certain
+    return made  # type: ignore[no-any-return]
+
+
+def _list(path: str) -> Shape:
+    return Shape("list", items_of(path.rpartition(".")[2].partition("[")[0]))

@@ -1,0 +1,26 @@
+"""The tracer to trace with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.fx
+
+import fxcore
+
+
+def tracer_for(own: object, leaves: tuple[type, ...] = ()) -> fxcore.Tracer:
+    """The tracer to use where the file's own is ``own``, or a class of it; instances of ``leaves`` are leaves.
+
+    One of torch.fx's is asked which modules are leaves; its other hooks make torch.fx's nodes, and are not.
+    """
+    tracer = own() if isinstance(own, type) else own
+    follower = tracer if isinstance(tracer, fxcore.Tracer) else fxcore.Tracer()
+    asked = tracer if isinstance(tracer, torch.fx.Tracer) else follower
+    if asked is not follower or leaves:
+        follower.is_leaf_module = _with(leaves, asked.is_leaf_module)  # type: ignore[method-assign]
+    return follower
+
+
+def _with(leaves: tuple[type, ...], is_leaf_module: Any) -> Any:
+    return lambda m, module_qualified_name: isinstance(m, leaves) or is_leaf_module(m, module_qualified_name)
