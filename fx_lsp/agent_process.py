@@ -9,7 +9,9 @@ import asyncio
 import codecs
 import contextlib
 import os
+import shutil
 import signal
+import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -30,6 +32,7 @@ from fx_lsp.agent.messages import (
     encode,
     length,
 )
+from fx_lsp.agent_environment import without_secrets
 
 BOOT = """
 import sys
@@ -44,9 +47,9 @@ spec = spec_from_file_location("fx_lsp.agent", sys.argv[1] + "/__init__.py")
 agent = sys.modules["fx_lsp.agent"] = package.agent = module_from_spec(spec)
 spec.loader.exec_module(agent)
 from fx_lsp.agent.main import main
-main(sys.argv[2])
+main(*sys.argv[2:])
 """
-"""What the user's Python is told to run, with the folders of fx_lsp.agent and fxcore as arguments.
+"""What the user's Python is told to run, with the folders of fx_lsp.agent, of fxcore and for scratch as arguments.
 
 It makes ``fx_lsp.agent`` importable, and nothing else of where that lies. The current folder leaves ``sys.path``, so
 that a ``json.py`` of the user's can't take the standard library's place here; whatever imports the user's files puts
@@ -86,8 +89,9 @@ class AgentFailed(Exception):
 class AgentProcess:
     """A running agent. `start` makes one."""
 
-    def __init__(self, process: Process, log: Callable[[str], None]) -> None:
+    def __init__(self, process: Process, scratch: str, log: Callable[[str], None]) -> None:
         self._process = process
+        self._scratch = scratch
         self._log = log
         self._answers: dict[int, asyncio.Queue[Answer | None]] = {}
         """For each open request what has come for it; None when nothing else will."""
@@ -102,15 +106,21 @@ class AgentProcess:
     async def start(
         cls, python: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None, log: Callable[[str], None]
     ) -> AgentProcess:
-        """Start an agent and hear its hello. Raises AgentFailed."""
-        arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER))
+        """Start an agent and hear its hello. Raises AgentFailed.
+
+        ``env`` is set beside what it inherits.
+        """
+        scratch = tempfile.mkdtemp(prefix="fx-lsp-")
+        arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch)
+        environ = {**without_secrets(os.environ), **(env or {})}
         try:
             process = await asyncio.create_subprocess_exec(
-                *python, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env=env, start_new_session=True
+                *python, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env=environ, start_new_session=True
             )
         except OSError as error:
+            shutil.rmtree(scratch, ignore_errors=True)
             raise AgentFailed(f"{' '.join(python)} can't be run: {error.strerror}.") from error
-        self = cls(process, log)
+        self = cls(process, scratch, log)
         try:
             self.hello = await asyncio.wait_for(self._hello(), START_SECONDS)
         except BaseException as error:
@@ -161,6 +171,7 @@ class AgentProcess:
             if task is not asyncio.current_task():
                 task.cancel()
         self._end_requests()
+        await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
 
     async def _next(self, answers: asyncio.Queue[Answer | None], patience: float) -> Answer:
         try:

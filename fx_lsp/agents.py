@@ -47,7 +47,7 @@ class Agent:
         on_state: Callable[[AgentState], None],
     ) -> None:
         """``python`` is the command that runs the user's Python; what it writes to standard error goes to ``log``,
-        by lines. ``env`` is its environment, the server's own where it is None."""
+        by lines. ``env`` is set in its environment, which is otherwise the server's own without what is secret."""
         self._python = tuple(python)
         self._cwd = cwd
         self._env = env

@@ -15,6 +15,7 @@ _FOLDERS = (Path(__file__).with_name("pages"), Path(__file__).parents[1] / "docs
 _SEVERITIES = {
     "error": "An error: tracing fails there.",
     "warning": "A warning: tracing could not be tried, so nothing is known of the model.",
+    "information": "An information: something was not done, so less is known of the model.",
 }
 
 _NOTICES = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -172,7 +171,7 @@ class Session:
         return Agent(
             interpreter.command,
             cwd=folder,
-            env={**os.environ, **self.settings.env},
+            env=self.settings.env,
             log=lambda line: log.info("agent: %s", line),
             on_state=on_state,
         )

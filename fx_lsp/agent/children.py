@@ -12,7 +12,6 @@ import ctypes
 import faulthandler
 import os
 import pickle
-import resource
 import selectors
 import signal
 import sys
@@ -22,6 +21,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from .frames import CHUNK, Frames, write_all
@@ -174,8 +174,17 @@ class Brood:
             return
         if child.leads_group:
             child.kill()  # what it started and left behind
+            self._end_strangers()
         child.status = os.waitstatus_to_exitcode(status)
         self._bury(child)
+
+    def _end_strangers(self) -> None:
+        """End what this process has been given as its own because those that started it are dead."""
+        while strangers := _children_of_this_process() - self._children.keys():
+            for pid in strangers:
+                with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
 
     def _bury(self, child: Child) -> None:
         """Hear its last words, of which there may be many, and let it go."""
@@ -201,7 +210,6 @@ class Brood:
             if os.getppid() != parent:
                 os._exit(1)
             self._forget()
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             faulthandler.enable(last_words)
             job(lambda item: write_all(pipe, _frame(item)))
             status = 0
@@ -226,6 +234,20 @@ class Brood:
 def _frame(item: object) -> bytes:
     body = pickle.dumps(item)
     return HEADER.pack(len(body)) + body
+
+
+def adopt_orphans() -> None:
+    """Be given what this process's children start and leave behind, so that a `Brood` can end it. Only Linux has it."""
+    if sys.platform == "linux":
+        become_subreaper = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
+        ctypes.CDLL(None).prctl(become_subreaper, ctypes.c_ulong(1), *[ctypes.c_ulong(0)] * 3)
+
+
+def _children_of_this_process() -> set[int]:
+    """Their ids, as far as the system tells."""
+    with contextlib.suppress(OSError):
+        return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+    return set()
 
 
 def _parent_death_signal() -> Callable[[], object]:

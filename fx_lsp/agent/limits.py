@@ -1,4 +1,4 @@
-"""The limits of one child: wall clock and memory, and how a breach of each is noticed at the line that did it."""
+"""The limits of one child, and how a breach of those of wall clock and memory is noticed at the line that did it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ GRACE = 3.0
 """Seconds between the moment a child notices by itself that its time is over and the one when it is killed."""
 
 MIB = 1 << 20
+
+OPEN_FILES = 1024
+
+FILE_MB = 256
+"""MiB that one file may grow to."""
+
+SPARE_PROCESSES = 256
+"""Processes and threads of the user's that there may be beside all that the system has when a trace begins."""
 
 
 @contextlib.contextmanager
@@ -35,6 +43,27 @@ def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iter
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def limit_resources() -> None:
+    """Limit what a trace needs little of: open files, the size of a file, processes; and leave no image of a crash.
+
+    The superuser's processes can't be counted so. Where memory runs out all the same, the system is to end this process
+    rather than another.
+    """
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_NOFILE, OPEN_FILES)
+    _lower(resource.RLIMIT_FSIZE, FILE_MB * MIB)
+    with contextlib.suppress(OSError):  # what Linux tells
+        _, tasks = Path("/proc/loadavg").read_text().split()[3].split("/")
+        _lower(resource.RLIMIT_NPROC, int(tasks) + SPARE_PROCESSES)
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _lower(limit: int, value: int) -> None:
+    _, hard = resource.getrlimit(limit)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(limit, (value, value))
 
 
 def limit_memory(mebibytes: int) -> None:

@@ -21,14 +21,19 @@ def claim_channel() -> tuple[int, int]:
     return read, write
 
 
-def main(fxcore_folder: str) -> None:
-    """Serve the server at the other end of standard input and output until it hangs up."""
+def main(fxcore_folder: str, scratch: str) -> None:
+    """Serve the server at the other end of standard input and output until it hangs up.
+
+    ``scratch`` is an empty folder that the server will remove.
+    """
     read, write = claim_channel()
     # Only now may anything be loaded that could print.
     from .frames import write_all
     from .messages import PROTOCOL, Hello, encode
+    from .scratch import keep_caches_in
     from .warmup import load_torch
 
+    keep_caches_in(scratch)
     torch_version, problem = load_torch(fxcore_folder)
     hello = Hello(PROTOCOL, platform.python_version(), sys.executable, torch_version, problem)
     write_all(write, encode(hello))

@@ -114,7 +114,7 @@ class Failure:
 
     kind: str
     """A ``fxcore.failures.FailureKind``'s value, or one of the agent's own: ``import``, ``build``, ``time-limit``,
-    ``memory-limit``, ``crash``."""
+    ``memory-limit``, ``crash``, ``denied``."""
     error: str
     """The exception's type and text, e.g. ``TypeError: 'int' object is not callable``."""
     chain: tuple[Step, ...] = ()

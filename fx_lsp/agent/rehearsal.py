@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import importlib
 import sys
+import tempfile
 import threading
 from collections.abc import Iterable
 from functools import partial
 
 from .children import Brood, Child, Emit
+from .guard import GUARD
 from .warmup import freeze
 
 MODULE_SECONDS = 30.0
@@ -52,6 +54,7 @@ class Rehearsal:
             self._refused.add(_package(self._tried[len(self._passed)]))
 
     def _import(self) -> None:
+        GUARD.close(tempfile.gettempdir())
         for name in self._passed:
             if _package(name) not in self._refused:
                 try:
@@ -59,11 +62,13 @@ class Rehearsal:
                 except (Exception, SystemExit):
                     self._refused.add(_package(name))
         self._passed.clear()
+        GUARD.reopen()
         freeze()
 
 
 def _rehearse(modules: Iterable[str], emit: Emit) -> None:
     """In the child: import ``modules`` as long as all goes well, and emit the name of each."""
+    GUARD.close(tempfile.gettempdir())
     for name in modules:
         try:
             importlib.import_module(name)

@@ -10,6 +10,8 @@ from functools import partial
 from types import FrameType
 
 from .children import Brood, Child, Emit
+from .confinement import confine_alone
+from .denials import telling
 from .endings import unanswered
 from .limits import GRACE, limit_memory, time_limit
 from .messages import Failure, Report, Target, Trace
@@ -70,6 +72,8 @@ class Targets:
         """In the child: one target."""
         limits = self._request.limits
         limit_memory(limits.memory_mb)
+        confine_alone()
+        emit = telling(emit, self._file.workspace.owns)
         run = TargetRun(self._request.id, target, self._file)
 
         def timed_out(frame: FrameType | None) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Collection
 from types import FrameType
-from typing import NoReturn
 
 import torch
 
 from .build import SEED
 from .children import Emit
+from .denials import telling
 from .devices import Devices
 from .imports import Workspace, third_party
 from .limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
@@ -28,7 +27,7 @@ class Session:
     def __init__(self, request: Trace, builtin: Collection[str], emit: Emit) -> None:
         self._request = request
         self._workspace = Workspace(request, builtin)
-        self._emit = emit
+        self._emit = telling(emit, self._workspace.owns)
 
     def run(self) -> None:
         """Import, trace, and emit `Imported` and one `Report` for each target."""
@@ -39,10 +38,9 @@ class Session:
     def imported(self) -> ImportedFile | None:
         """The imported file; None where it could not be imported, which has then been reported.
 
-        From here on this process is one for the code of the user: it has its limits, and no network.
+        From here on this process is one for the code of the user.
         """
         limit_memory(self._request.limits.memory_mb)
-        _stay_offline()
         complete = True
         before = frozenset(sys.modules)
         torch.manual_seed(SEED)
@@ -76,13 +74,3 @@ class Session:
         self._emit(Imported(self._workspace.dependencies))
         for target in self._request.targets:
             self._emit(Report(self._request.id, target.key, outcome, (failure,)))
-
-
-def _stay_offline() -> None:
-    """Make connections fail at once: imports and constructors like to download, and a trace needs no weights."""
-
-    def refuse(*args: object, **kwargs: object) -> NoReturn:
-        raise OSError("fx-lsp runs this file without a network")
-
-    socket.getaddrinfo = refuse
-    socket.create_connection = refuse

@@ -7,14 +7,17 @@ import sys
 from dataclasses import dataclass, field
 from functools import partial
 
-from .children import Brood, Child, Emit, Job
+from .children import Brood, Child, Emit, Job, adopt_orphans
+from .confinement import confine, missing
 from .endings import ending, unanswered
 from .frames import CHUNK, Frames, write_all
-from .limits import GRACE
+from .guard import GUARD
+from .limits import GRACE, limit_resources
 from .messages import Cancel, Done, Message, Proof, Prove, Report, Trace, decode, encode
 from .proof import prove
 from .rehearsal import Rehearsal
 from .rounds import Imported
+from .scratch import move_into, remove, scratch_folder
 from .session import Session
 from .warmup import freeze
 
@@ -47,6 +50,10 @@ class Zygote:
 
     def serve(self) -> None:
         """Serve until the server hangs up; then leave no child behind."""
+        for sentence in missing():
+            sys.stderr.write(f"{sentence}\n")
+        adopt_orphans()
+        GUARD.install()
         freeze()
         self._brood.listen(self._read, self._receive)
         try:
@@ -84,7 +91,7 @@ class Zygote:
     def _start(self, request: _Request, job: Job, seconds: float) -> None:
         self._requests[request.message.id] = request
         request.child = self._brood.fork(
-            job,
+            partial(_shut_in, job),
             seconds=seconds,
             hear=partial(self._heard, request),
             gone=partial(self._gone, request),
@@ -112,6 +119,7 @@ class Zygote:
             self._send(item)
 
     def _gone(self, request: _Request, child: Child) -> None:
+        remove(scratch_folder(child.pid))
         message = request.message
         del self._requests[message.id]
         if not request.cancelled:
@@ -128,3 +136,13 @@ class Zygote:
         for target in message.targets:
             if target.key in request.waiting:
                 self._send(unanswered(message, target.key, child))
+
+
+def _shut_in(job: Job, emit: Emit) -> None:
+    """In the child: do the job in a scratch folder, allowed nothing but what it takes to trace."""
+    scratch = scratch_folder(os.getpid())
+    move_into(scratch)
+    limit_resources()
+    GUARD.close(str(scratch))
+    confine(str(scratch))
+    job(emit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import sys
 import textwrap
 from collections.abc import AsyncGenerator
@@ -117,13 +118,13 @@ def make_client(root: Path, *python: str, env: dict[str, str] | None = None) -> 
     return Client(agent, root, states, log)
 
 
-async def read_when_written(note: Path) -> str:
-    """What the traced code leaves in a file, as soon as it does."""
+async def printed_pid(client: Client) -> int:
+    """The process id that the traced code prints, as soon as it does, behind the word ``pid``."""
 
-    async def read() -> str:
-        while not (note.exists() and note.read_text()):
+    async def read() -> int:
+        while not (found := re.search(r"^pid (\d+)$", "\n".join(client.log), re.MULTILINE)):
             await asyncio.sleep(0.01)
-        return note.read_text()
+        return int(found[1])
 
     return await asyncio.wait_for(read(), 60)
 

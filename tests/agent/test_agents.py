@@ -15,12 +15,12 @@ import pytest
 from fx_lsp import agent_process, agents
 from fx_lsp.agent.messages import Done, Hello, Limits, Report, encode
 
-from .client import Client, gone, read_when_written
+from .client import Client, gone, printed_pid
 from .conftest import Connect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-HANG = "import os\n\ndef model(x):\n    open('pid', 'w').write(str(os.getpid()))\n    while True: pass\n"
+HANG = "import os\n\ndef model(x):\n    print('pid', os.getpid())\n    while True: pass\n"
 
 
 def agent_pid(client: Client) -> int:
@@ -45,13 +45,27 @@ async def test_states_on_the_way(connect: Connect) -> None:
     await gone(pid)
 
 
-async def test_the_workspace_is_the_current_folder(connect: Connect) -> None:
+async def test_the_current_folder_shows_the_workspace_and_takes_what_is_written(connect: Connect) -> None:
     client = connect()
-    file = client.write("net.py", "import os\n\ndef model(x):\n    return x + len(os.getcwd())\n")
-    assert f"x + {len(str(client.root))}" in (await client.trace(file, "model")).only.code
-    client.write("net.py", "import nowhere\n")
-    (failure,) = (await client.trace(file, "model")).only.failures
-    assert [step.span.file for step in failure.chain] == [file]
+    client.write("config/sizes.txt", "31")
+    client.write("kept.txt", "as it was")
+    file = client.write(
+        "net.py",
+        """
+        import os
+        size = int(open("config/sizes.txt").read())
+        os.mkdir("runs")
+        print("log", file=open("runs/log.txt", "w"))
+        os.remove("kept.txt")
+
+        def model(x):
+            return x + size + len(open("runs/log.txt").read())
+        """,
+    )
+    report = (await client.trace(file, "model")).only
+    assert "x + 31" in report.code
+    assert report.notices == ()
+    assert sorted(path.name for path in client.root.iterdir()) == ["config", "kept.txt", "net.py"]
 
 
 async def test_two_requests_at_once(client: Client) -> None:
@@ -68,15 +82,14 @@ async def test_two_requests_at_once(client: Client) -> None:
 
 
 async def test_abandoning_a_request_ends_its_processes(client: Client) -> None:
-    note = client.root / "pid"
-    file = client.write("net.py", HANG.replace("'pid'", repr(str(note))) + "\ndef good(x):\n    return x\n")
+    file = client.write("net.py", HANG + "\ndef good(x):\n    return x\n")
     stream = client.stream(file, "good", "model", limits=Limits(seconds=600))
     async with contextlib.aclosing(stream):
         report = await anext(stream)
         assert isinstance(report, Report)
         assert report.target == "good"
-        await read_when_written(note)
-    await gone(int(note.read_text()))
+        pid = await printed_pid(client)
+    await gone(pid)
     assert (await client.trace(file, "good")).only.outcome == "traced"
     assert client.agent.state.phase == "ready"
 
@@ -94,15 +107,14 @@ async def test_an_agent_killed_while_idle(connect: Connect) -> None:
 
 async def test_an_agent_killed_at_work(connect: Connect) -> None:
     client = connect()
-    note = client.root / "pid"
-    file = client.write("net.py", HANG.replace("'pid'", repr(str(note))) + "\ndef good(x):\n    return x\n")
+    file = client.write("net.py", HANG + "\ndef good(x):\n    return x\n")
     stream = client.stream(file, "good", "model", limits=Limits(seconds=600))
     items: list[Report | Done] = []
     async with contextlib.aclosing(stream):
         async for item in stream:
             items.append(item)
             if len(items) == 1:
-                await read_when_written(note)
+                pid = await printed_pid(client)
                 os.kill(agent_pid(client), signal.SIGKILL)
     good, crashed, done = items
     assert isinstance(good, Report)
@@ -111,7 +123,7 @@ async def test_an_agent_killed_at_work(connect: Connect) -> None:
     assert (good.target, good.outcome) == ("good", "traced")
     assert (crashed.target, crashed.outcome) == ("model", "crashed")
     assert "SIGKILL" in crashed.failures[0].error
-    await gone(int(note.read_text()))
+    await gone(pid)
     assert (await client.trace(file, "good")).only.outcome == "traced"
 
 
@@ -133,9 +145,13 @@ async def test_a_hung_agent_is_replaced(connect: Connect, monkeypatch: pytest.Mo
 async def test_an_agent_that_keeps_dying_is_given_up(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "BACK_OFF_SECONDS", (0.0, 0.0))
     client = connect()
-    file = client.write("net.py", "import os, signal\n\ndef model(x):\n    os.kill(os.getsid(0), signal.SIGKILL)\n")
+    file = client.write("net.py", HANG)
     for _ in range(2):
-        assert (await client.trace(file, "model")).only.outcome == "crashed"
+        client.log.clear()
+        answer = asyncio.ensure_future(client.trace(file, "model", limits=Limits(seconds=600)))
+        await printed_pid(client)
+        os.kill(agent_pid(client), signal.SIGKILL)
+        assert (await answer).only.outcome == "crashed"
     assert (await client.trace(file, "model")).reports == {}
     assert client.agent.state.phase == "failed"
     assert client.agent.state.problem == "The agent died 2 times in a row."
@@ -155,7 +171,7 @@ async def test_a_python_without_torch(connect: Connect) -> None:
 
 async def test_a_torch_that_is_broken(connect: Connect, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise OSError('libtorch.so: cannot open shared object file')\n")
-    client = connect(sys.executable, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    client = connect(sys.executable, env={"PYTHONPATH": str(tmp_path)})
     await client.agent.start()
     assert client.agent.state.phase == "no-torch"
     assert "libtorch.so" in str(client.agent.state.problem)
@@ -218,14 +234,13 @@ async def test_closing_while_starting(connect: Connect) -> None:
 
 async def test_closing_while_at_work(connect: Connect) -> None:
     client = connect()
-    note = client.root / "pid"
-    file = client.write("net.py", HANG.replace("'pid'", repr(str(note))))
+    file = client.write("net.py", HANG)
     request = asyncio.ensure_future(client.trace(file, "model", limits=Limits(seconds=600)))
-    await read_when_written(note)
+    pid = await printed_pid(client)
     await client.agent.close()
     answer = await request
     assert answer.reports == {}
     assert answer.done is not None
     assert answer.done.cancelled
-    await gone(int(note.read_text()))
+    await gone(pid)
     assert client.agent.state.phase == "stopped"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -149,21 +148,14 @@ async def test_command_line_arguments_are_the_scripts_own(client: Client) -> Non
         ("input('who? ')\n", "EOFError: EOF when reading a line", "input('who? ')"),
         ("é = (1 +\n", "SyntaxError: '(' was never closed", "("),
         ("def f(x):\n    é = 1; return return\n", "SyntaxError: invalid syntax", "return"),
-        (
-            "import urllib.request\nurllib.request.urlopen('http://example.org')\n",
-            None,
-            "urllib.request.urlopen('http://example.org')",
-        ),
     ],
 )
-async def test_an_import_that_fails_is_reported_at_its_place(
-    client: Client, text: str, error: str | None, place: str
-) -> None:
+async def test_an_import_that_fails_is_reported_at_its_place(client: Client, text: str, error: str, place: str) -> None:
     file = client.write("broken.py", text)
     report = (await client.trace(file, "model")).only
     assert report.outcome == "not-imported"
     assert report.failures[0].kind == "import"
-    assert error is None or report.failures[0].error == error
+    assert report.failures[0].error == error
     if sys.version_info >= (3, 11):
         assert failing_text(report) == place
 
@@ -213,7 +205,7 @@ BAD_NEIGHBOURS = {
 
 async def test_installed_modules_are_kept_loaded(connect: Connect, tmp_path: Path) -> None:
     (tmp_path / "installed.py").write_text(KEEPS_ITS_PID)
-    client = connect(env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    client = connect(env={"PYTHONPATH": str(tmp_path)})
     file = client.write("net.py", "import installed\n\ndef model(x):\n    return x + installed.PID\n")
     await traced_the_same_twice(client, file)
     client.write("installed.py", "PID = -1\n")  # now the workspace has one of its own
@@ -224,7 +216,7 @@ async def test_installed_modules_are_kept_loaded(connect: Connect, tmp_path: Pat
 async def test_modules_that_would_harm_the_agent_are_not(connect: Connect, tmp_path: Path, bad: str) -> None:
     (tmp_path / "installed.py").write_text(KEEPS_ITS_PID)
     (tmp_path / f"{bad}.py").write_text(KEEPS_ITS_PID + BAD_NEIGHBOURS[bad])
-    client = connect(env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    client = connect(env={"PYTHONPATH": str(tmp_path)})
     file = client.write(
         "net.py",
         f"""

@@ -20,7 +20,7 @@ from fxcore.failures import FailureKind
 from fxcore.notices import NoticeKind
 
 ROOT = Path(__file__).parents[2]
-OWN_KINDS = ("import", "build", "time-limit", "memory-limit", "crash")
+OWN_KINDS = ("import", "build", "time-limit", "memory-limit", "crash", "denied")
 """Those of the agent, beside fxcore's."""
 
 ALL_KINDS = [*(kind.value for kind in (*FailureKind, *NoticeKind)), *OWN_KINDS, "directive"]

@@ -1,0 +1,95 @@
+"""The system's own means against code that is out to do harm: what they are, and which of them this system has.
+
+A child gives up its rights before the user's code runs, for itself and for all that it starts, and can't get them back.
+Where the system lacks a means, the guard in Python (``guard.py``) is what is left of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from . import landlock, seccomp
+
+WITHOUT = "FX_LSP_WITHOUT"
+"""The environment variable that names means to do without, e.g. ``landlock,seccomp``."""
+
+READING = 1 << 2
+"""``CAP_DAC_READ_SEARCH``: what the superuser may read, it may go on reading."""
+
+CAPABILITIES_VERSION = 0x20080522
+"""``_LINUX_CAPABILITY_VERSION_3`` of <linux/capability.h>."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What the system has to offer."""
+
+    landlock: int
+    """Its version, or 0."""
+    machine: seccomp.Machine | None
+    """None where calls can't be filtered."""
+
+
+@functools.cache
+def means() -> Means:
+    """What this system has, but for what the environment says to do without."""
+    without = os.environ.get(WITHOUT, "").split(",")
+    return Means(
+        landlock.version() if sys.platform == "linux" and "landlock" not in without else 0,
+        seccomp.machine() if "seccomp" not in without else None,
+    )
+
+
+def missing() -> Iterator[str]:
+    """A sentence for each promise that the system itself doesn't keep."""
+    known = means().landlock
+    if not known:
+        yield "There is no Landlock here: that files outside the scratch folder stay as they are is left to Python."
+    elif known < landlock.SCOPE_VERSION:
+        yield f"Landlock is of version {known} here: that no other process is signalled is left to Python."
+    if means().machine is None:
+        yield "Calls can't be filtered by seccomp here: that there is no network is left to Python."
+
+
+def confine(scratch: str) -> None:
+    """Give up all that importing, building and tracing don't need, but to fork."""
+    if means() == Means(0, None):
+        return
+    _try(seccomp.give_up_new_privileges)
+    _try(_drop_capabilities)
+    if means().landlock:
+        _try(lambda: landlock.give_up(scratch))
+    if this := means().machine:
+        _try(lambda: seccomp.refuse(this))
+
+
+def confine_alone() -> None:
+    """Give up as well to fork, and to signal the process that this one was forked by."""
+    if means().landlock:
+        _try(landlock.give_up_signals)
+    if this := means().machine:
+        _try(lambda: seccomp.refuse_processes(this))
+
+
+def _try(step: Callable[[], object]) -> None:
+    try:
+        step()
+    except OSError as error:
+        sys.stderr.write(f"This trace is confined less than it could be: {error}\n")
+
+
+def _drop_capabilities() -> None:
+    """Be no superuser, even where one runs the agent. Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = struct.pack("=Ii", CAPABILITIES_VERSION, 0)
+    held = ctypes.create_string_buffer(24)
+    libc.capget(header, held)
+    effective, permitted, *_ = struct.unpack("=6I", held.raw)
+    if libc.capset(header, struct.pack("=6I", effective & READING, permitted & READING, 0, 0, 0, 0)) != 0:
+        raise OSError(ctypes.get_errno(), "capabilities can't be dropped")

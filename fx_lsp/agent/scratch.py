@@ -1,0 +1,60 @@
+"""The folder that the user's code finds itself in, and the only one that it may write to."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+CACHES = (
+    "CUDA_CACHE_PATH",
+    "MPLCONFIGDIR",
+    "NUMBA_CACHE_DIR",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TORCH_EXTENSIONS_DIR",
+    "TRITON_CACHE_DIR",
+    "XDG_CACHE_HOME",
+)
+"""Environment variables that name a folder to keep things in."""
+
+DOWNLOADS = {"HF_HOME": "huggingface", "TORCH_HOME": "torch"}
+"""Those whose folder holds what was downloaded, by its usual name: it is read where it is, and nothing is added."""
+
+OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+
+MOST_MIRRORED = 1000
+"""Names of the current folder that a scratch folder shows."""
+
+
+def keep_caches_in(folder: str) -> None:
+    """Have libraries keep in ``folder`` what they would keep in the user's own, and read downloads from there."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    for name, usual in DOWNLOADS.items():
+        os.environ.setdefault(name, str(Path(cache, usual)))
+    os.environ.update({name: str(Path(folder, name.lower())) for name in CACHES})
+    os.environ.update(dict.fromkeys(OFFLINE, "1"))
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+
+
+def scratch_folder(process: int) -> Path:
+    """Where the scratch folder of a child of the agent is; to be called in either of the two."""
+    return Path(tempfile.gettempdir(), str(process))
+
+
+def move_into(scratch: Path) -> None:
+    """Make ``scratch`` the current folder. It shows what is in the one before, so that it can be read by the same
+    names."""
+    scratch.mkdir()
+    with contextlib.suppress(OSError):
+        for entry in itertools.islice(Path.cwd().iterdir(), MOST_MIRRORED):
+            (scratch / entry.name).symlink_to(entry)
+    os.chdir(scratch)
+    keep_caches_in(str(scratch))
+
+
+def remove(scratch: Path) -> None:
+    """Remove the folder and what is in it."""
+    shutil.rmtree(scratch, ignore_errors=True)
