@@ -63,6 +63,16 @@ class Binding:
         """The statement itself."""
         return self.place.statement
 
+    @property
+    def value(self) -> ast.expr | None:
+        """What is assigned, where the statement assigns it to the name alone."""
+        match self.statement:
+            case ast.Assign(targets=[ast.Name()], value=value):
+                return value
+            case ast.AnnAssign(target=ast.Name(), value=value):
+                return value
+        return None
+
 
 class Walk(ast.NodeVisitor):
     """One walk through a file, which notes every scope, binding, import, call and class."""

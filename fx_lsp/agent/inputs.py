@@ -1,7 +1,7 @@
 """Inputs that a program runs on, found by running it.
 
-They come from calls with literal tensors in the file, then from what the module looks like, then from habit. Around the
-first that works others are made: other values, other sizes.
+They come from what the recipe names, then from calls with literal tensors in the file, from what the module looks like,
+and from habit. Around the first that works others are made: other values, other sizes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 
 from fxcore.guess_inputs import guesses
 
-from .observation import Input
+from .observation import Input, forward_of
 from .values import mapped, tensors_of
 
 LEAST, MOST = 3, 10
@@ -81,17 +81,17 @@ def find_inputs(
 
 
 def candidates(
-    root: Callable[..., Any], fixed: Mapping[str, Any], source: str, namespace: dict[str, Any]
+    root: Callable[..., Any], fixed: Mapping[str, Any], known: Input | None, source: str, namespace: dict[str, Any]
 ) -> Iterator[Input]:
     """Inputs that ``root`` may take, the likeliest first.
 
-    ``fixed``: values of parameters that are not inputs. ``source`` and ``namespace`` are the file's.
+    ``fixed``: values of parameters that are not inputs; ``known``: inputs that it is given somewhere. ``source`` and
+    ``namespace`` are the file's: calls of others may fit, too.
     """
-    for given in literal_calls(source, namespace):
+    for given in itertools.chain([known] if known else [], literal_calls(source, namespace)):
         yield Input(given.args, {**given.kwargs, **fixed})
     generator = torch.Generator().manual_seed(0)
-    forward = root.forward if isinstance(root, torch.nn.Module) else root
-    flags, names = _required(inspect.signature(forward).parameters, fixed)
+    flags, names = _required(inspect.signature(forward_of(root)).parameters, fixed)
     guessed = itertools.islice(_distinct(guesses(root, {**flags, **fixed}, sides=SIDES)), MOST_GUESSES)
     counts = _token_counts(root)
     for guess in itertools.chain(guessed, _habits(names)):

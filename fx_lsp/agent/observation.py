@@ -6,6 +6,7 @@ back through it.
 
 from __future__ import annotations
 
+import inspect
 import random
 import warnings
 import zlib
@@ -32,6 +33,10 @@ class Input:
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
+    def by_parameter(self, program: Callable[..., Any]) -> dict[str, Any]:
+        """The arguments by name. Raises TypeError where ``program`` doesn't take them."""
+        return inspect.signature(forward_of(program)).bind(*self.args, **self.kwargs).arguments
+
     def __str__(self) -> str:
         values = [*self.args, *self.kwargs.values()]
         return ", ".join(_described(value) for value in values)
@@ -48,6 +53,12 @@ class Observation:
     """The module's, after the call."""
     gradients: Mapping[str, torch.Tensor | None] | None
     """Of the sum of all outputs, by input and weight, large ones as a `sketch`; None where they were not asked for."""
+
+
+def forward_of(program: Callable[..., Any]) -> Callable[..., Any]:
+    """What has the signature of ``program``, a function or a module."""
+    forward: Callable[..., Any] = program.forward if isinstance(program, torch.nn.Module) else program
+    return forward
 
 
 def call(

@@ -91,7 +91,7 @@ class _Trial:
             watched = self._watched(file)
             program, run = self._built(file, watched)
             runs = run_on_inputs(apart, file, program, self._search(file, missing(watched, run)))
-            found = met(apart, program.built, file.workspace.owns, program.by_name(runs.inputs[0]))
+            found = met(apart, program.built, file.workspace.owns, runs.inputs[0].by_parameter(program.built.root))
             if not mended - found.places:
                 return _Before(found, runs.inputs[0], mended, runs)
         except Settled as end:
@@ -110,7 +110,8 @@ class _Trial:
     def _search(self, file: ImportedFile, watched: Collection[Part]) -> Search:
         seconds = self._request.limits.seconds
         fixed = partial(fixed_values, file, self._request.edited_target)
-        return Search(fixed, time.monotonic() + SEARCH_SHARE * seconds, RUN_SECONDS, watched)
+        inputs = self._request.target.recipe.inputs
+        return Search(fixed, inputs, time.monotonic() + SEARCH_SHARE * seconds, RUN_SECONDS, watched)
 
     def _after(self, before: _Before) -> None:
         request, apart = self._request, self._apart()
@@ -125,7 +126,7 @@ class _Trial:
         if before.on_way is None:
             found = explored(apart, file, request.edited_target)
         else:
-            found = met(apart, program.built, file.workspace.owns, program.by_name(before.on_way))
+            found = met(apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root))
         self._check_places(before, found)
         for check in (check_program, check_graph):
             apart(partial(check, program, before.runs))

@@ -16,6 +16,7 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.noticing import noticing
 
 from .build import SEED, Built, build
+from .examples import example, for_exploring
 from .exploration import all_failures
 from .imports import Workspace
 from .limits import is_out_of_memory, lift_memory_limit
@@ -76,10 +77,9 @@ class TargetRun:
 
     def explore(self, first: Report, *, on_meta: bool) -> Report:
         """``first``, the report of a failed trace, with all the failures that there are."""
-        failures = all_failures(
-            first.failures[0], self._build(on_meta)
-        )  # the trace may have left its mark on the other
-        return self.report("failed", *failures)
+        built = self._build(on_meta)  # the trace may have left its mark on the other
+        given = example(self._target.recipe.inputs, self._file.namespace)
+        return self.report("failed", *all_failures(first.failures[0], built, for_exploring(given, built.root)))
 
     def _build(self, on_meta: bool) -> Built:
         built = build(self._target.recipe, self._file.workspace.file, self._file.namespace, on_meta=on_meta)

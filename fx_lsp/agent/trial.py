@@ -19,9 +19,10 @@ from .apart import Apart, Settled
 from .build import SEED, Built, build
 from .comparison import difference, difference_in_graph
 from .coverage import Part, Seen, missing, watching
+from .examples import example
 from .inputs import NoInputs, around, candidates, find_inputs
-from .messages import Target
-from .observation import Input, Observation, call, names_of, nudge, observe
+from .messages import Snippet, Target
+from .observation import Input, Observation, call, forward_of, names_of, nudge, observe
 from .places import describe
 from .trace import ImportedFile, is_traceable, tracer_for
 from .values import Opaque, portable, tensors_of
@@ -38,17 +39,6 @@ class Program:
     state: torch.nn.Module
     names: frozenset[str]
     """Of its weights and buffers, those that are looked at."""
-
-    @property
-    def forward(self) -> Callable[..., Any]:
-        """What the signature is of."""
-        root: Any = self.built.root
-        forward: Callable[..., Any] = root.forward if isinstance(root, torch.nn.Module) else root
-        return forward
-
-    def by_name(self, given: Input) -> dict[str, Any]:
-        """The arguments of a call by parameter."""
-        return inspect.signature(self.forward).bind(*given.args, **given.kwargs).arguments
 
 
 @dataclass(frozen=True)
@@ -69,6 +59,8 @@ class Search:
 
     fixed: Callable[[], Mapping[str, Any]]
     """Arguments that are no inputs."""
+    inputs: Snippet | None
+    """Those that are known."""
     until: float
     """When it ends, by ``time.monotonic``."""
     seconds: float
@@ -121,7 +113,7 @@ def check_graph(program: Program, runs: Runs) -> None:
     except TraceFailure:
         return
     module = fxcore.GraphModule(tracer.root, graph)
-    signature = inspect.signature(program.forward)
+    signature = inspect.signature(forward_of(program.built.root))
 
     def positional(*args: Any, **kwargs: Any) -> Any:
         # The graph knows a parameter that is fixed by another name.
@@ -159,7 +151,8 @@ def _find(file: ImportedFile, program: Program, search: Search) -> tuple[tuple[I
 
     source = "".join(linecache.getlines(file.workspace.file))
     try:
-        found = candidates(root, search.fixed(), source, file.namespace)
+        known = example(search.inputs, file.namespace)
+        found = candidates(root, search.fixed(), known, source, file.namespace)
         inputs = find_inputs(
             found,
             partial(around, root=root),

@@ -11,6 +11,7 @@ from fx_lsp.directives import directives_of
 from fx_lsp.names import Names
 from fx_lsp.targets.calls import explicit_targets
 from fx_lsp.targets.directed import Said, directed_targets, inferred_as_said, is_skipped
+from fx_lsp.targets.examples import with_examples
 from fx_lsp.targets.modules import Classes, class_targets, instance_targets
 from fx_lsp.targets.text import Text
 
@@ -39,7 +40,7 @@ def _targets(tree: ast.Module, said: Said, text: Text) -> tuple[Target, ...]:
     instances = _without(explicit, instance_targets(names, classes, text))
     inferred = inferred_as_said(instances + _without(explicit + instances, class_targets(classes, text)), said)
     found = [target for target in explicit + inferred if not is_skipped(target, said)]
-    return tuple(sorted(found, key=lambda target: (target.span.line, target.span.col)))
+    return tuple(sorted(with_examples(found, names), key=lambda target: (target.span.line, target.span.col)))
 
 
 def _without(known: list[Target], found: Iterable[Target]) -> list[Target]:

@@ -13,7 +13,9 @@ from fx_lsp.scopes import Function, Place
 from fx_lsp.targets.text import Text, title_of
 
 _MODULES = ("torch.fx", "torch.fx._symbolic_trace", "fxcore", "fxcore.tracer")
-_SYMBOLIC_TRACE = frozenset(f"{module}.symbolic_trace" for module in _MODULES)
+SYMBOLIC_TRACE = frozenset(f"{module}.symbolic_trace" for module in _MODULES)
+"""The dotted names of the function that traces."""
+
 _TRACER = frozenset(f"{module}.Tracer" for module in _MODULES)
 
 
@@ -49,14 +51,14 @@ def _tracer_classes(names: Names) -> frozenset[str]:
     """The dotted names of every tracer class that the file knows: torch.fx's, fxcore's and the file's own."""
     found = set(_TRACER)
     for node in names.classes:
-        if any(_dotted(base, names) in found for base in node.bases):
+        if any(dotted(base, names) in found for base in node.bases):
             found.add(node.name)
     return frozenset(found)
 
 
 def _traced(call: ast.Call, place: Place, names: Names, tracers: frozenset[str]) -> _Traced | None:
     tracer = None
-    if _dotted(call.func, names) not in _SYMBOLIC_TRACE:
+    if dotted(call.func, names) not in SYMBOLIC_TRACE:
         tracer = _tracer(call.func, place, names, tracers)
         if tracer is None:
             return None
@@ -73,7 +75,7 @@ def _tracer(function: ast.expr, place: Place, names: Names, tracers: frozenset[s
     made: ast.expr | None = function.value
     if isinstance(made, ast.Name):
         made = _assigned(made.id, place, names)
-    is_tracer = isinstance(made, ast.Call) and _dotted(made.func, names) in tracers
+    is_tracer = isinstance(made, ast.Call) and dotted(made.func, names) in tracers
     return None if not is_tracer else made if _is_stock(made, names) else function.value
 
 
@@ -81,11 +83,11 @@ def _is_stock(tracer: ast.expr | None, names: Names) -> bool:
     """Whether it is the plain tracer as it comes."""
     match tracer:
         case ast.Call(func=function, args=[], keywords=[]):
-            return _dotted(function, names) in _TRACER
+            return dotted(function, names) in _TRACER
     return False
 
 
-def _dotted(expression: ast.expr, names: Names) -> str | None:
+def dotted(expression: ast.expr, names: Names) -> str | None:
     """The dotted name that ``expression`` stands for; a name that nothing else imports may come from ``import *``."""
     name = names.qualified(expression)
     if name in ("symbolic_trace", "Tracer"):
@@ -119,12 +121,7 @@ def _recipe(traced: _Traced, names: Names, text: Text) -> Recipe | None:
 def _assigned(name: str, place: Place, names: Names) -> ast.expr | None:
     """The expression that ``name`` was last assigned on its own."""
     binding = names.binding(name, place)
-    match binding and binding.statement:
-        case ast.Assign(targets=[ast.Name()], value=value):
-            return value
-        case ast.AnnAssign(value=ast.expr() as value):
-            return value
-    return None
+    return binding.value if binding else None
 
 
 def _symbol(root: ast.expr, place: Place, names: Names) -> str | None:

@@ -39,11 +39,18 @@ def program(forward: str, init: str = "pass", before: str = "") -> str:
     )
 
 
-async def prove(client: Client, edit: Edit, *, first_only: bool = True, edited_target: Target | None = None) -> Proof:
+async def prove(
+    client: Client,
+    edit: Edit,
+    *,
+    first_only: bool = True,
+    target: Target | None = None,
+    edited_target: Target | None = None,
+) -> Proof:
     file = client.write("net.py", edit.text)
     text = Path(file).read_text(encoding="utf-8")
     assert edit.old in text
-    target = target_of(file, edit.root)
+    target = target or target_of(file, edit.root)
     failures: tuple[Failure, ...] = (await client.trace(file, target)).only.failures
     assert failures, "there is nothing to mend"
     edited = {file: text.replace(edit.old, edit.new)}

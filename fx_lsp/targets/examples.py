@@ -1,0 +1,167 @@
+"""Example inputs: a file's own calls of what is traced, where it makes their arguments of literals.
+
+``net(torch.randn(1, 3, 8, 8))`` is an example for ``symbolic_trace(net)``, and one for ``Net(3)`` where ``net`` was
+made so. Of a call whose callee may be something else, in a branch or by a parameter, nothing is concluded.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fx_lsp.agent.messages import Snippet, Target
+from fx_lsp.names import Names, free_names
+from fx_lsp.scopes import Binding, Place
+from fx_lsp.targets.calls import SYMBOLIC_TRACE, dotted
+
+_FACTORIES = frozenset(
+    f"torch.{name}"
+    for name in ("arange", "empty", "full", "linspace", "ones", "rand", "randint", "randn", "tensor", "zeros")
+)
+_SAME = frozenset({"bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train"})
+"""Methods of a module that return it."""
+
+_PLAIN = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List, ast.Dict)
+"""Expressions that are literals if what is in them are."""
+
+
+@dataclass(frozen=True)
+class _Thing:
+    """A function, or a module by the call that makes it: what two equal ones stand for is alike."""
+
+    source: str
+    statement: ast.stmt | None
+    """The one that it stands in, where its text doesn't tell all: another one may mean something else by it."""
+
+
+def with_examples(targets: Iterable[Target], names: Names) -> list[Target]:
+    """The targets, each with the inputs of the first call of the same thing; one that has inputs keeps them."""
+    examples = _Examples(names)
+    return [target if target.recipe.inputs else examples.given_to(target) for target in targets]
+
+
+class _Examples:
+    """The calls of one file that have literal arguments."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._places = {(call.lineno, call.col_offset): place for call, place in names.calls}
+        self._end = Place(names.module, ast.Pass(lineno=sys.maxsize, col_offset=0))
+        self._calls = list(self._literal_calls())
+
+    def given_to(self, target: Target) -> Target:
+        """``target`` with the inputs that are known. Where it is a call, its names are what they are there."""
+        place = self._places.get((target.span.line, target.span.col), self._end)
+        root = self._thing(ast.parse(target.recipe.root.source.strip(), mode="eval").body, place)
+        inputs = next((inputs for thing, inputs in self._calls if thing == root), None)
+        return dataclasses.replace(target, recipe=dataclasses.replace(target.recipe, inputs=inputs))
+
+    def _literal_calls(self) -> Iterator[tuple[_Thing, Snippet]]:
+        for call, place in self._names.calls:
+            arguments = None if place.expects_error else _literal_arguments(call, place, self._names)
+            if arguments is not None and (thing := self._thing(call.func, place)):
+                yield thing, Snippet(arguments, call.lineno)
+
+    def _thing(self, expression: ast.expr, place: Place) -> _Thing | None:
+        match expression:
+            case ast.Name(id=name):
+                return self._named(name, place)
+            case ast.Attribute(value=inner, attr="forward"):
+                return self._thing(inner, place)
+            case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in _SAME:
+                return self._thing(inner, place)
+            case ast.Call(func=function, args=[root, *_]) if dotted(function, self._names) in SYMBOLIC_TRACE:
+                return self._thing(root, place)
+            case ast.Call():
+                is_clear = all(self._is_defined_once(name, place) for name in free_names(expression))
+                return _Thing(ast.unparse(expression), None if is_clear else place.statement)
+        return None
+
+    def _named(self, name: str, place: Place) -> _Thing | None:
+        binding = _sure_binding(name, place, self._names)
+        if binding is None or isinstance(binding.statement, ast.ClassDef):
+            return None
+        return self._thing(binding.value, binding.place) if binding.value else _Thing(name, binding.statement)
+
+    def _is_defined_once(self, name: str, place: Place) -> bool:
+        """Whether it is a class, a function or an import of the module's, which means the same everywhere."""
+        binding = _sure_binding(name, place, self._names)
+        return binding is not None and binding.value is None and binding.place.scope is self._names.module
+
+
+def _sure_binding(name: str, place: Place, names: Names) -> Binding | None:
+    """What alone can have bound ``name`` at ``place``."""
+    binding = names.binding(name, place)
+    if binding is None:
+        return None
+    if binding.place.scope is place.scope:
+        return binding if place.is_always_after(binding.place) else None
+    others = [other for other in binding.place.scope.bindings[name] if not other.is_change]
+    return binding if others == [binding] else None
+
+
+def _literal_arguments(call: ast.Call, place: Place, names: Names) -> str | None:
+    """The arguments in their brackets, if they are made of literals and a tensor is among them."""
+    bare = ast.Call(ast.Name("forward"), copy.deepcopy(call.args), copy.deepcopy(call.keywords))
+    inlining = _Inlining(place, names)
+    try:
+        inlining.inline_arguments(bare)
+    except LookupError:
+        return None
+    return ast.unparse(bare).removeprefix("forward") if inlining.makes_tensor else None
+
+
+class _Inlining(ast.NodeTransformer):
+    """Puts what names were assigned in their place. Raises LookupError where something is no literal."""
+
+    def __init__(self, place: Place, names: Names) -> None:
+        self._place = place
+        self._names = names
+        self.makes_tensor = False
+        """Whether one of torch's factories was met."""
+
+    def visit(self, node: ast.AST) -> Any:
+        """Take no other expressions than those that are known to be made of literals."""
+        if isinstance(node, ast.expr) and not isinstance(node, (*_PLAIN, ast.Name, ast.Attribute, ast.Call)):
+            raise LookupError
+        return super().visit(node)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """A name that was assigned a literal."""
+        binding = _sure_binding(node.id, self._place, self._names)
+        if binding is None or binding.value is None:
+            raise LookupError
+        there = _Inlining(binding.place, self._names)
+        value = there.visit(copy.deepcopy(binding.value))
+        self.makes_tensor |= there.makes_tensor
+        return value
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """``torch.long``."""
+        if not (self._names.qualified(node) or "").startswith("torch."):
+            raise LookupError
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A factory of torch's, or a method of what is made so."""
+        if self._names.qualified(node.func) in _FACTORIES:
+            self.makes_tensor = True
+        elif isinstance(node.func, ast.Attribute):
+            node.func.value = self.visit(node.func.value)
+        else:
+            raise LookupError
+        self.inline_arguments(node)
+        return node
+
+    def inline_arguments(self, call: ast.Call) -> None:
+        """Those of ``call``, but not what is called."""
+        call.args = [self.visit(argument) for argument in call.args]
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                raise LookupError
+            keyword.value = self.visit(keyword.value)
