@@ -66,6 +66,8 @@ class Recipe:
     """An expression whose value is the tracer to use, where the file has one of its own."""
     leaves: Snippet | None = None
     """An expression whose value is a tuple of the module classes whose calls are recorded as one node."""
+    inputs: Snippet | None = None
+    """The arguments of a call of ``root``, in their brackets, that show what it takes: ``(x, mask=None)``."""
     made_up: bool = False
     """``root`` is a class, which is to be built with arguments that the agent makes up."""
 
@@ -142,6 +144,8 @@ class Limits:
     """Wall clock for the import of the file, and again for each target."""
     memory_mb: int = 4096
     """MiB that a child may allocate on top of what it was born with."""
+    at_once: int = 0
+    """How many targets of a file are traced at a time; 0: as many as there are processors."""
 
 
 @dataclass(frozen=True)

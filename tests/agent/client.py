@@ -91,9 +91,10 @@ def target_of(
     setup: tuple[Snippet, ...] = (),
     concrete_args: Snippet | None = None,
     tracer: Snippet | None = None,
+    inputs: Snippet | None = None,
 ) -> Target:
     """A target whose key is the expression that builds it."""
-    recipe = Recipe(Snippet(expression, line), setup, concrete_args, tracer)
+    recipe = Recipe(Snippet(expression, line), setup, concrete_args, tracer, inputs=inputs)
     return Target(expression, expression, Span(file, line, 0, line, 1), recipe)
 
 
