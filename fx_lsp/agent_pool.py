@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Protocol
 
-from fx_lsp.agent.messages import Done, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Details, Done, Proof, Prove, Report, Trace
 from fx_lsp.interpreter import Interpreter
 
 
@@ -16,6 +16,9 @@ class TracingAgent(Protocol):
 
     def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """Report after report as targets are traced, then ``Done``. Closing the iterator cancels the request."""
+
+    def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
+        """The details of each target that can be traced. Closing the iterator cancels the request."""
 
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request."""

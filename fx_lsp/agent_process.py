@@ -21,6 +21,7 @@ from fx_lsp.agent.messages import (
     HEADER,
     PROTOCOL,
     Cancel,
+    Details,
     Done,
     Hello,
     Message,
@@ -78,7 +79,7 @@ LONGEST_LINE = 2000
 """Characters kept of one such line."""
 
 
-Answer = Report | Proof | Done
+Answer = Report | Details | Proof | Done
 """What a request is answered with."""
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from fx_lsp.agent.messages import Done, Failure, Hello, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Details, Done, Failure, Hello, Proof, Prove, Report, Trace
 from fx_lsp.agent_process import AgentFailed, AgentProcess
 
 BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
@@ -101,6 +101,24 @@ class Agent:
             yield Done(request.id)
         finally:
             self._note_busy(-1)
+
+    async def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
+        """The `Details` of each target that can be traced, as they come. Closing the iterator cancels the request.
+
+        Nothing raises here, and no process is started for it: what is to be described was reported by one.
+        """
+        request = replace(request, id=next(self._numbers), details=True)
+        process = self._process
+        if process is None or process.dead:
+            return
+        try:
+            async with contextlib.aclosing(process.ask(request)) as answers:
+                async for answer in answers:
+                    if isinstance(answer, Details):
+                        yield answer
+        except AgentFailed:
+            if not self._closed:
+                await self._bury(process)
 
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request.

@@ -16,6 +16,7 @@ import json
 import struct
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -161,6 +162,8 @@ class Trace:
     limits: Limits = Limits()
     id: int = 0
     """Names the request in its answers; who sends it numbers it."""
+    details: bool = False
+    """Whether each target that can be traced is to be described, too: its `Report` is followed by `Details`."""
 
 
 @dataclass(frozen=True)
@@ -231,12 +234,81 @@ class Report:
     what the import had to do without: ``missing-package``, ``definitions-only``."""
     intent: Intent | None = None
     """That of the recipe that was used, where it is not the target's own."""
+    parameters: int = 0
+    """How many numbers the parameters of the root hold together."""
     recipe: str = ""
     """How the root was built, as Python, e.g. ``Net(dim=64)``; empty where it was not."""
     recipe_span: Span | None = None
     """Where in the workspace that is written; None where it was made up."""
     reason: str = ""
     """Of what was not checked: why, in one sentence."""
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """One node of a graph, for people."""
+
+    name: str
+    op: str
+    target: str
+    """As text, e.g. ``layer1.conv``, ``torch.relu``."""
+    inputs: tuple[str, ...]
+    """Names of the nodes whose values it takes."""
+    users: tuple[str, ...]
+    """Names of the nodes that take its value."""
+    scope: str
+    """Path of the module whose forward made it; empty for the root's."""
+    module: str = ""
+    """The class of the module that it calls."""
+    span: Span | None = None
+    """The expression that it was recorded at."""
+    line: int | None = None
+    """Its line in the report's code, from 1."""
+    value: str = ""
+    """What it yields, e.g. ``[b, 64, h/4, w/4] float32``; empty where that is not known."""
+    shape: tuple[str, ...] | None = None
+    """The sizes in ``value`` where that is one tensor."""
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class ParameterUse:
+    """A parameter."""
+
+    name: str
+    count: int
+    """How many numbers it holds."""
+
+
+@dataclass(frozen=True)
+class ModuleCall:
+    """The call of a module."""
+
+    path: str
+    """Empty for the root."""
+    type: str
+    """The name of its class."""
+    depth: int
+    """How many modules it is called within."""
+    parameters: tuple[ParameterUse, ...] = ()
+    """Its own that are used for the first time here, in the order of their use."""
+
+
+@dataclass(frozen=True)
+class Details:
+    """Agent to server: what was traced, for views of it. Sent after the report of a target, where it is asked for."""
+
+    id: int
+    """The request's."""
+    target: str
+    """The target's key."""
+    nodes: tuple[GraphNode, ...]
+    order: tuple[ModuleCall, ...]
+    """Modules in the order in which their calls begin."""
+    input: str = ""
+    """The input that the nodes' values are for, e.g. ``x: [2, 3, 224, 224]``; empty where none was found."""
+    symbols: dict[str, int] = field(default_factory=dict)
+    """The sizes of that input that may be others, by the names that they have in the nodes' values."""
 
 
 @dataclass(frozen=True)
@@ -260,13 +332,13 @@ class Done:
     cancelled: bool = False
 
 
-Message = Trace | Prove | Cancel | Hello | Report | Proof | Done
-_BY_NAME: dict[str, type[Any]] = {cls.__name__: cls for cls in typing.get_args(Message)}
+Message = Trace | Prove | Cancel | Hello | Report | Details | Proof | Done
+_BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in typing.get_args(Message)}
 
 
 def encode(message: Message) -> bytes:
     """The bytes of one message, its length first."""
-    body = json.dumps({"message": type(message).__name__, **dataclasses.asdict(message)}).encode()
+    body = json.dumps({"message": type(message).__name__, **vars(message)}, default=vars).encode()
     return HEADER.pack(len(body)) + body
 
 
@@ -274,7 +346,9 @@ def decode(body: bytes) -> Message:
     """The message of one body (without its length). Raises ValueError where it is none."""
     try:
         fields = json.loads(body)
-        message: Message = _build(_BY_NAME[fields.pop("message")], fields)
+        build = _builder(_BY_NAME[fields.pop("message")])
+        assert build is not None
+        message: Message = build(fields)
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ValueError(f"not a message: {error!r}") from error
     return message
@@ -289,20 +363,26 @@ def length(header: bytes) -> int:
 
 
 @functools.cache
-def _hints(cls: Any) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
+def _builder(hint: Any) -> Callable[[Any], Any] | None:
+    """What makes a value of the type ``hint`` of JSON's; None where that is the value itself.
 
-
-def _build(hint: Any, value: Any) -> Any:
-    """``value``, as JSON has it, as the type that ``hint`` says."""
-    if value is None:
-        return None
+    It is worked out once: a large graph has thousands of them.
+    """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint):
-        hints = _hints(hint)  # type: ignore[arg-type]
-        return hint(**{name: _build(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+        builders = {name: _builder(field) for name, field in typing.get_type_hints(hint).items()}
+        return functools.partial(_build, hint, {name: build for name, build in builders.items() if build})
     if origin is tuple:
-        return tuple(_build(arguments[0], item) for item in value)
+        build = _builder(arguments[0])
+        return tuple if build is None else lambda items: tuple(map(build, items))
     if origin in (typing.Union, types.UnionType):
-        return _build(next(argument for argument in arguments if argument is not type(None)), value)
-    return value
+        return _builder(next(argument for argument in arguments if argument is not type(None)))
+    return None
+
+
+def _build(cls: Any, builders: dict[str, Callable[[Any], Any]], fields: dict[str, Any]) -> Any:
+    """An instance of ``cls``; ``builders`` make those of its fields that JSON has otherwise."""
+    for name in builders.keys() & fields.keys():
+        if fields[name] is not None:
+            fields[name] = builders[name](fields[name])
+    return cls(**fields)

@@ -16,6 +16,7 @@ from .endings import unanswered
 from .limits import GRACE, limit_memory, time_limit
 from .messages import Failure, Report, Target, Trace
 from .places import chain_of_frame, is_user_code
+from .shapes import MODULES_FOR_META
 from .trace import Doubtful, ImportedFile, TargetRun, is_explorable
 
 
@@ -93,6 +94,10 @@ class Targets:
             # The first failure is told already: what goes wrong from here on costs no more than the rest.
             with time_limit(limits.seconds, lambda frame: None), contextlib.suppress(Exception):
                 emit(run.explore(answer, on_meta=on_meta))
+        if isinstance(answer, Report) and answer.outcome == "traced" and self._request.details:
+            emit(Imported(self._file.workspace.dependencies, MODULES_FOR_META))
+            with time_limit(limits.seconds, lambda frame: None), contextlib.suppress(Exception):
+                emit(run.details(limits.seconds))
 
     def _heard(self, attempt: _Attempt, item: object) -> None:
         if isinstance(item, OnCpu):

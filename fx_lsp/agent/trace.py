@@ -16,11 +16,12 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.noticing import noticing
 
 from .build import SEED, Built, build
+from .details import details_of, inputs_for, parameter_count
 from .examples import example, for_exploring
 from .exploration import all_failures
 from .imports import Workspace
 from .limits import is_out_of_memory, lift_memory_limit
-from .messages import Failure, Outcome, Report, Target
+from .messages import Details, Failure, Outcome, Report, Target
 from .places import chain_of_error, chain_of_frames, describe, is_user_code, told
 from .untraced import Untraced, is_consequence
 
@@ -56,6 +57,7 @@ class TargetRun:
         self._file = file
         self._owns = file.workspace.owns
         self._start = time.perf_counter()
+        self._built: Built | None = None
 
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "") -> Report:
         """The target's report, with the time since the run began."""
@@ -81,10 +83,20 @@ class TargetRun:
         given = example(self._target.recipe.inputs, self._file.namespace)
         return self.report("failed", *all_failures(first.failures[0], built, for_exploring(given, built.root)))
 
+    def details(self, seconds: float) -> Details:
+        """What the trace that was just reported brought, for views; it takes about ``seconds`` at most."""
+        assert self._built is not None
+        torch.manual_seed(SEED)
+        namespace = self._file.namespace
+        known = example(self._target.recipe.inputs, namespace)
+        inputs = inputs_for(self._built, known, self._file.workspace.file, namespace)
+        return details_of(self._request, self._target.key, self._built, inputs, seconds)
+
     def _build(self, on_meta: bool) -> Built:
         built = build(self._target.recipe, self._file.workspace.file, self._file.namespace, on_meta=on_meta)
         torch.manual_seed(SEED)
-        return dataclasses.replace(built, tracer=tracer_for(built.tracer))
+        self._built = dataclasses.replace(built, tracer=tracer_for(built.tracer))
+        return self._built
 
     def _traced(self, built: Built) -> Report:
         with noticing() as watch:
@@ -95,7 +107,7 @@ class TargetRun:
         )
         code = graph.python_code("self").src
         report = self.report("traced", nodes=len(graph.nodes), code=code[:LONGEST_CODE])
-        return dataclasses.replace(report, notices=notices)
+        return dataclasses.replace(report, notices=notices, parameters=parameter_count(built.root))
 
     def _not_built(self, error: BaseException, on_meta: bool) -> Report:
         if is_consequence(error) or (isinstance(error, NameError) and not self._file.complete):

@@ -13,7 +13,7 @@ from .endings import ending, unanswered
 from .frames import CHUNK, Frames, write_all
 from .guard import GUARD
 from .limits import GRACE, limit_resources
-from .messages import Cancel, Done, Message, Proof, Prove, Report, Trace, decode, encode
+from .messages import Cancel, Details, Done, Message, Proof, Prove, Report, Trace, decode, encode
 from .proof import prove
 from .rehearsal import Rehearsal
 from .rounds import Imported
@@ -112,7 +112,7 @@ class Zygote:
         if isinstance(item, Imported):
             request.dependencies = item.dependencies
             self._rehearsal.want(item.third_party)
-        elif isinstance(item, Report | Proof) and not request.cancelled:
+        elif isinstance(item, Report | Details | Proof) and not request.cancelled:
             request.answered = True
             if isinstance(item, Report):
                 request.waiting.discard(item.target)

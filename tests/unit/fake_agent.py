@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Done, Failure, Proof, Prove, Report, Span, Step, Target, Trace, Verdict
+from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Span, Step, Target, Trace, Verdict
 from fx_lsp.analysis import Analysis, Choices
 from fx_lsp.documents import Change, Documents
 from fx_lsp.positions import LineIndex
@@ -53,6 +53,10 @@ class FakeAgent:
     def __init__(self) -> None:
         self.requests: asyncio.Queue[Request] = asyncio.Queue()
         self.attempts: asyncio.Queue[Attempt] = asyncio.Queue()
+        self.described: asyncio.Queue[Trace] = asyncio.Queue()
+        """The requests for details."""
+        self.details: asyncio.Queue[Details | None] = asyncio.Queue()
+        """What these are answered with; None is the end."""
 
     async def trace(self, message: Trace) -> AsyncGenerator[Report | Done, None]:
         request = Request(message)
@@ -67,6 +71,11 @@ class FakeAgent:
                     return
         finally:
             request.ended.set()
+
+    async def describe(self, message: Trace) -> AsyncGenerator[Details, None]:
+        self.described.put_nowait(message)
+        while (details := await self.details.get()) is not None:
+            yield details
 
     async def prove(self, message: Prove) -> Proof:
         answer: asyncio.Future[Proof] = asyncio.get_running_loop().create_future()

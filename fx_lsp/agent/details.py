@@ -1,0 +1,140 @@
+"""What was traced, for views: nodes and where they come from, what they yield, what is called in which order."""
+
+from __future__ import annotations
+
+import linecache
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from fxcore.exec_order import ExecOrderTracer, ExecutionInfo
+from fxcore.graph import Graph
+from fxcore.node import Node
+from fxcore.printing import pretty_target
+
+from .build import Built
+from .inputs import candidates
+from .messages import Details, GraphNode, ModuleCall, ParameterUse
+from .observation import Input, forward_of
+from .places import to_span
+from .shapes import Shapes, shapes_of
+
+SHARE = 0.5
+"""Of the seconds that a target may take, how many go into finding shapes."""
+
+
+def details_of(request: int, target: str, built: Built, inputs: Iterator[Input], seconds: float) -> Details:
+    """The details of a program that can be traced; it is traced once more for them.
+
+    What its nodes yield is told for the first of ``inputs`` that it runs on. It takes about ``seconds`` at most. Raises
+    what tracing raises.
+    """
+    until = time.monotonic() + SHARE * seconds
+    tracer, root = built.tracer, built.root
+    recorder = ExecOrderTracer(deep=True)
+    with recorder.patch_tracer(tracer, root if isinstance(root, torch.nn.Module) else torch.nn.Module()):
+        graph = tracer.trace(root, built.concrete_args)
+    order = _order(tracer.root, recorder.exec_info) if recorder.exec_info else ()
+    nodes = _Nodes(graph, tracer.root)
+    shapes = _shapes(graph, built, inputs, until)
+    return Details(
+        request,
+        target,
+        tuple(nodes.described(node, shapes) for node in graph.nodes),
+        order,
+        shapes.input if shapes else "",
+        dict(shapes.symbols) if shapes else {},
+    )
+
+
+def parameter_count(root: object) -> int:
+    """How many numbers the parameters of ``root`` hold; 0 where it is no module."""
+    return sum(parameter.numel() for parameter in root.parameters()) if isinstance(root, torch.nn.Module) else 0
+
+
+def inputs_for(built: Built, known: Input | None, file: str, namespace: dict[str, Any]) -> Iterator[Input]:
+    """What the program may take: what it is ``known`` to be given, then what is found in its file, then guesses."""
+    fixed = built.concrete_args if isinstance(built.concrete_args, Mapping) else {}
+    return candidates(built.root, fixed, known, "".join(linecache.getlines(file)), namespace)
+
+
+def _shapes(graph: Graph, built: Built, inputs: Iterator[Input], until: float) -> Shapes | None:
+    try:
+        return shapes_of(graph, built.tracer.root, forward_of(built.root), inputs, until)
+    except Exception:  # finding inputs runs the user's code, and not every module can be moved to meta
+        return None
+
+
+class _Nodes:
+    """Describes the nodes of one graph."""
+
+    def __init__(self, graph: Graph, root: torch.nn.Module) -> None:
+        self._root = root
+        self._lines = _lines(graph)
+
+    def described(self, node: Node, shapes: Shapes | None) -> GraphNode:
+        """One node; what it yields where ``shapes`` know that."""
+        span = node.span
+        value, sizes = shapes.values.get(node.name, (None, ())) if shapes else (None, ())
+        is_tensor = value is not None and value.dtype is not None
+        return GraphNode(
+            name=node.name,
+            op=node.op,
+            target=pretty_target(node.target),
+            inputs=tuple(other.name for other in node.all_input_nodes),
+            users=tuple(other.name for other in node.users),
+            scope=self._scope(node),
+            module=type(self._root.get_submodule(str(node.target))).__name__ if node.op == "call_module" else "",
+            span=to_span(span) if span else None,
+            line=self._lines.get(node.name),
+            value=value.text(sizes) if value else "",
+            shape=sizes if is_tensor else None,
+            dtype=value.dtype if value else None,
+        )
+
+    def _scope(self, node: Node) -> str:
+        """The innermost module of its stack; the call of a module belongs to the one that makes it."""
+        stack = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
+        if node.op == "call_module" and stack:
+            stack.pop()
+        return stack[-1] if stack else ""
+
+
+def _lines(graph: Graph) -> dict[str, int]:
+    """The line of each node in the generated code, from 1."""
+    code = graph.python_code("self")
+    nodes = list(graph.nodes)
+    lines: dict[str, int] = {}
+    for line, index in (code._lineno_map or {}).items():
+        if index is not None:
+            lines.setdefault(nodes[index].name, line + code._prologue_start)
+    return lines
+
+
+def _order(root: torch.nn.Module, info: ExecutionInfo) -> tuple[ModuleCall, ...]:
+    """The calls of modules, each parameter with the first call of the module that has it."""
+    paths = {module: path for path, module in root.named_modules()}
+    called = [paths[module] for module in info.module_forward_order if module in paths]
+    uses: dict[str, list[ParameterUse]] = {path: [] for path in called}
+    names = {parameter: name for name, parameter in root.named_parameters()}
+    for parameter in info.param_forward_order:
+        name = names[parameter]
+        owner = next(path for path in _upwards(name) if path in uses)
+        uses[owner].append(ParameterUse(name, parameter.numel()))
+    return tuple(
+        ModuleCall(
+            path,
+            type(root.get_submodule(path)).__name__,
+            depth=sum(above in uses for above in _upwards(path)) if path else 0,
+            parameters=tuple(uses[path]) if path not in called[:at] else (),
+        )
+        for at, path in enumerate(called)
+    )
+
+
+def _upwards(path: str) -> list[str]:
+    """The paths that ``path`` lies in, the innermost first, the root's last."""
+    atoms = path.split(".")
+    return [".".join(atoms[:depth]) for depth in range(len(atoms) - 1, -1, -1)]

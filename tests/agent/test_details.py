@@ -1,0 +1,160 @@
+"""What the agent tells of a traced program beside its report."""
+
+import contextlib
+
+import pytest
+
+from fx_lsp.agent.messages import Details, Recipe, Snippet, Span, Target, Trace
+from tests.agent.client import PATIENT, Client
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+MODEL = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv = nn.Conv2d(width, width, 3, padding=1)
+        self.scale = nn.Parameter(torch.ones(width, 1, 1))
+
+    def forward(self, x):
+        y = self.conv(x) * self.scale
+        return x + y, y
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 4, stride=4)
+        self.block = Block(8)
+        self.unused = nn.Linear(2, 2)
+
+    def forward(self, x, mask=None):
+        size = x.shape[0]
+        both, y = self.block(self.stem(x))
+        flat = both.flatten(2).transpose(1, 2)
+        return flat.reshape(size, -1), y.nonzero()
+
+Net()(torch.zeros(5, 3, 16, 24))
+"""
+
+
+async def describe(client: Client, text: str, root: str) -> Details | None:
+    """The details of what ``root`` yields in a file; None where there are none."""
+    file = client.write("model.py", text)
+    target = Target("key", root, Span(file, 1, 0, 1, 0), Recipe(Snippet(root, 1)))
+    await client.trace(file, target)  # starts the process
+    answers = client.agent.describe(Trace(file, (target,), roots=(str(client.root),), limits=PATIENT))
+    async with contextlib.aclosing(answers):
+        found = [details async for details in answers]
+    return found[0] if found else None
+
+
+async def test_nodes_are_told_with_their_places_and_what_they_yield(client: Client) -> None:
+    details = await describe(client, MODEL, "Net()")
+    assert details is not None
+    nodes = {node.name: node for node in details.nodes}
+    lines = MODEL.splitlines()
+
+    def text(span: Span | None) -> str:
+        return lines[span.line - 1][span.col : span.end_col] if span else ""
+
+    conv = nodes["block_conv"]
+    assert (conv.op, conv.target, conv.module, conv.scope) == ("call_module", "block.conv", "Conv2d", "block")
+    assert (conv.inputs, conv.users) == (("stem",), ("mul",))
+    assert text(conv.span) == "self.conv(x)"
+    assert text(nodes["mul"].span) == "self.conv(x) * self.scale"
+    assert nodes["mul"].scope == "block"
+    assert nodes["flatten"].scope == ""
+    assert nodes["x"].span is None
+    assert details.input == "x: [5, 3, 16, 24]", "of the call in the file"
+    assert details.symbols == {"b": 5, "h": 16, "w": 24}
+    assert {name: nodes[name].value for name in ("x", "getitem", "block_conv", "flatten", "transpose", "reshape")} == {
+        "x": "[b, 3, h, w] float32",
+        "getitem": "b",
+        "block_conv": "[b, 8, h/4, w/4] float32",
+        "flatten": "[b, 8, h*w/16] float32",
+        "transpose": "[b, h*w/16, 8] float32",
+        "reshape": "[b, h*w/2] float32",
+    }
+    assert (conv.shape, conv.dtype) == (("b", "8", "h/4", "w/4"), "float32")
+    assert (nodes["nonzero"].value, nodes["nonzero"].shape) == ("", None), "only data could tell"
+    assert nodes["mask"].value == "None"
+
+
+async def test_nodes_know_their_lines_in_the_generated_forward(client: Client) -> None:
+    details = await describe(client, MODEL, "Net()")
+    report = (await client.trace(str(client.root / "model.py"), "Net()")).only
+    assert details is not None
+    code = report.code.splitlines()
+    for node in details.nodes:
+        if node.op not in ("placeholder", "output"):
+            assert node.line is not None
+            assert code[node.line - 1].strip().startswith(f"{node.name} = ")
+    assert report.parameters == (3 * 4 * 4 + 1) * 8 + (8 * 9 + 1) * 8 + 8 + 6
+
+
+async def test_modules_come_in_the_order_of_their_calls_with_the_parameters_first_used_there(client: Client) -> None:
+    details = await describe(client, MODEL, "Net()")
+    assert details is not None
+    calls = [(call.path, call.type, call.depth, [use.name for use in call.parameters]) for call in details.order]
+    assert calls == [
+        ("", "Net", 0, []),
+        ("stem", "Conv2d", 1, ["stem.weight", "stem.bias"]),
+        ("block", "Block", 1, ["block.scale"]),
+        ("block.conv", "Conv2d", 2, ["block.conv.weight", "block.conv.bias"]),
+    ]
+    assert [use.count for use in details.order[1].parameters] == [384, 8]
+
+
+async def test_a_function_has_no_modules_and_an_input_that_is_made_up(client: Client) -> None:
+    details = await describe(client, "import torch\n\ndef f(x, y):\n    return torch.relu(x) + y\n", "f")
+    assert details is not None
+    assert details.order == ()
+    assert details.input == "x: [3, 8], y: [3, 8]"
+    assert [node.value for node in details.nodes][-1] == "[b, t] float32"
+
+
+async def test_a_size_that_is_fixed_by_the_program_is_a_number(client: Client) -> None:
+    text = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.position = nn.Parameter(torch.zeros(1, 16, 4))
+
+    def forward(self, x):
+        return x + self.position
+
+Net()(torch.zeros(2, 16, 4))
+"""
+    details = await describe(client, text, "Net()")
+    assert details is not None
+    assert details.symbols == {"b": 2}
+    assert [node.value for node in details.nodes][-1] == "[b, 16, 4] float32"
+
+
+async def test_where_no_input_is_found_nothing_is_said_of_values(client: Client) -> None:
+    details = await describe(client, "def f(x):\n    return x.frobnicate()\n", "f")
+    assert details is not None
+    assert (details.input, details.symbols) == ("", {})
+    assert [node.value for node in details.nodes] == ["", "", ""]
+
+
+async def test_what_can_not_be_traced_has_no_details(client: Client) -> None:
+    assert await describe(client, "def f(x):\n    return len(x)\n", "f") is None
+
+
+async def test_what_is_fixed_by_concrete_args_is_part_of_the_input(client: Client) -> None:
+    text = "def f(x, flag):\n    return x + 1 if flag else x.reshape(-1)\n"
+    file = client.write("model.py", text)
+    recipe = Recipe(Snippet("f", 1), concrete_args=Snippet("{'flag': False}", 1))
+    target = Target("key", "f", Span(file, 1, 0, 1, 0), recipe)
+    await client.trace(file, target)
+    found = [details async for details in client.agent.describe(Trace(file, (target,), limits=PATIENT))]
+    (details,) = found
+    assert details.input == "x: [3, 8], flag: False"
+    assert details.nodes[-1].value == "[b*t] float32"
