@@ -158,7 +158,13 @@ def test_an_error_costs_the_innermost_module_alone() -> None:
 
 
 def test_a_call_that_is_recorded_surely_lets_a_real_run_go_on() -> None:
-    found = explore(define("def f(x):\n    return torch.zeros(x.shape[0], 2), len(x), x.sum() > 0 or 2\n"))
+    source = """
+        def f(x):
+            made = torch.zeros(x.shape[0], 2)
+            size = len(x)
+            return made, size, x.sum() > 0 or 2
+    """
+    found = explore(define(source))
     assert [(site.certain, site.after) for site in found.sites] == [
         (True, None),
         (False, None),
@@ -204,7 +210,8 @@ def test_a_call_whose_arguments_no_graph_holds_is_recorded_without() -> None:
 
 def test_a_failed_call_keeps_arguments_that_no_graph_holds() -> None:
     def forward(x: torch.Tensor) -> int:
-        return len(torch.zeros(x.shape[0], dtype=int))  # type: ignore[call-overload]
+        made = torch.zeros(x.shape[0], dtype=int)  # type: ignore[call-overload]
+        return len(made)
 
     found = explore(forward, examples={"x": torch.ones(3)})
     assert [site.assumption for site in found.sites] == ["it is recorded", "it is 3"]
@@ -212,11 +219,17 @@ def test_a_failed_call_keeps_arguments_that_no_graph_holds() -> None:
 
 def test_the_keys_of_mappings_are_themselves_and_their_values_traced() -> None:
     def forward(features: dict[str, torch.Tensor]) -> list[torch.Tensor]:
-        kept = [features[name] for name in features if name.startswith("a")]
+        kept = []
+        for name in features:
+            if name.startswith("a"):
+                kept.append(features[name])
         for name, value in features.items():
             if name == "b":
                 kept.append(value + 1)
-        return [*kept, *(features[name] for name in list(features.keys()) if name != "a")]
+        for name in list(features.keys()):
+            if name != "a":
+                kept.append(features[name])
+        return kept
 
     found = explore(forward, examples={"features": {"a": torch.ones(1), "b": torch.ones(2)}})
     assert [text(site.failure) for site in found.sites] == [

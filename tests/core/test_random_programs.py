@@ -71,7 +71,7 @@ class Editor:
 
     def insert_before(self, number: int) -> None:
         nodes = self.tensors()
-        last = next(reversed(self.graph.nodes))
+        last = list(self.graph.nodes)[-1]
         with self.graph.inserting_before(last):
             new = self.graph.call_method("neg", (nodes[number % len(nodes)],))
             self.graph.create_node("call_function", operator.add, (new, 1), name="dead")

@@ -55,6 +55,10 @@ ARGUMENTS = (
 """``x`` is a traced tensor and ``n`` a traced number, in every place that an argument can stand in."""
 
 
+MISREAD = {("self.buffer.new_tensor", "2, dtype=x.dtype")}
+"""Where torch reads a traced value's memory for a dtype's: whether that fails, or ends the process, is chance."""
+
+
 def program(function: str, arguments: str) -> nn.Module:
     """A module that makes one call."""
     body = f"n = x.size(0)\nreturn {function}({arguments})\n"
@@ -86,15 +90,19 @@ CALLED = [
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", CALLED)
 def test_a_call_is_told_if_torch_fx_fails_at_it(function: str) -> None:
-    modules = {arguments: program(function, arguments) for arguments in ARGUMENTS}
+    modules = {each: program(function, each) for each in ARGUMENTS if (function, each) not in MISREAD}
     told = {arguments for arguments, module in modules.items() if explore(module).sites}
     assert told == {arguments for arguments, module in modules.items() if not traces(module)}
 
 
 def test_what_python_asks_for_is_answered() -> None:
-    found = explore(
-        define("def f(x):\n    return [x + i for i in range(x.size(0))], [1, 2][x.size(1)], 'ab' * x.dim()\n")
-    )
+    source = """
+        def f(x):
+            each = [x + i for i in range(x.size(0))]
+            one = [1, 2][x.size(1)]
+            return each, one, 'ab' * x.dim()
+    """
+    found = explore(define(source))
     assert [(site.failure.kind, site.assumption) for site in found.sites] == [
         (FailureKind.CONVERSION, "it is 1"),
         (FailureKind.CONVERSION, "it is 1"),

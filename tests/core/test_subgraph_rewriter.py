@@ -13,6 +13,7 @@ import torch
 import torch.fx
 import torch.fx.subgraph_rewriter
 from torch import nn
+from torch.nn.functional import hardtanh  # one that takes a traced limit with every torch
 
 import fxcore
 import fxcore.subgraph_rewriter
@@ -43,8 +44,8 @@ def shared(x: Any, y: Any) -> Any:
 
 
 def calls(x: Any, y: Any) -> Any:
-    a = torch.clamp(x, min=0.0, max=1.0)
-    b = torch.clamp(y, min=0.0, max=6.0)
+    a = hardtanh(x, min_val=0.0, max_val=1.0)
+    b = hardtanh(y, min_val=0.0, max_val=6.0)
     c = torch.add(a, b, alpha=2)
     return torch.add(c, 3), torch.nn.functional.dropout(c, 0.5, False), a.view(-1, 2), (y[:, 0], x[0])
 
@@ -68,10 +69,10 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
     "input unused by the replacement": (shared, lambda x, y: torch.neg(x) + y, lambda x, y: torch.relu(y)),
     "a value used elsewhere": (shared, lambda x: torch.neg(torch.sigmoid(x)), lambda x: torch.tanh(x)),
     "a new constant": (shared, lambda x: torch.neg(torch.sigmoid(x)), lambda x: torch.tanh(x) * 5),
-    "literals": (calls, lambda x: torch.clamp(x, min=0.0, max=1.0), lambda x: torch.sigmoid(x)),
-    "any literal": (calls, lambda x, m: torch.clamp(x, min=0.0, max=m), lambda x, m: torch.relu(x) + m),
-    "other literal": (calls, lambda x: torch.clamp(x, min=0.0, max=9.0), lambda x: torch.sigmoid(x)),
-    "literal of another type": (calls, lambda x: torch.clamp(x, min=0, max=1), lambda x: torch.sigmoid(x)),
+    "literals": (calls, lambda x: hardtanh(x, min_val=0.0, max_val=1.0), lambda x: torch.sigmoid(x)),
+    "any literal": (calls, lambda x, m: hardtanh(x, min_val=0.0, max_val=m), lambda x, m: torch.relu(x) + m),
+    "other literal": (calls, lambda x: hardtanh(x, min_val=0.0, max_val=9.0), lambda x: torch.sigmoid(x)),
+    "literal of another type": (calls, lambda x: hardtanh(x, min_val=0, max_val=1), lambda x: torch.sigmoid(x)),
     "keywords": (calls, lambda a, b: torch.add(a, b, alpha=2), lambda a, b: torch.sub(a, b, alpha=3)),
     "a node or a literal": (calls, lambda a, b: torch.add(a, b), lambda a, b: torch.sub(a, b)),
     "the same twice": (shared, lambda x: x * x, lambda x: x**2),
@@ -126,7 +127,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "one filter": {"match_filters": [even]},
     "two filters": {"match_filters": [even, has_users]},
     "ignored literals": {"ignore_literals": True},
-    "by name": {"node_name_match": "clamp"},
+    "by name": {"node_name_match": "hardtanh"},
     "by a name that there isn't": {"node_name_match": "zzz"},
 }
 
@@ -134,7 +135,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("options", OPTIONS)
 def test_options(options: str) -> None:
     def pattern(x: Any) -> Any:
-        return torch.clamp(x, min=0.0, max=9.0 if "literals" in options else 1.0)
+        return hardtanh(x, min_val=0.0, max_val=9.0 if "literals" in options else 1.0)
 
     arguments = (calls, pattern, lambda x: torch.relu(x))
     ours, theirs = [with_filters(fx, *arguments, **OPTIONS[options]) for fx in LIBRARIES]
@@ -149,7 +150,7 @@ def test_replacement_made_for_each_match() -> None:
             return fx.symbolic_trace(lambda x, m: torch.relu(x) if limit > 2 else torch.sigmoid(x) * limit).graph
 
         return with_filters(
-            fx, calls, lambda x, m: torch.clamp(x, min=0.0, max=m), match_filters=[], replacement_callback=callback
+            fx, calls, lambda x, m: hardtanh(x, min_val=0.0, max_val=m), match_filters=[], replacement_callback=callback
         )
 
     (ours, our_matches), (theirs, their_matches) = map(run, LIBRARIES)

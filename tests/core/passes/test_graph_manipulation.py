@@ -48,6 +48,7 @@ class Quantized(nn.Module):
         return torch.quantize_per_tensor(x, 0.1, 0, torch.quint8).dequantize()
 
 
+@pytest.mark.usefixtures("first_format")
 @pytest.mark.parametrize(
     ("make", "value"),
     [(resnet, torch.ones(1, 3, 64, 64)), (Quantized, torch.ones(2, 3))],

@@ -32,7 +32,9 @@ def partitioner(fx: Any, traced: Any, names: set[str], **options: Any) -> Any:
 
 
 def listed(partitions: Any) -> list[Any]:
-    """Partitions as text; before torch 2.13, torch.fx's don't keep the order of their nodes."""
+    """Partitions as text; older ones of torch.fx don't keep the order of their nodes, or are numbered otherwise."""
+    if TORCH < (2, 8):
+        return sorted(sorted(node.name for node in each.nodes) for each in partitions)
     if TORCH < (2, 13):
         return [(each.id, sorted(node.name for node in each.nodes)) for each in partitions]
     return [(each.id, [(node.name, order) for node, order in each.nodes.items()]) for each in partitions]

@@ -15,6 +15,8 @@ from fxcore.torch_compat import FakeTensorMode
 
 from .models import Branches, image, plain, resnet
 
+pytestmark = pytest.mark.usefixtures("first_format")
+
 
 def quantized(scheme: str) -> torch.Tensor:
     values = torch.randn(2, 3)
