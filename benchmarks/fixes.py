@@ -33,7 +33,8 @@ from benchmarks.recall_models import CASES
 from fx_lsp.agent.messages import Failure, Limits
 from fx_lsp.agent_pool import AgentPool
 from fx_lsp.agents import Agent
-from fx_lsp.analysis import Analysis, Choices
+from fx_lsp.analysis import Analysis
+from fx_lsp.config import Settings
 from fx_lsp.documents import Documents
 from fx_lsp.fixes import fixes_for
 from fx_lsp.interpreter import Interpreter
@@ -156,7 +157,8 @@ class Worker:
         self._bench = bench
         self._agents = AgentPool(lambda folder: Interpreter((sys.executable,), "this benchmark"), start_agent)
         workspace = Workspace([str(bench.folder)])
-        self._analysis = Analysis(Documents(), workspace, self._agents.agent_for, choices=Choices(limits=limits))
+        settings = Settings(time_limit=limits.seconds, memory_limit=limits.memory_mb)
+        self._analysis = Analysis(Documents(), workspace, self._agents.agent_for, lambda path: settings)
         self._proofs = Proofs(self._analysis, self._agents.agent_for)
 
     async def work(self, names: list[str]) -> None:

@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fx_lsp.agent.messages import Done, Limits, Report, Target, Trace
+from fx_lsp.agent.messages import Done, Report, Target, Trace
 from fx_lsp.agent_pool import TracingAgent
+from fx_lsp.config import Settings
 from fx_lsp.documents import Documents, Place, Snapshot, on_disk
 from fx_lsp.findings import Finding, findings_of, mistaken_directives
-from fx_lsp.selection import Selection
 from fx_lsp.targets import find_targets
+from fx_lsp.targets.configured import as_configured
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -59,21 +60,10 @@ class FileResult:
     """The other files of the workspace that were imported to trace it."""
 
 
-@dataclass
-class Choices:
-    """What the settings say about tracing."""
-
-    delay: float = 0.08
-    """Seconds of quiet after an edit."""
-    limits: Limits = field(default_factory=Limits)
-    selection: Selection = field(default_factory=Selection)
-    """Which findings to keep."""
-
-
 class Analysis:
     """Keeps the result of every file that it is told of up to date. Belongs to one event loop.
 
-    ``agent_for`` gives the agent of a workspace folder.
+    ``agent_for`` gives the agent of a workspace folder, ``settings_of`` the settings for a file.
     """
 
     def __init__(
@@ -81,12 +71,11 @@ class Analysis:
         documents: Documents,
         workspace: Workspace,
         agent_for: Callable[[Path], TracingAgent],
-        *,
-        choices: Choices | None = None,
+        settings_of: Callable[[str], Settings] = lambda path: Settings(),
     ) -> None:
         self.documents = documents
         self.workspace = workspace
-        self.choices = choices or Choices()
+        self.settings_of = settings_of
         self.results: dict[str, FileResult] = {}
         self._agent_for = agent_for
         self.on_result: Callable[[str, bool], None] = lambda path, complete: None
@@ -106,7 +95,8 @@ class Analysis:
         """Trace ``path`` once it is quiet, and the files that import it with it."""
         self._stop(path)
         loop = asyncio.get_running_loop()
-        self._quiet[path] = loop.call_later(self.choices.delay, lambda: self._start(path, self._trace_edited(path)))
+        delay = self.settings_of(path).trace_delay / 1000
+        self._quiet[path] = loop.call_later(delay, lambda: self._start(path, self._trace_edited(path)))
 
     def changed_on_disk(self, path: str) -> None:
         """Trace the files that import ``path``, which is not open itself."""
@@ -158,15 +148,16 @@ class Analysis:
         """Look for what to trace. While the file does not parse: False, and what is known of it is kept."""
         snapshot = self.documents.snapshot()
         lines = snapshot.lines_of(path)
-        targets = find_targets(path, lines.text) if lines and self.workspace.traces(path) else ()
+        settings = self.settings_of(path)
+        traces = self.workspace.traces(path) and settings.includes(path)
+        targets = find_targets(path, lines.text) if lines and traces else ()
         if targets is None:
             self.on_result(path, True)
             return False
         result = self.results.setdefault(path, FileResult())
-        mistakes = mistaken_directives(path, snapshot) if self.workspace.traces(path) else ()
-        result.mistakes = tuple(mistake for mistake in mistakes if mistake.rule in self.choices.selection)
+        result.mistakes = mistaken_directives(path, snapshot, settings.selection) if traces else ()
         before, result.traced = result.traced, {}
-        for target in targets:
+        for target in as_configured(targets, settings):
             if place := snapshot.place(target.span):
                 last = before.get(target.key, Traced(target, place))
                 result.traced[target.key] = dataclasses.replace(last, target=target, place=place)
@@ -180,7 +171,7 @@ class Analysis:
             silent = set(traced)
             targets = tuple(item.target for item in traced.values())
             roots = self.workspace.roots_of(path)
-            request = Trace(path, targets, snapshot.overlays(), roots, self.choices.limits)
+            request = Trace(path, targets, snapshot.overlays(), roots, self.settings_of(path).limits)
             answers = self._agent_for(Path(self.workspace.folder_of(path))).trace(request)
             # Leaving the block closes the generator, and that cancels the request.
             async with contextlib.aclosing(answers):
@@ -199,9 +190,8 @@ class Analysis:
         traced = self.results[path].traced
         last = traced[report.target]
         roots = self.workspace.roots_of(path)
-        findings = findings_of(
-            last.target, report, snapshot, lambda file: self.workspace.owns(file, roots), self.choices.selection
-        )
+        selection = self.settings_of(path).selection
+        findings = findings_of(last.target, report, snapshot, lambda file: self.workspace.owns(file, roots), selection)
         traced[report.target] = Traced(last.target, last.place, report, tuple(findings))
         self.on_result(path, False)
 

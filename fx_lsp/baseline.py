@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fx_lsp.check import CannotCheck, Checked, Problem
+from fx_lsp.check import Checked, Problem
+from fx_lsp.exit_status import CannotCheck
 from fx_lsp.fingerprints import fingerprints
 
 _VERSION = 1

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import dataclasses
 import logging
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Limits, Proof
-from fx_lsp.agent_pool import AgentPool
+from fx_lsp.agent.messages import Proof
+from fx_lsp.agent_pool import AgentPool, TracingAgent
 from fx_lsp.agents import Agent, AgentState
-from fx_lsp.analysis import Analysis, Choices, FileResult
+from fx_lsp.analysis import Analysis, FileResult
+from fx_lsp.config import Settings
 from fx_lsp.documents import Documents
+from fx_lsp.exit_status import CannotCheck
 from fx_lsp.findings import Finding, merged
 from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.mending import mend, write
+from fx_lsp.project import FILE, project_of
 from fx_lsp.proofs import Proofs
-from fx_lsp.selection import Selection
+from fx_lsp.python_files import Scope, folders_of
 from fx_lsp.tracing_calls import calls_with
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
-_MARKS = (b"torch", b"fxcore")
-"""A file of a folder is traced if it has one of these in its text."""
-
-
-class CannotCheck(Exception):
-    """Why nothing can be traced, in a sentence for the person who asked for it."""
+Progress = Callable[[int, int, Path], None]
+"""``progress(done, of, file)``: so many files are done, and ``file`` is begun."""
 
 
 @dataclass(frozen=True)
@@ -73,103 +74,49 @@ class Checked:
         return [count for count in counts if count]
 
 
-def files_of(paths: Sequence[Path]) -> list[Path]:
-    """The files that ``paths`` name, absolute: each file itself, each folder's Python files that mention torch.
-
-    Hidden folders, virtual environments and ``node_modules`` are left out. Raises CannotCheck for a path that does not
-    exist.
-    """
-    found: dict[Path, None] = {}
-    for path in paths:
-        absolute = _absolute(path)
-        if not absolute.exists():
-            raise CannotCheck(f"{path} does not exist.")
-        found.update(dict.fromkeys(_python_files(absolute) if absolute.is_dir() else [absolute]))
-    return list(found)
-
-
-def _absolute(path: Path) -> Path:
-    """``path`` from the root, with symbolic links as the user wrote them."""
-    return Path(os.path.normpath(path.absolute()))
-
-
-def _python_files(folder: Path) -> Iterator[Path]:
-    for directory, names, files in os.walk(folder):
-        names[:] = sorted(name for name in names if not _is_foreign(Path(directory, name)))
-        for file in sorted(files):
-            path = Path(directory, file)
-            if path.suffix == ".py" and _mentions_torch(path):
-                yield path
-
-
-def _mentions_torch(path: Path) -> bool:
-    """Whether the file has to do with torch; one that can't be read may have."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return True
-    return any(mark in content for mark in _MARKS)
-
-
-def _is_foreign(folder: Path) -> bool:
-    """Whether it holds what is not the user's own to read: installed packages, caches."""
-    if folder.name.startswith(".") or folder.name in ("node_modules", "__pycache__", "site-packages"):
-        return True
-    return (folder / "pyvenv.cfg").exists() or (folder / "conda-meta").exists()
-
-
 async def check(
     paths: Sequence[Path],
+    settings: Settings | None = None,
     *,
-    python: str | None = None,
-    limits: Limits | None = None,
-    selection: Selection | None = None,
+    scope: Scope | None = None,
+    jobs: int = 1,
     mending: Mending | None = None,
-    progress: Callable[[int, int, Path], None] = lambda done, of, file: None,
+    progress: Progress = lambda done, of, file: None,
 ) -> Checked:
-    """Trace the targets of the files that ``paths`` name (see `files_of`), one file after another.
+    """Trace the targets of the files that ``paths`` name (see `fx_lsp.python_files.files_of`), ``jobs`` at a time.
 
-    ``python`` is the interpreter to trace with, by default the one that the folder's project runs with;
-    ``selection`` says what is to be heard of; with ``mending``, fixes are applied first;
-    ``progress(done, of, file)`` is called before each file. Raises CannotCheck where a path does not exist, or there is
-    no PyTorch to trace with.
+    What is found, and its order, does not depend on ``jobs``. ``settings`` go before those of each file's project;
+    ``scope`` says which of the files to take; with ``mending``, fixes are applied first. Raises CannotCheck where a
+    path does not exist, a project's settings can't be used, or there is no PyTorch to trace with.
     """
-    files = files_of(paths)
-    run = _Run(_folders(paths), python, Choices(limits=limits or Limits(), selection=selection or Selection()))
+    files = (scope or Scope()).of(paths)
+    run = _Run(folders_of(paths), _shared_out(settings or Settings(), jobs, len(files)))
     try:
-        return await run.check(files, progress, mending)
+        return await run.check(files, jobs, progress, mending)
     finally:
         await run.close()
 
 
-def _folders(paths: Sequence[Path]) -> list[str]:
-    """What an editor would have open: the working directory, and folders for what lies outside of it."""
-    here = Path.cwd()
-    outside = [path for path in map(_absolute, paths) if not path.is_relative_to(here)]
-    return [str(here), *(str(path if path.is_dir() else path.parent) for path in outside)]
+def _shared_out(settings: Settings, jobs: int, files: int) -> Settings:
+    """``settings`` with the number of targets that are traced at a time in each of the files that are at a time."""
+    return dataclasses.replace(settings, jobs=max(1, jobs // max(1, files)))
 
 
 class _Run:
     """The rooms of the server, put together without a client."""
 
-    def __init__(self, folders: Sequence[str], python: str | None, choices: Choices) -> None:
-        self._python = python
+    def __init__(self, folders: Sequence[str], settings: Settings) -> None:
+        self._settings = settings
         self._problem: str | None = None
         self._documents = Documents()
         self._workspace = Workspace(folders)
         self._agents = AgentPool(self._interpreter, self._start_agent)
-        self._analysis = Analysis(self._documents, self._workspace, self._agents.agent_for, choices=choices)
+        self._analysis = Analysis(self._documents, self._workspace, self._agents.agent_for, self._settings_of)
         self._proofs = Proofs(self._analysis, self._agents.agent_for)
 
-    async def check(
-        self, files: Sequence[Path], progress: Callable[[int, int, Path], None], mending: Mending | None
-    ) -> Checked:
+    async def check(self, files: Sequence[Path], jobs: int, progress: Progress, mending: Mending | None) -> Checked:
         """See `check` above."""
-        for done, file in enumerate(files):
-            progress(done, len(files), file)
-            await self._analysis.trace(str(file))
-            if self._problem is not None:
-                raise CannotCheck(self._problem)
+        await self._trace(files, jobs, progress)
         edits = await self._mend(files, mending) if mending else {}
         findings = sorted(merged(self._analysis.findings()), key=lambda found: (found.place.path, found.place.start))
         results = self._analysis.results
@@ -185,6 +132,29 @@ class _Run:
         """Stop all work and every tracing process."""
         await self._analysis.close()
         await self._agents.close()
+
+    async def _trace(self, files: Sequence[Path], jobs: int, progress: Progress) -> None:
+        """Trace the files, the longest first: the last one to end is not to keep all others waiting."""
+        waiting = enumerate(sorted(files, key=_size, reverse=True))
+
+        async def work() -> None:
+            for done, file in waiting:
+                progress(done, len(files), file)
+                await self._analysis.trace(str(file))
+                if self._problem is not None:
+                    raise CannotCheck(self._problem)
+
+        workers = [asyncio.create_task(work()) for _ in range(jobs)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        results = self._analysis.results
+        in_order = {str(file): results[str(file)] for file in files if str(file) in results}
+        results.clear()
+        results.update(in_order)
 
     async def _mend(self, files: Sequence[Path], mending: Mending) -> dict[str, str]:
         edits = await mend(self._analysis, self._proofs, [str(file) for file in files], unproven=mending.unproven)
@@ -214,10 +184,18 @@ class _Run:
         roots = self._workspace.roots_of(path)
         return self._documents.text(path) if self._workspace.owns(path, roots) else None
 
-    def _interpreter(self, folder: Path) -> Interpreter:
-        return Interpreter((self._python,), "--python") if self._python else choose(folder)
+    def _settings_of(self, path: str) -> Settings:
+        project = project_of(path)
+        for mistake in project.mistakes:
+            raise CannotCheck(f"{mistake.file}:{mistake.line}: {mistake.reason}")
+        return self._settings.over(project.settings)
 
-    def _start_agent(self, interpreter: Interpreter, folder: Path) -> Agent:
+    def _interpreter(self, folder: Path) -> Interpreter:
+        if self._settings.interpreter:
+            return Interpreter(self._settings.interpreter, "--python")
+        return choose(folder, setting=self._settings_of(str(folder / FILE)).interpreter)
+
+    def _start_agent(self, interpreter: Interpreter, folder: Path) -> TracingAgent:
         def on_state(state: AgentState) -> None:
             if state.phase in ("no-torch", "failed"):
                 self._problem = _why_not(state, interpreter)
@@ -229,6 +207,13 @@ class _Run:
             log=lambda line: log.info("agent: %s", line),
             on_state=on_state,
         )
+
+
+def _size(file: Path) -> int:
+    """Bytes; 0 of what can't be read."""
+    with contextlib.suppress(OSError):
+        return file.stat().st_size
+    return 0
 
 
 def _why_not(state: AgentState, interpreter: Interpreter) -> str:

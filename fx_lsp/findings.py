@@ -11,7 +11,7 @@ from fx_lsp.agent.messages import Failure, Report, Span, Step, Target
 from fx_lsp.directives import directives_of
 from fx_lsp.documents import Place, Snapshot
 from fx_lsp.links import Link, call_links, cause_links, expression_at, guess_link
-from fx_lsp.rules import Rule, rule_for
+from fx_lsp.rules import Rule, Severity, rule_for
 from fx_lsp.selection import Selection
 
 
@@ -29,6 +29,7 @@ class Finding:
     """The titles of the targets that fail there."""
     moment: int
     """Of the text that was traced, which ``failure`` speaks of."""
+    severity: Severity
 
     @property
     def rule(self) -> Rule:
@@ -43,7 +44,7 @@ class Finding:
     @property
     def is_serious(self) -> bool:
         """Whether it is an error or a warning: an information or a hint tells of what is often meant."""
-        return self.rule.severity in ("error", "warning")
+        return self.severity in ("error", "warning")
 
     @property
     def identity(self) -> tuple[str, int, int, str]:
@@ -62,7 +63,8 @@ def findings_of(
     shown = [failure for failure in (*report.failures, *notices) if rule_for(failure.kind) in selection]
     places = {failure.chain[-1].span: failure for failure in report.failures if failure.chain}
     found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
-    return [finding for finding in found if finding and not _is_ignored(finding, snapshot)]
+    told = [finding for finding in found if finding and not _is_ignored(finding, snapshot)]
+    return [dataclasses.replace(finding, severity=selection.severity(finding.rule)) for finding in told]
 
 
 def _is_ignored(finding: Finding, snapshot: Snapshot) -> bool:
@@ -74,8 +76,8 @@ def _is_ignored(finding: Finding, snapshot: Snapshot) -> bool:
     return directives_of(lines.text).ignores(finding.rule.code, first, last)
 
 
-def mistaken_directives(path: str, snapshot: Snapshot) -> tuple[Finding, ...]:
-    """The comments of a file that look like directives and are none."""
+def mistaken_directives(path: str, snapshot: Snapshot, selection: Selection) -> tuple[Finding, ...]:
+    """The comments of a file that look like directives and are none, if ``selection`` has their rule."""
     lines = snapshot.lines_of(path)
     found = []
     for mistake in directives_of(lines.text).mistakes if lines else ():
@@ -83,8 +85,9 @@ def mistaken_directives(path: str, snapshot: Snapshot) -> tuple[Finding, ...]:
         span = Span(path, mistake.line, start, mistake.line, end)
         failure = Failure("directive", mistake.reason, (Step("", span),))
         if place := snapshot.place(span):
-            found.append(Finding(failure, _message(failure, snapshot, 0, None), place, (), (), snapshot.moment))
-    return tuple(found)
+            message, severity = _message(failure, snapshot, 0, None), selection.severity(rule_for(failure.kind))
+            found.append(Finding(failure, message, place, (), (), snapshot.moment, severity))
+    return tuple(finding for finding in found if finding.rule in selection)
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
@@ -120,6 +123,7 @@ def _finding(
         ),
         targets=(target.title,),
         moment=snapshot.moment,
+        severity=rule_for(failure.kind).severity,
     )
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fx_lsp.check import Checked, Problem, check
+from fx_lsp.config import Settings
 from fx_lsp.rules import all_rules, rule_for
-from fx_lsp.selection import Selection
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 """What differs from run to run in a message that quotes Python's own error."""
@@ -40,7 +40,8 @@ def _section(code: str, problems: Iterable[Problem]) -> str:
 
 
 async def _write(folder: Path, page: Path) -> None:
-    checked = await check(sorted(folder.glob("*/*.py")), python=sys.executable, selection=Selection(notices=("all",)))
+    settings = Settings(interpreter=(sys.executable,), notices=("all",))
+    checked = await check(sorted(folder.glob("*/*.py")), settings)
     page.write_text(message_list(checked), encoding="utf-8")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Callable, Iterator
 
 
 def write(text: str) -> None:
@@ -22,17 +24,20 @@ def say(sentence: str) -> None:
     sys.stderr.write(f"fx-lsp: {sentence}\n")
 
 
-class Progress:
-    """One line on stderr that says what is being traced, where stderr is a terminal."""
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
+    """``show(done, of, name)``: a bar on stderr where that is a terminal and rich is installed (the extra `terminal`).
 
-    def show(self, done: int, of: int, name: str) -> None:
-        """``done`` files of ``of`` are traced, and ``name`` is next."""
-        if sys.stderr.isatty():
-            self.clear()
-            sys.stderr.write(f"[{done + 1}/{of}] {name}")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+    It is gone when the block is left.
+    """
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        yield lambda done, of, name: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, of, name: progress.update(task, completed=done, total=of, description=name)

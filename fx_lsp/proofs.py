@@ -167,7 +167,7 @@ class Proofs:
         target = _edited_target(path, traced.target, snapshot, edited)
         if target is None:
             return Proof(0, "untried", "what to trace is not to be found in the edited text")
-        workspace, limits = self._analysis.workspace, self._analysis.choices.limits
+        workspace, limits = self._analysis.workspace, self._analysis.settings_of(path).limits
         request = Prove(
             path,
             traced.target,

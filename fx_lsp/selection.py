@@ -1,10 +1,11 @@
-"""Which rules a person wants to hear of."""
+"""Which rules a person wants to hear of, and how seriously."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from fx_lsp.rules import Rule
+from fx_lsp.rules import Rule, Severity
 
 ALL_NOTICES = "all"
 """Stands for the codes of all notices."""
@@ -20,6 +21,8 @@ class Selection:
     """Codes of the only rules that are wanted; all where it is empty."""
     ignore: tuple[str, ...] = ()
     """Codes that are not wanted, whatever else is said."""
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    """By code, how serious a rule's problems are to be taken, where that is not as the rule has it."""
 
     def __contains__(self, rule: Rule) -> bool:
         if rule.code in self.ignore:
@@ -27,3 +30,7 @@ class Selection:
         if self.select:
             return rule.code in self.select
         return rule.default_on or rule.code in self.notices or ALL_NOTICES in self.notices
+
+    def severity(self, rule: Rule) -> Severity:
+        """How serious the problems of ``rule`` are."""
+        return self.severities.get(rule.code, rule.severity)

@@ -10,10 +10,9 @@ from typing import Any
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from fx_lsp.agent.messages import Limits
 from fx_lsp.agent_pool import AgentPool
 from fx_lsp.agents import Agent, AgentState
-from fx_lsp.analysis import Analysis, Choices
+from fx_lsp.analysis import Analysis
 from fx_lsp.config import Settings
 from fx_lsp.documents import Documents
 from fx_lsp.features.diagnostics import DiagnosticsPublisher
@@ -21,8 +20,8 @@ from fx_lsp.features.places import ClientPlaces
 from fx_lsp.features.status import STATUS, AgentLog, status
 from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.positions import Encoding
+from fx_lsp.project import FILE, project_of
 from fx_lsp.proofs import Proofs
-from fx_lsp.selection import Selection
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -55,7 +54,7 @@ class Session:
         uris = [folder.uri for folder in params.workspace_folders or []]
         self.workspace = Workspace(self._paths(uris or [params.root_uri or ""]))
         self.agents = AgentPool(self._interpreter, self._start_agent)
-        self.analysis = Analysis(self.documents, self.workspace, self.agents.agent_for)
+        self.analysis = Analysis(self.documents, self.workspace, self.agents.agent_for, self.settings_of)
         self.publisher = DiagnosticsPublisher(
             self.analysis,
             self.places,
@@ -80,18 +79,16 @@ class Session:
             return
         other_agents = (settings.interpreter, settings.env) != (self.settings.interpreter, self.settings.env)
         self.settings = settings
-        self.workspace.exclude = settings.exclude
-        self.analysis.choices = Choices(
-            delay=settings.trace_delay / 1000,
-            limits=Limits(seconds=settings.time_limit, memory_mb=settings.memory_limit),
-            selection=Selection(notices=settings.notices),
-        )
         logging.getLogger("fx_lsp").setLevel(settings.log_level.upper())
         if other_agents:
             self.agents.restart()
         self.configured = True
         for path in self.documents.paths:
             self.analysis.opened(path)
+
+    def settings_of(self, path: str) -> Settings:
+        """The settings for a file: the editor's, and for what it leaves as it is by default those of the project."""
+        return self.settings.anchored(self.workspace.folder_of(path)).over(project_of(path).settings)
 
     def select_interpreter(self, folder: str | None, command: Any) -> None:
         """Take the Python that is selected in the editor, for one folder or for all; nothing: there is none."""
@@ -158,7 +155,7 @@ class Session:
 
     def _interpreter(self, folder: Path) -> Interpreter:
         selected = self.selected.get(str(folder)) or self.selected.get(None, ())
-        return choose(folder, setting=self.settings.interpreter, selected=selected)
+        return choose(folder, setting=self.settings_of(str(folder / FILE)).interpreter, selected=selected)
 
     def _start_agent(self, interpreter: Interpreter, folder: Path) -> Agent:
         command = " ".join(interpreter.command)

@@ -12,12 +12,10 @@ _INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules"})
 class Workspace:
     """The folders that are open in the editor."""
 
-    def __init__(self, folders: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
+    def __init__(self, folders: Iterable[str] = ()) -> None:
         self.folders: tuple[str, ...] = ()
         """Absolute paths."""
         self.set_folders(folders)
-        self.exclude = tuple(exclude)
-        """Glob patterns, relative to a folder, of files that are not to be traced."""
         self._environments: dict[str, bool] = {}
 
     def set_folders(self, folders: Iterable[str]) -> None:
@@ -42,12 +40,10 @@ class Workspace:
         )
 
     def traces(self, path: str) -> bool:
-        """Whether ``path`` is to be traced when it is open: it is the user's own, and no setting excludes it."""
-        folder = self.folder_of(path)
-        if folder not in self.folders:
+        """Whether ``path`` is one to be traced when it is open: it is the user's own."""
+        if self.folder_of(path) not in self.folders:
             return _INSTALLED.isdisjoint(PurePath(path).parts)
-        relative = PurePath(path).relative_to(folder)
-        return self.owns(path) and not any(_matches(relative, pattern) for pattern in self.exclude)
+        return self.owns(path)
 
     def _installed(self, path: str, root: str) -> bool:
         """Whether a directory between ``root`` and the file holds packages that were installed."""
@@ -63,20 +59,3 @@ class Workspace:
             marks = (Path(directory, "pyvenv.cfg"), Path(directory, "conda-meta"))
             self._environments[directory] = any(mark.exists() for mark in marks)
         return self._environments[directory]
-
-
-def _matches(relative: PurePath, pattern: str) -> bool:
-    """Whether a glob pattern means ``relative``: ``**`` is any directories, ``*`` is within one name.
-
-    A pattern that a directory matches means all that lies in it.
-    """
-    wanted = [part for part in pattern.replace("\\", "/").split("/") if part not in ("", ".")]
-    return bool(wanted) and _parts_match(list(relative.parts), wanted)
-
-
-def _parts_match(parts: list[str], wanted: list[str]) -> bool:
-    if not wanted:
-        return True
-    if wanted[0] == "**":
-        return any(_parts_match(parts[skipped:], wanted[1:]) for skipped in range(len(parts) + 1))
-    return bool(parts) and PurePath(parts[0]).match(wanted[0]) and _parts_match(parts[1:], wanted[1:])

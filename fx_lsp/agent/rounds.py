@@ -55,9 +55,10 @@ class Targets:
 
     def run(self) -> None:
         """Trace them all, and emit a `Report` for each."""
+        at_once = self._request.limits.at_once or os.cpu_count() or 1
         brood = Brood()
         while self._waiting or brood:
-            while self._waiting and len(brood) < (os.cpu_count() or 1):
+            while self._waiting and len(brood) < at_once:
                 self._fork(brood, self._waiting.popleft())
             brood.wait()
 

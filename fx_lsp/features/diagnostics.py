@@ -38,7 +38,7 @@ def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool, describ
     tracing = f"\nWhile tracing {targets}." if targets else ""
     return types.Diagnostic(
         range=found,
-        severity=_SEVERITIES[rule.severity],
+        severity=_SEVERITIES[finding.severity],
         code=rule.code,
         code_description=_description(rule) if described else None,
         source=SOURCE,

@@ -71,10 +71,9 @@ class _Page:
     def problem(self, problem: Problem) -> str:
         """The message, the place, the way there, the fixes."""
         finding = problem.finding
-        rule = finding.rule
-        title = self._paint(rule.severity, f"{rule.severity}[{rule.code}]")
+        title = self._paint(finding.severity, f"{finding.severity}[{finding.rule.code}]")
         rows = [f"{title}{self._paint('bold', f': {finding.line}')}"]
-        rows += self._excerpt(finding.place, rule.severity, "^")
+        rows += self._excerpt(finding.place, finding.severity, "^")
         if finding.targets:
             targets = ", ".join(f"`{title}`" for title in finding.targets)
             rows += [f"{self._paint('note', 'note')}: while tracing {targets}"]

@@ -31,7 +31,7 @@ def _command(problem: Problem, documents: Documents) -> str:
         "endColumn": max(end_column - 1, column) if end_line == line else end_column,
     }
     shown = ",".join(f"{name}={_escaped(str(value), ',:')}" for name, value in properties.items())
-    return f"::{_COMMANDS[problem.finding.rule.severity]} {shown}::{_escaped(problem.finding.line)}"
+    return f"::{_COMMANDS[problem.finding.severity]} {shown}::{_escaped(problem.finding.line)}"
 
 
 def _escaped(text: str, more: str = "") -> str:

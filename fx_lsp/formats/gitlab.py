@@ -31,6 +31,6 @@ def _issue(problem: Problem, fingerprint: str, documents: Documents) -> dict[str
         "description": problem.finding.line,
         "check_name": problem.finding.rule.code,
         "fingerprint": fingerprint,
-        "severity": _SEVERITIES[problem.finding.rule.severity],
+        "severity": _SEVERITIES[problem.finding.severity],
         "location": {"path": shown_path(place.path).replace(os.sep, "/"), "positions": positions},
     }

@@ -21,7 +21,7 @@ def _object(problem: Problem, documents: Documents) -> dict[str, Any]:
     finding = problem.finding
     return {
         **protocol_location(finding.place, documents),
-        "severity": problem.finding.rule.severity,
+        "severity": problem.finding.severity,
         "code": problem.finding.rule.code,
         "message": finding.message,
         "target": ", ".join(finding.targets),

@@ -51,7 +51,7 @@ def _result(problem: Problem, fingerprint: str, documents: Documents) -> dict[st
     return {
         "ruleId": problem.finding.rule.code,
         "ruleIndex": all_rules().index(problem.finding.rule),
-        "level": _LEVELS[problem.finding.rule.severity],
+        "level": _LEVELS[problem.finding.severity],
         "message": {"text": problem.finding.line},
         "locations": [_location(finding.place, documents)],
         "relatedLocations": related,

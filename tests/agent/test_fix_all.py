@@ -21,7 +21,8 @@ import torch.fx
 
 from fx_lsp.agent_pool import AgentPool
 from fx_lsp.agents import Agent
-from fx_lsp.analysis import Analysis, Choices
+from fx_lsp.analysis import Analysis
+from fx_lsp.config import Settings
 from fx_lsp.documents import Documents
 from fx_lsp.interpreter import Interpreter
 from fx_lsp.mending import mend, write
@@ -177,7 +178,8 @@ async def rooms(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Rooms
         return Agent(interpreter.command, cwd=folder, env=environment, log=print, on_state=lambda state: None)
 
     agents = AgentPool(lambda folder: Interpreter((sys.executable,), "this test"), start)
-    analysis = Analysis(Documents(), Workspace([str(folder)]), agents.agent_for, choices=Choices(limits=PATIENT))
+    settings = Settings(time_limit=PATIENT.seconds)
+    analysis = Analysis(Documents(), Workspace([str(folder)]), agents.agent_for, lambda path: settings)
     yield Rooms(analysis, Proofs(analysis, agents.agent_for), folder)
     await analysis.close()
     await agents.close()

@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Span, Step, Target, Trace, Verdict
+<<<<<<< tests/unit/fake_agent.py
+from fx_lsp.analysis import Analysis
+from fx_lsp.config import Settings
+=======
 from fx_lsp.analysis import Analysis, Choices
+>>>>>>> /tmp/s2/scale/theirs.py
 from fx_lsp.documents import Change, Documents
 from fx_lsp.positions import LineIndex
 from fx_lsp.proofs import Proofs
@@ -101,8 +106,9 @@ class Bench:
         self.folder = folder
         self.agent = FakeAgent()
         self.documents = Documents()
+        self.settings = Settings(trace_delay=round(delay * 1000))
         self.analysis = Analysis(
-            self.documents, Workspace([str(folder)]), lambda folder: self.agent, choices=Choices(delay=delay)
+            self.documents, Workspace([str(folder)]), lambda folder: self.agent, lambda path: self.settings
         )
         self.proofs = Proofs(self.analysis, lambda folder: self.agent)
         self.results: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()

@@ -1,4 +1,5 @@
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -190,7 +191,7 @@ async def test_a_closed_file_is_forgotten(bench: Bench) -> None:
 
 
 async def test_installed_files_and_excluded_ones_are_not_traced(bench: Bench) -> None:
-    bench.analysis.workspace.exclude = ("scripts/**",)
+    bench.settings = dataclasses.replace(bench.settings, exclude=("scripts/**",)).anchored(str(bench.folder))
     for name in ("scripts/deep/model.py", "lib/site-packages/model.py"):
         await bench.complete(bench.open(name, MODEL))
     assert bench.agent.requests.empty()

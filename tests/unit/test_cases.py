@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fx_lsp.check import Checked, check
+from fx_lsp.config import Settings
 from fx_lsp.message_list import message_list
 from fx_lsp.rules import rule_for
-from fx_lsp.selection import Selection
 
 CASES = Path(__file__).parents[1] / "cases"
 FILES = sorted(CASES.glob("*/*.py"))
@@ -25,7 +25,7 @@ Problem = tuple[int, str, str, str]
 
 @pytest.fixture(scope="module")
 def checked() -> Checked:
-    return asyncio.run(check(FILES, python=sys.executable, selection=Selection(notices=("all",))))
+    return asyncio.run(check(FILES, Settings(interpreter=(sys.executable,), notices=("all",))))
 
 
 def announced(file: Path) -> set[Problem]:

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from fx_lsp import __version__
-from fx_lsp.check import CannotCheck, files_of
 from fx_lsp.cli import main
+from fx_lsp.exit_status import CannotCheck
 from fx_lsp.positions import LineIndex, Position
+from fx_lsp.python_files import files_of
 from fx_lsp.rules import all_rules
 
 ROOT = Path(__file__).parents[2]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fx_lsp.agent.messages import Snippet, Target
 from fx_lsp.check import check
+from fx_lsp.config import Settings
 from fx_lsp.directives import directives_of
 from fx_lsp.targets import find_targets
 
@@ -167,7 +168,7 @@ def test_all_together(tmp_path: Path) -> None:
     torch.fx.symbolic_trace(f)
     """
     (tmp_path / "model.py").write_text(dedent(text), encoding="utf-8")
-    checked = asyncio.run(check([tmp_path], python=sys.executable))
+    checked = asyncio.run(check([tmp_path], Settings(interpreter=(sys.executable,))))
     source, found = dedent(text), [problem.finding for problem in checked.problems]
     assert [(item.rule.code, item.targets, source[item.place.start : item.place.end]) for item in found] == [
         ("iteration", ("Net(3)",), "y"),

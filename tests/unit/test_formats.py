@@ -16,13 +16,15 @@ from sarif_pydantic import Location, Sarif
 from fx_lsp.agent.messages import Failure, Recipe, Report, Snippet, Span, Step, Target
 from fx_lsp.analysis import FileResult, Traced
 from fx_lsp.baseline import new_problems, write
-from fx_lsp.check import CannotCheck, Checked, Problem
+from fx_lsp.check import Checked, Problem
 from fx_lsp.documents import Documents, Place
+from fx_lsp.exit_status import CannotCheck
 from fx_lsp.findings import Finding
 from fx_lsp.fixes import Fix, TextChange
 from fx_lsp.formats import render
 from fx_lsp.formats.full import full, summary
 from fx_lsp.links import Link
+from fx_lsp.rules import rule_for
 
 
 @dataclass
@@ -43,7 +45,8 @@ class Found:
     def problem(self, place: Place, *links: Link, fixes: tuple[Fix, ...] = (), kind: str = "control-flow") -> Problem:
         step = Step("forward", Span(place.path, 1, 0, 1, 0))
         failure = Failure(kind, "TraceError: no", (step,))
-        return Problem(Finding(failure, "No way.\nNot here.", place, links, ("f", "g(é)"), 0), fixes)
+        severity = rule_for(kind).severity
+        return Problem(Finding(failure, "No way.\nNot here.", place, links, ("f", "g(é)"), 0, severity), fixes)
 
     def checked(self, *problems: Problem) -> Checked:
         traced = {title: self.traced(title, problems) for title in ("f", "g(é)")}

@@ -114,7 +114,7 @@ async def test_what_is_offered_is_tried_at_once_and_the_proven_one_is_preferred(
     assert attempt.message.file == opened.path
     assert attempt.message.failures == (opened.failure("len(x)"),)
     assert attempt.message.edited == {opened.path: MODEL.replace("fx\n", "fx\n# 5\n", 1).replace("len(x)", "2")}
-    assert attempt.message.limits.seconds > opened.bench.analysis.choices.limits.seconds
+    assert attempt.message.limits.seconds > opened.bench.settings.limits.seconds
     attempt.settle("proven")
     await proven(opened, "len(x)")
     (after, *_) = await opened.actions()

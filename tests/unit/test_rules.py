@@ -11,11 +11,11 @@ import pytest
 import torch
 import torch.fx
 
-from fx_lsp.agent.messages import Failure, Limits
+from fx_lsp.agent.messages import Failure
 from fx_lsp.check import Checked, check
+from fx_lsp.config import Settings
 from fx_lsp.rule_pages import page, pages
 from fx_lsp.rules import GENERAL, Rule, all_rules, rule_for
-from fx_lsp.selection import Selection
 from fxcore.failures import FailureKind
 from fxcore.notices import NoticeKind
 
@@ -36,9 +36,8 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Checked]:
         (folder / f"{rule.code}-bad.py").write_text(rule.bad, encoding="utf-8")
         (folder / f"{rule.code}-good.py").write_text(rule.good, encoding="utf-8")
     files = sorted(folder.glob("*.py"))
-    limits = Limits(seconds=8.0)
-    selection = Selection(notices=("all",))
-    return folder, asyncio.run(check(files, python=sys.executable, limits=limits, selection=selection))
+    settings = Settings(interpreter=(sys.executable,), time_limit=8.0, notices=("all",))
+    return folder, asyncio.run(check(files, settings))
 
 
 @by_code

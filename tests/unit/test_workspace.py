@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from fx_lsp.config import Settings
 from fx_lsp.workspace import Workspace
 
 
@@ -51,4 +52,14 @@ def test_a_package_that_is_the_open_folder_is_the_users_own() -> None:
     ],
 )
 def test_patterns_exclude_files(pattern: str, path: str, excluded: bool) -> None:
-    assert Workspace(["/work é"], [pattern]).traces(f"/work é/{path}") is not excluded
+    settings = Settings(exclude=(pattern,)).anchored("/work é [1]")
+    assert settings.includes(f"/work é [1]/{path}") is not excluded
+
+
+def test_only_what_is_included_is_traced_and_what_is_excluded_is_not() -> None:
+    settings = Settings(include=("models",), exclude=("models/old.py",)).anchored("/work")
+    assert [settings.includes(f"/work/{name}") for name in ("models/net.py", "models/old.py", "net.py")] == [
+        True,
+        False,
+        False,
+    ]

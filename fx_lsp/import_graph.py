@@ -1,0 +1,84 @@
+"""Which files import which, as far as their text tells: nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import os
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
+
+from fx_lsp.documents import on_disk
+
+
+class ImportGraph:
+    """The imports among some files.
+
+    A module is looked for where Python might find it: in the folders that are given, in a ``src`` there, in the folder
+    above the importing file's outermost package, and beside that file. It need not exist: who imports a file that was
+    deleted is to be found, too.
+    """
+
+    def __init__(self, files: Iterable[str], folders: Sequence[str]) -> None:
+        """``files`` are absolute paths."""
+        self._roots = [root for folder in folders for root in (folder, str(Path(folder, "src")))]
+        self._importers: dict[str, set[str]] = defaultdict(set)
+        """By the path of a module that is imported, the files that do."""
+        self._files = dict.fromkeys(files)
+        for file in self._files:
+            for imported in self._imports(file):
+                self._importers[imported].add(file)
+
+    def reached_by(self, changed: Iterable[str]) -> set[str]:
+        """``changed`` and all files that import one of them, themselves or through others."""
+        reached = set(changed)
+        todo = list(reached)
+        while todo:
+            fresh = self._importers.get(todo.pop(), set()) - reached
+            reached |= fresh
+            todo += fresh
+        return reached
+
+    def _imports(self, file: str) -> Iterator[str]:
+        """The paths at which the modules that ``file`` imports may lie."""
+        package = _package_of(file)
+        top = str(PurePath(file).parents[len(package)])
+        roots = dict.fromkeys([*self._roots, top, str(PurePath(file).parent)])
+        # To import a module is to import the packages that it lies in; so does this file's own import.
+        for module in {*_modules(file, package), ".".join(package)}:
+            names = module.split(".") if module else []
+            for root in roots:
+                for depth in range(1, len(names) + 1):
+                    base = os.path.join(root, *names[:depth])  # noqa: PTH118 (a hot loop)
+                    yield f"{base}.py"
+                    yield os.path.join(base, "__init__.py")  # noqa: PTH118
+
+
+def _package_of(file: str) -> tuple[str, ...]:
+    """The names of the packages that ``file`` lies in, the outermost first."""
+    names: list[str] = []
+    folder = Path(file).parent
+    while (folder / "__init__.py").exists() and folder != folder.parent:
+        names.insert(0, folder.name)
+        folder = folder.parent
+    return tuple(names)
+
+
+def _modules(file: str, package: tuple[str, ...]) -> Iterator[str]:
+    """The dotted names that ``file`` imports, wherever in it; ``from a import b`` may mean the module ``a.b``."""
+    lines = on_disk(file)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(lines.text if lines else "")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*parents, *filter(None, [node.module])))
+            yield module
+            yield from (f"{module}.{alias.name}" if module else alias.name for alias in node.names)
