@@ -119,6 +119,8 @@ def _by_name(name: str) -> Shape:
 
 
 def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> Shape | None:
+    if annotation is _EMPTY:
+        return None
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         options = [option for option in arguments if option is not type(None)]

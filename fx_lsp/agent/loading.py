@@ -13,6 +13,7 @@ import importlib.util
 import io
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -22,7 +23,7 @@ from unittest import mock
 from .imports import Workspace
 from .limits import is_out_of_memory
 from .messages import Failure
-from .places import chain_of_error, describe
+from .places import Belongs, chain_of_error, describe
 from .stubs import Stub, StubFinder
 from .untraced import is_consequence
 
@@ -55,7 +56,7 @@ class Loading:
 
     def run(self) -> Loaded:
         """Import the file. Raises what leaves nothing of it, such as a syntax error or a lack of memory."""
-        sys.meta_path.append(self._stubs)
+        sys.meta_path.insert(0, self._stubs)
         with empty_command_line():
             while True:
                 try:
@@ -84,6 +85,11 @@ class Loading:
         """Whether something was done about ``error``, so that the next try will not meet it."""
         missing = _import_error(error)
         if missing is not None and self._provide(missing, error):
+            return True
+        broken = _package_that_raised(error, self._workspace.owns)
+        if broken is not None and broken not in self._stubs.missing:
+            self._stubs.missing.add(broken)
+            self._note("missing-package", error)
             return True
         above = self._name.rpartition(".")[0]
         if above in sys.modules or not above:
@@ -141,6 +147,19 @@ def _import_error(error: BaseException | None) -> ImportError | None:
     while error is not None and not isinstance(error, ImportError):
         error = error.__cause__
     return error
+
+
+def _package_that_raised(error: BaseException, belongs: Belongs) -> str | None:
+    """The installed package whose import raised ``error``; None where it was not raised by one."""
+    package, is_entered = None, False
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if belongs(frame.f_code.co_filename):
+            package, is_entered = None, False
+        elif not is_entered and not frame.f_code.co_filename.startswith("<frozen importlib"):
+            is_entered = True
+            if frame.f_code.co_name == "<module>":
+                package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return package or None
 
 
 @contextlib.contextmanager

@@ -80,7 +80,7 @@ class Fraction(Probe, float):
 class Text(Probe, str):
     """A made-up str. What it is compared with first, it has to be."""
 
-    __getitem__ = str.__getitem__  # type: ignore[assignment]
+    __getitem__ = str.__getitem__
     __len__ = str.__len__
     __contains__ = str.__contains__  # type: ignore[assignment]
 
@@ -100,7 +100,7 @@ class Sequence(Probe, list[Any]):
     """Where to note its path when it is iterated: the wrong number of items is told without saying of what."""
     __len__ = list.__len__
     __contains__ = list.__contains__
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):

@@ -1,20 +1,29 @@
-"""The targets of a session, each in a child that starts from the imported file."""
+"""The targets of a session, in rounds, each target in a child that starts from the imported file.
+
+What the workspace shows how to build comes first. A class that it does not, or not so that it works, is looked for
+among the parts of what was built; only then is it built with made-up arguments, and last it is looked for among
+the parts of what was built so.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 
+from .build import build_target
 from .children import Brood, Child, Emit
 from .confinement import confine_alone
 from .denials import telling
 from .endings import unanswered
 from .limits import GRACE, limit_memory, time_limit
 from .messages import Failure, Report, Target, Trace
+from .parts import Host, held_classes
 from .places import chain_of_frame, is_user_code
 from .shapes import MODULES_FOR_META
 from .trace import Doubtful, ImportedFile, TargetRun, is_explorable
@@ -35,6 +44,13 @@ class OnCpu:
     """A target's child to its session: my report would not be worth much, build it once more, on the CPU."""
 
 
+@dataclass(frozen=True)
+class Holds:
+    """A target's child to its session: I have parts that are of the classes of these targets."""
+
+    keys: tuple[str, ...]
+
+
 @dataclass(eq=False)
 class _Attempt:
     """One child's go at a target."""
@@ -42,6 +58,8 @@ class _Attempt:
     target: Target
     on_meta: bool = True
     answered: bool = False
+    parts: tuple[Target, ...] = ()
+    """What is to be reported instead of it: targets whose classes it has parts of."""
 
 
 class Targets:
@@ -51,10 +69,28 @@ class Targets:
         self._request = request
         self._file = file
         self._emit = emit
-        self._waiting = deque(_Attempt(target) for target in request.targets)
+        self._at_once = request.limits.at_once or os.cpu_count() or 1
+        self._waiting: deque[_Attempt] = deque()
+        self._open = {target.key: target for target in request.targets}
+        """Those that nothing final is known of."""
+        self._provisional: dict[str, Report] = {}
+        """What to say of an open target if nothing better comes."""
+        self._hosts: dict[str, tuple[_Attempt, tuple[str, ...]]] = {}
+        """By its key, a target that has parts, and the keys of the targets that these are of."""
 
     def run(self) -> None:
         """Trace them all, and emit a `Report` for each."""
+        sure = [_sure(target) for target in self._request.targets if not target.recipe.made_up]
+        self._trace(_Attempt(target) for target in sure)
+        self._trace(self._part_attempts())
+        made_up = [_made_up(target) for target in self._open.values()]
+        self._trace(_Attempt(target) for target in made_up if target.recipe.made_up)
+        self._trace(self._part_attempts())
+        for report in self._provisional.values():
+            self._emit(report)
+
+    def _trace(self, attempts: Iterable[_Attempt]) -> None:
+        self._waiting.extend(attempts)
         at_once = self._request.limits.at_once or os.cpu_count() or 1
         brood = Brood()
         while self._waiting or brood:
@@ -62,20 +98,48 @@ class Targets:
                 self._fork(brood, self._waiting.popleft())
             brood.wait()
 
+    def _part_attempts(self) -> list[_Attempt]:
+        """For the open targets that are parts of a host: of the one that has most of them first."""
+        attempts = []
+        left = set(self._open)
+        for attempt, keys in sorted(self._hosts.values(), key=lambda host: -len(host[1])):
+            own = tuple(self._open[key] for key in keys if key in left and key != attempt.target.key)
+            left.difference_update(keys)
+            if own:
+                attempts.append(_Attempt(attempt.target, attempt.on_meta, parts=own))
+        return attempts
+
     def _fork(self, brood: Brood, attempt: _Attempt) -> None:
+        work = partial(self._work_on_parts if attempt.parts else self._work, attempt)
         brood.fork(
-            partial(self._work, attempt.target, attempt.on_meta),
+            work,
             seconds=self._request.limits.seconds + GRACE,
             hear=partial(self._heard, attempt),
             gone=partial(self._gone, attempt),
         )
 
-    def _work(self, target: Target, on_meta: bool, emit: Emit) -> None:
-        """In the child: one target."""
-        limits = self._request.limits
-        limit_memory(limits.memory_mb)
+    def _start_work(self, emit: Emit) -> Emit:
+        """In the child: from here on this process is one for the code of the user."""
+        limit_memory(self._request.limits.memory_mb)
         confine_alone()
-        emit = telling(emit, self._file.workspace.owns)
+        return telling(emit, self._file.workspace.owns)
+
+    def _work_on_parts(self, attempt: _Attempt, emit: Emit) -> None:
+        """In the child: what the parts of one target tell of others."""
+        emit = self._start_work(emit)
+        target, on_meta = attempt.target, attempt.on_meta
+        file, namespace = self._file.workspace.file, self._file.namespace
+        host = Host(self._request.id, self._file, lambda: build_target(target, file, namespace, on_meta=on_meta))
+        for part in attempt.parts:
+            with time_limit(self._request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
+                report = host.report(part)
+                if report is not None:
+                    emit(report)
+
+    def _work(self, attempt: _Attempt, emit: Emit) -> None:
+        """In the child: one target."""
+        emit = self._start_work(emit)
+        limits, target, on_meta = self._request.limits, attempt.target, attempt.on_meta
         run = TargetRun(self._request.id, target, self._file)
 
         def timed_out(frame: FrameType | None) -> None:
@@ -90,6 +154,8 @@ class Targets:
             answer = OnCpu()
         if self._file.workspace.dependencies != known:
             emit(Imported(self._file.workspace.dependencies))
+        if held := held_classes(run.root, self._request.targets, self._file):
+            emit(Holds(held))
         emit(answer)
         if isinstance(answer, Report) and is_explorable(answer):
             # The first failure is told already: what goes wrong from here on costs no more than the rest.
@@ -101,13 +167,40 @@ class Targets:
                 emit(run.details(limits.seconds))
 
     def _heard(self, attempt: _Attempt, item: object) -> None:
-        if isinstance(item, OnCpu):
-            attempt.answered = True
-            self._waiting.append(_Attempt(attempt.target, on_meta=False))
+        match item:
+            case OnCpu():
+                attempt.answered = True
+                self._waiting.append(_Attempt(attempt.target, on_meta=False))
+            case Holds(keys=keys):
+                self._hosts[attempt.target.key] = attempt, keys
+            case Report():
+                attempt.answered = True
+                self._reported(item)
+            case _:
+                self._emit(item)
+
+    def _reported(self, report: Report) -> None:
+        report = dataclasses.replace(report, notices=(*report.notices, *self._file.notices))
+        if report.outcome in ("unchecked", "not-built") and report.target in self._open:
+            before = self._provisional.get(report.target)
+            if before is None or before.outcome == "not-built" != report.outcome:
+                self._provisional[report.target] = report
             return
-        attempt.answered |= isinstance(item, Report)
-        self._emit(item)
+        self._open.pop(report.target, None)
+        self._provisional.pop(report.target, None)
+        self._emit(report)
 
     def _gone(self, attempt: _Attempt, child: Child) -> None:
-        if not attempt.answered:
-            self._emit(unanswered(self._request, attempt.target.key, child))
+        if not attempt.answered and not attempt.parts:
+            self._reported(unanswered(self._request, attempt.target.key, child))
+
+
+def _sure(target: Target) -> Target:
+    """The target with the recipes alone that the workspace shows."""
+    return dataclasses.replace(target, fallbacks=tuple(recipe for recipe in target.fallbacks if not recipe.made_up))
+
+
+def _made_up(target: Target) -> Target:
+    """The target with the recipe that makes arguments up, if it has one."""
+    recipe = next((recipe for recipe in target.fallbacks if recipe.made_up), target.recipe)
+    return dataclasses.replace(target, recipe=recipe, fallbacks=())

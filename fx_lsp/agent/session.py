@@ -14,11 +14,12 @@ from .denials import telling
 from .devices import Devices
 from .imports import Workspace, third_party
 from .limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
+from .loading import Loading
 from .messages import Failure, Outcome, Report, Trace
 from .places import chain_of_error, chain_of_frame, describe
 from .rounds import Imported, Targets
 from .trace import ImportedFile
-from .untraced import failures_tolerated, is_consequence
+from .untraced import failures_tolerated
 
 
 class Session:
@@ -41,21 +42,18 @@ class Session:
         From here on this process is one for the code of the user.
         """
         limit_memory(self._request.limits.memory_mb)
-        complete = True
         before = frozenset(sys.modules)
         torch.manual_seed(SEED)
         try:
             name = self._workspace.enter()
             with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
-                self._workspace.load(name)
+                loaded = Loading(self._workspace, name).run()
         except BaseException as error:
-            if not is_consequence(error):
-                self._import_failed(error)
-                return None
-            complete = False
+            self._import_failed(error)
+            return None
         new = [module for module in sys.modules if module not in before]
         self._emit(Imported(self._workspace.dependencies, third_party(new, self._workspace)))
-        return ImportedFile(self._workspace, vars(sys.modules[name]) if name in sys.modules else {}, complete)
+        return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
 
     def _import_failed(self, error: BaseException) -> None:
         chain = chain_of_error(error, self._workspace.owns)

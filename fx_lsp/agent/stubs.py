@@ -26,7 +26,7 @@ class Stub:
         self.__dict__["_name"] = name
 
     def __repr__(self) -> str:
-        return f"<{self._name}, which is missing>"
+        return str(self._name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):  # Python asks what else it may be: nothing
@@ -58,7 +58,7 @@ class Stub:
     __radd__ = __rsub__ = __rmul__ = __rmatmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __ror__ = _same
     __neg__ = __pos__ = __invert__ = _same
     __lt__ = __le__ = __gt__ = __ge__ = _same
-    __setattr__ = __setitem__ = __delitem__ = __exit__ = _nothing  # type: ignore[assignment]
+    __setattr__ = __setitem__ = __delitem__ = __exit__ = _nothing
 
     def __iter__(self) -> Iterator[Any]:
         _touched[self._name] = None
@@ -154,9 +154,12 @@ def touched() -> str | None:
     return next(iter(_touched), None)
 
 
-def shaped(cls: type) -> str | None:
-    """The name of a stub that decorated ``cls``, a base or a method of it, or is a base of it; None where none did."""
-    for base in cls.__mro__:
+def shaped(root: object) -> str | None:
+    """The name of a stub that decorated the function ``root``, or, of a module, its class, a base or a method of it, or
+    that is a base of it; None where none did."""
+    if id(root) in _decorated:
+        return _decorated[id(root)][1]
+    for base in (root if isinstance(root, type) else type(root)).__mro__:
         if issubclass(base, StubBase) and base._name:
             return base._name
         for part in (base, *vars(base).values()):

@@ -100,12 +100,15 @@ class _Plan:
     """By path, how many of the alternatives were tried."""
     _extra: list[str] = field(default_factory=list)
     """Parameters that a base class asks for."""
+    _made: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    """By their ids: the modules and classes of the last build and their paths."""
     _scale: int = 0
     _probing: bool = True
 
     def build(self, *, probing: bool) -> Any:
         """An instance. ``probing``: with values that tell how they are used."""
         self._probing = probing
+        self._made.clear()
         with Devices(on_meta=self.on_meta):
             args, kwargs = self._arguments()
             return self.cls(*args, **kwargs)
@@ -133,11 +136,12 @@ class _Plan:
         expected = _EXPECTED.search(text)
         if isinstance(error, ValueError) and expected and self._last_iterated:
             return self.decide(self._last_iterated[0], Shape("list", int(expected[1])))
-        for path in _suspects(error.__traceback__):
-            tried = self._tried.get(path, 0)
-            if tried < len(_ALTERNATIVES):
+        for path in _suspects(error.__traceback__, self._made):
+            tried, shape = self._tried.get(path, 0), self.shapes[path]
+            others = (Shape("value", shape.value),) if shape.kind == "object" else _ALTERNATIVES
+            if tried < len(others):
                 self._tried[path] = tried + 1
-                self.shapes[path] = _ALTERNATIVES[tried]
+                self.shapes[path] = others[tried]
                 return True
         if is_built or self._scale + 1 == len(_SCALES):
             return False
@@ -184,6 +188,12 @@ class _Plan:
             case "settings":
                 known = config_class(self.cls, self.namespace) if "." not in path else None
                 return known() if known is not None else Settings(path, self._value)
+        made = self._thing(shape, path, name)
+        self._made[id(made)] = path, made
+        return made
+
+    def _thing(self, shape: Shape, path: str, name: str) -> Any:
+        match shape.kind:
             case "class":
                 return module_class(name)
             case "module":
@@ -221,20 +231,21 @@ def _parameters(cls: type) -> list[inspect.Parameter]:
         return []
 
 
-def _suspects(traceback: TracebackType | None) -> Iterator[str]:
-    """The paths of the made-up values in the frames of a traceback, the innermost first."""
+def _suspects(traceback: TracebackType | None, made: Mapping[int, tuple[str, Any]]) -> Iterator[str]:
+    """The paths of the made-up values in the frames of a traceback, the innermost first. ``made``: more such, by id."""
     frames = []
     while traceback is not None:
         frames.append(traceback.tb_frame)
         traceback = traceback.tb_next
     seen = set()
     for frame in reversed(frames):
-        if frame.f_code in (_Plan._value.__code__, _Plan._list.__code__, _Plan._arguments_of.__code__):
+        if frame.f_code.co_filename == __file__:
             continue
         for value in list(frame.f_locals.values()):
-            if isinstance(value, Probe) and value.path not in seen:
-                seen.add(value.path)
-                yield value.path
+            path = value.path if isinstance(value, Probe) else made.get(id(value), ("",))[0]
+            if path and path not in seen:
+                seen.add(path)
+                yield path
 
 
 def _shown(value: Any) -> str:

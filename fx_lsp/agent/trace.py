@@ -5,24 +5,26 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.fx
 
-import fxcore
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.noticing import noticing
 
-from .build import SEED, Built, build
+from .belief import doubt, missing_part
+from .build import SEED, Built, build_target, span_of
 from .details import details_of, inputs_for, parameter_count
 from .examples import example, for_exploring
 from .exploration import all_failures
 from .imports import Workspace
 from .limits import is_out_of_memory, lift_memory_limit
-from .messages import Details, Failure, Outcome, Report, Target
+from .messages import Details, Failure, Intent, Outcome, Report, Target
 from .places import chain_of_error, chain_of_frames, describe, is_user_code, told
+from .stubs import forget_touched
+from .synthesis import CannotMakeUp
 from .untraced import Untraced, is_consequence
 
 LONGEST_CODE = 200_000
@@ -45,37 +47,63 @@ class ImportedFile:
     namespace: dict[str, Any]
     """Its module's."""
     complete: bool
-    """Its code ran to the end; else it used what a failed call of torch.fx of its own yielded (see ``untraced.py``)."""
+    """Its code ran to the end; else it used what a failed call of torch.fx of its own yielded (see ``untraced.py``), or
+    only its definitions were run."""
+    notices: tuple[Failure, ...] = ()
+    """What its import had to do without, and what that raised."""
+
+
+Make = Callable[[bool], Built]
+"""Builds what is to be traced, on meta if so told."""
 
 
 class TargetRun:
     """The build and trace of one target, in a process of its own."""
 
-    def __init__(self, request: int, target: Target, file: ImportedFile) -> None:
+    def __init__(self, request: int, target: Target, file: ImportedFile, make: Make | None = None) -> None:
+        """``make`` builds it, by default by the target's recipes."""
         self._request = request
         self._target = target
         self._file = file
+        self._make = make or self._by_recipe
         self._owns = file.workspace.owns
         self._start = time.perf_counter()
         self._built: Built | None = None
 
-    def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "") -> Report:
+    def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the time since the run began."""
         seconds = time.perf_counter() - self._start
-        return Report(self._request, self._target.key, outcome, failures, nodes, code, seconds)
+        report = Report(self._request, self._target.key, outcome, failures, nodes, code, seconds, reason=reason)
+        if self._built is None:
+            return report
+        recipe = self._built.recipe
+        span = None if recipe.made_up else span_of(recipe.root, self._file.workspace.file)
+        return dataclasses.replace(report, intent=self._intent, recipe=self._built.shown, recipe_span=span)
+
+    @property
+    def root(self) -> object:
+        """What was built last; None where nothing was."""
+        return None if self._built is None else self._built.root
 
     def run(self, *, on_meta: bool) -> Report:
         """Build and trace. Raises `Doubtful` where that failed with ``on_meta`` and might not without."""
+        forget_touched()
         try:
             built = self._build(on_meta)
         except BaseException as error:
             return self._not_built(error, on_meta)
-        if isinstance(built.root, Untraced) or not is_traceable(built.root):
+        if isinstance(built.root, Untraced):
+            return self.report("skipped")
+        if reason := missing_part(built.root):
+            return self.report("unchecked", reason=reason)
+        if not is_traceable(built.root):
             return self.report("skipped")
         try:
-            return self._traced(built)
+            report, reason = self._traced(built), missing_part()
         except BaseException as error:
-            return self._failed(error, on_meta)
+            if (reason := missing_part(error=error)) is None:
+                return self._failed(error, built, on_meta)
+        return report if reason is None else self.report("unchecked", reason=reason)
 
     def explore(self, first: Report, *, on_meta: bool) -> Report:
         """``first``, the report of a failed trace, with all the failures that there are."""
@@ -88,14 +116,23 @@ class TargetRun:
         assert self._built is not None
         torch.manual_seed(SEED)
         namespace = self._file.namespace
-        known = example(self._target.recipe.inputs, namespace)
+        known = example(self._built.recipe.inputs, namespace)
         inputs = inputs_for(self._built, known, self._file.workspace.file, namespace)
         return details_of(self._request, self._target.key, self._built, inputs, seconds)
 
+    @property
+    def _intent(self) -> Intent:
+        """That of the recipe that was used."""
+        if self._built is not None and self._built.recipe.made_up:
+            return "assumed"
+        return "inferred" if self._target.intent == "assumed" else self._target.intent
+
+    def _by_recipe(self, on_meta: bool) -> Built:
+        return build_target(self._target, self._file.workspace.file, self._file.namespace, on_meta=on_meta)
+
     def _build(self, on_meta: bool) -> Built:
-        built = build(self._target.recipe, self._file.workspace.file, self._file.namespace, on_meta=on_meta)
+        self._built = self._make(on_meta)
         torch.manual_seed(SEED)
-        self._built = dataclasses.replace(built, tracer=tracer_for(built.tracer))
         return self._built
 
     def _traced(self, built: Built) -> Report:
@@ -111,19 +148,30 @@ class TargetRun:
 
     def _not_built(self, error: BaseException, on_meta: bool) -> Report:
         if is_consequence(error) or (isinstance(error, NameError) and not self._file.complete):
-            return self.report("skipped")
+            return self._lost()
         if is_out_of_memory(error):
             return self._out_of_memory(error)
+        if reason := missing_part(error=error):
+            return self.report("unchecked", reason=reason)
         if on_meta:
             raise Doubtful from error
+        if isinstance(error, CannotMakeUp):
+            return self.report("unchecked", reason=f"it takes arguments that can't be made up: {_cause_of(error)}")
         chain = chain_of_error(error, self._owns)
         return self.report("not-built", Failure("build", describe(error), chain))
 
-    def _failed(self, error: BaseException, on_meta: bool) -> Report:
+    def _lost(self) -> Report:
+        """What the import did not come to define; why is told where the import ended."""
+        ended = [notice for notice in self._file.notices if notice.kind in ("import", "definitions-only")]
+        return self.report("not-imported", *ended) if ended else self.report("skipped")
+
+    def _failed(self, error: BaseException, built: Built, on_meta: bool) -> Report:
         if is_out_of_memory(error):
             return self._out_of_memory(error)
         if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
             raise Doubtful from error
+        if reason := doubt(error, built, self._intent, self._owns):
+            return self.report("unchecked", reason=reason)
         if isinstance(error, TraceFailure):
             failure = told(error)
         else:  # SystemExit and the like
@@ -137,9 +185,12 @@ class TargetRun:
 
 
 def is_explorable(report: Report) -> bool:
-    """Whether there may be more failures behind the one that the report tells: the program was being traced."""
+    """Whether there may be more failures behind the one that the report tells, and they are worth to be told.
+
+    The program was being traced, with arguments that are not made up: what is behind is a guess upon that.
+    """
     kinds = {kind.value for kind in FailureKind} - {FailureKind.CALL_BINDING.value}
-    return report.outcome == "failed" and report.failures[0].kind in kinds
+    return report.outcome == "failed" and report.intent != "assumed" and report.failures[0].kind in kinds
 
 
 def is_traceable(root: object) -> bool:
@@ -147,15 +198,5 @@ def is_traceable(root: object) -> bool:
     return isinstance(root, torch.nn.Module) or (callable(root) and hasattr(inspect.unwrap(root), "__code__"))
 
 
-def tracer_for(own: object) -> fxcore.Tracer:
-    """The tracer to use where the file's own is ``own``, or a class of it.
-
-    One of torch.fx's is asked which modules are leaves; its other hooks make torch.fx's nodes, and are not.
-    """
-    tracer = own() if isinstance(own, type) else own
-    if isinstance(tracer, fxcore.Tracer):
-        return tracer
-    follower = fxcore.Tracer()
-    if isinstance(tracer, torch.fx.Tracer):
-        follower.is_leaf_module = tracer.is_leaf_module  # type: ignore[method-assign]
-    return follower
+def _cause_of(error: BaseException) -> str:
+    return describe(error.__cause__ or error).partition("\n")[0]

@@ -16,7 +16,7 @@ import fxcore
 from fxcore.failures import TraceFailure
 
 from .apart import Apart, Settled
-from .build import SEED, Built, build
+from .build import SEED, Built, build_target
 from .comparison import difference, difference_in_graph
 from .coverage import Part, Seen, missing, watching
 from .examples import example
@@ -24,7 +24,8 @@ from .inputs import NoInputs, around, candidates, find_inputs
 from .messages import Snippet, Target
 from .observation import Input, Observation, call, forward_of, names_of, nudge, observe
 from .places import describe
-from .trace import ImportedFile, is_traceable, tracer_for
+from .trace import ImportedFile, is_traceable
+from .tracers import tracer_for
 from .values import Opaque, portable, tensors_of
 
 LARGEST_OUTPUTS = 1 << 26
@@ -74,7 +75,7 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
     torch.manual_seed(SEED)
     random.seed(SEED)
     try:
-        built = build(target.recipe, file.workspace.file, file.namespace, on_meta=False)
+        built = build_target(target, file.workspace.file, file.namespace, on_meta=False)
     except Exception as error:
         raise Settled("untried", f"to build it raises {describe(error)}") from None
     if not is_traceable(built.root):
