@@ -6,12 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Span, Step, Target, Trace, Verdict
-<<<<<<< tests/unit/fake_agent.py
 from fx_lsp.analysis import Analysis
 from fx_lsp.config import Settings
-=======
-from fx_lsp.analysis import Analysis, Choices
->>>>>>> /tmp/s2/scale/theirs.py
 from fx_lsp.documents import Change, Documents
 from fx_lsp.positions import LineIndex
 from fx_lsp.proofs import Proofs
