@@ -57,7 +57,7 @@ implement_operators()
 
 def main():
     case = next(case for case in CASES[{library!r}]() if case.name == {name!r})
-    torch.fx.symbolic_trace(case.build(), case.concrete_args)
+    torch.fx.symbolic_trace({arguments})
 """
 
 
@@ -119,8 +119,10 @@ class Bench:
 
     def main_of(self, name: str) -> str:
         """A file that traces the model."""
+        concrete = next(case.concrete_args for case in CASES[self.library]() if case.name == name)
+        arguments = f"case.build(), concrete_args={concrete}" if concrete else "case.build()"
         path = self.folder / f"trace_{name.replace('.', '_')}.py"
-        path.write_text(MODEL.format(library=self.library, name=name), encoding="utf-8")
+        path.write_text(MODEL.format(library=self.library, name=name, arguments=arguments), encoding="utf-8")
         return str(path)
 
     def own_text(self, path: str) -> str | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.fixes import Fix, ReadText, TextChange
@@ -26,18 +27,40 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
 
 def _unpacked(source: Source, node: ast.expr) -> tuple[TextChange, ...]:
     """``b, rest = x.shape[0], x.shape[1:]`` for ``b, *rest = x.shape``."""
-    match node, source.parent(node):
-        case ast.Tuple(elts=targets), ast.Assign(targets=[target], value=value):
-            stars = [at for at, element in enumerate(targets) if isinstance(element, ast.Starred)]
-            if target is not node or len(stars) != 1 or not Values(source).is_shape(value):
+    match source.parent(node):
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+            given = _with_one_star(value.elts if isinstance(value, ast.Tuple) else [ast.Starred(value)])
+            wanted = _with_one_star(targets)
+            if wanted is None or given is None or not Values(source).is_shape(given.star.value):
                 return ()
-            star, after = targets[stars[0]], len(targets) - stars[0] - 1
-            assert isinstance(star, ast.Starred)
-            indices = [*range(stars[0]), f"{stars[0] or ''}:{-after or ''}", *range(-after, 0)]
-            shape = source.operand(value)
-            text = ", ".join(f"{shape}[{index}]" for index in indices)
-            return source.replaced(star, source.slice(star.value)), source.replaced(value, text)
+            first, last = len(wanted.before) - len(given.before), len(wanted.after) - len(given.after)
+            if first < 0 or last < 0:  # the star takes more than a part of the shape
+                return ()
+            indices = [*range(first), f"{first or ''}:{-last or ''}", *range(-last, 0)]
+            shape = source.operand(given.star.value)
+            items = [f"{shape}[{index}]" for index in indices]
+            items = [*map(source.slice, given.before), *items, *map(source.slice, given.after)]
+            star = wanted.star
+            return source.replaced(star, source.slice(star.value)), source.replaced(value, ", ".join(items))
     return ()
+
+
+@dataclass(frozen=True)
+class _Starred:
+    """The items of a tuple of which one has a star."""
+
+    before: Sequence[ast.expr]
+    star: ast.Starred
+    after: Sequence[ast.expr]
+
+
+def _with_one_star(items: Sequence[ast.expr]) -> _Starred | None:
+    """``items`` apart; None unless exactly one has a star."""
+    stars = [(at, item) for at, item in enumerate(items) if isinstance(item, ast.Starred)]
+    if len(stars) != 1:
+        return None
+    ((at, star),) = stars
+    return _Starred(items[:at], star, items[at + 1 :])
 
 
 def _indexed(source: Source, node: ast.expr) -> tuple[TextChange, ...]:

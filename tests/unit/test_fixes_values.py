@@ -128,6 +128,14 @@ ITEMS = {
         "n, *m, k = x.shape\nreturn x * n * k",
         "n, m, k = x.shape[0], x.shape[1:-1], x.shape[-1]\nreturn x * n * k",
     ),
+    "of a shape and more": (
+        "*_, k, d, t = *x.shape, x.dtype, 2\nreturn x.to(d) * k * t",
+        "_, k, d, t = x.shape[:-1], x.shape[-1], x.dtype, 2\nreturn x.to(d) * k * t",
+    ),
+    "behind more": (
+        "t, n, *rest = 2, *x.size()\nreturn x * n * t",
+        "t, n, rest = 2, x.size()[0], x.size()[1:]\nreturn x * n * t",
+    ),
     "a loop": (
         "for n in x.shape[-2:]:\n    x = x * n\nreturn x",
         "for n in (x.shape[-2], x.shape[-1]):\n    x = x * n\nreturn x",
@@ -161,6 +169,9 @@ def test_a_known_number_of_items_is_indexed(name: str, tmp_path: Path) -> None:
         "for n in x.shape[:-1]:\n    x = x * n",
         "for n in x[:2]:\n    x = x + n",
         "n, *rest = x",
+        "n, *rest = *x.shape, 1",
+        "n, *rest = *x.shape, *x.shape",
+        "*rest, n = 1, *x.shape",
         "return (*x.shape, 1)",
     ],
 )
