@@ -1,15 +1,103 @@
 /**
- * The commands of the palette. `fxLsp.restartAgent` is the server's own: the language client registers it
- * under that name as soon as a server announces it.
+ * The commands of the palette and of the lenses. `fxLsp.restartAgent` is the server's own: the language client
+ * registers it under that name as soon as a server announces it.
  */
 import * as vscode from "vscode";
-import type { Server } from "./server";
+import type { Location } from "vscode-languageserver-protocol";
+import type { Diagnosis } from "./diagnosis";
+import { ForwardCommands } from "./forward/commands";
+import type { ForwardDocuments } from "./forward/documents";
+import type { GraphPanels } from "./graph/panels";
+import { PYTHON_EXTENSIONS } from "./interpreter";
+import { toRange } from "./places";
+import type { LensArgument } from "./protocol";
+import { SECTION, type Server } from "./server";
 
-export function registerCommands(server: Server, log: vscode.LogOutputChannel): vscode.Disposable {
-  return vscode.Disposable.from(
-    vscode.commands.registerCommand("fxLsp.restart", () => server.restart()),
-    vscode.commands.registerCommand("fxLsp.showLogs", () => {
+/** What the commands act on. */
+export interface Parts {
+  server: Server;
+  log: vscode.LogOutputChannel;
+  forwards: ForwardDocuments;
+  graphs: GraphPanels;
+  diagnosis: Diagnosis;
+}
+
+type Argument = Partial<LensArgument> | undefined;
+
+export function registerCommands({ server, log, forwards, graphs, diagnosis }: Parts): vscode.Disposable {
+  const forward = new ForwardCommands(server, forwards);
+  const commands: Record<string, (argument: Argument) => unknown> = {
+    "fxLsp.restart": () => server.restart(),
+    "fxLsp.showLogs": () => {
       log.show();
-    }),
+    },
+    "fxLsp.showActions": showActions,
+    "fxLsp.selectInterpreter": selectInterpreter,
+    "fxLsp.debugInformation": () => diagnosis.open(),
+    "fxLsp.openForward": (argument) => forward.open(argument),
+    "fxLsp.compareForward": (argument) => forward.compare(argument),
+    "fxLsp.showGraph": (argument) => graphs.show(argument),
+    "fxLsp.showFailures": showFailures,
+  };
+  return vscode.Disposable.from(
+    ...Object.entries(commands).map(([name, run]) => vscode.commands.registerCommand(name, run)),
   );
+}
+
+/** The status item's click: everything that can be done about the state that it shows. */
+async function showActions(): Promise<void> {
+  const actions = [
+    { label: "$(output) Show Logs", command: "fxLsp.showLogs" },
+    { label: "$(debug-restart) Restart Tracing Process", command: "fxLsp.restartAgent" },
+    { label: "$(refresh) Restart Language Server", command: "fxLsp.restart" },
+    { label: "$(symbol-misc) Select Interpreter", command: "fxLsp.selectInterpreter" },
+    { label: "$(info) Show Debug Information", command: "fxLsp.debugInformation" },
+    { label: "$(gear) Open Settings", command: "workbench.action.openSettings", argument: SECTION },
+  ];
+  const chosen = await vscode.window.showQuickPick(actions, { placeHolder: "fx-lsp" });
+  if (chosen) {
+    await vscode.commands.executeCommand(chosen.command, chosen.argument);
+  }
+}
+
+/** The Python that traces: the Python extension's choice where there is one, else a file that is chosen here. */
+async function selectInterpreter(): Promise<void> {
+  const setting = vscode.workspace.getConfiguration(SECTION);
+  const hasPython = PYTHON_EXTENSIONS.some((id) => vscode.extensions.getExtension(id));
+  const own = { label: "$(folder-opened) Choose a Python for tracing…" };
+  const shared = { label: "$(symbol-misc) Select the interpreter of the Python extension…" };
+  const found = { label: "$(discard) Find one by itself" };
+  const answer = await vscode.window.showQuickPick([...(hasPython ? [shared] : []), own, found], {
+    placeHolder: `The Python that traces. Now: ${setting.get<string[]>("interpreter", []).join(" ") || "found by itself"}`,
+  });
+  if (answer === shared) {
+    await vscode.commands.executeCommand("python.setInterpreter");
+  } else if (answer === found) {
+    await setting.update("interpreter", undefined, vscode.ConfigurationTarget.Workspace);
+  } else if (answer === own) {
+    const [file] = (await vscode.window.showOpenDialog({ title: "The Python that traces" })) ?? [];
+    if (file) {
+      await setting.update("interpreter", [file.fsPath], vscode.ConfigurationTarget.Workspace);
+    }
+  }
+}
+
+/** The places where a target can't be traced, one after the other in a peek view. */
+async function showFailures(argument: Argument): Promise<void> {
+  const { uri, position, locations = [] } = argument ?? {};
+  if (!uri || !position) {
+    await vscode.commands.executeCommand("workbench.actions.view.problems");
+    return;
+  }
+  await vscode.commands.executeCommand(
+    "editor.action.peekLocations",
+    vscode.Uri.parse(uri),
+    new vscode.Position(position.line, position.character),
+    locations.map(asLocation),
+    "peek",
+  );
+}
+
+function asLocation({ uri, range }: Location): vscode.Location {
+  return new vscode.Location(vscode.Uri.parse(uri), toRange(range));
 }

@@ -1,9 +1,13 @@
 /** The extension's entry point: puts its parts together. */
 import * as vscode from "vscode";
 import { registerCommands } from "./commands";
+import { Diagnosis } from "./diagnosis";
+import { ForwardDocuments } from "./forward/documents";
+import { ForwardLinks } from "./forward/links";
+import { GraphPanels } from "./graph/panels";
 import { findInterpreters } from "./interpreter";
 import { SECTION, Server } from "./server";
-import { appearance } from "./status";
+import { appearance, STARTING, type Status } from "./status";
 
 let server: Server | undefined;
 
@@ -11,19 +15,30 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const log = vscode.window.createOutputChannel("fx-lsp", { log: true });
   const item = vscode.languages.createLanguageStatusItem("fxLsp.status", { language: "python" });
   item.name = "fx-lsp";
-  item.command = { command: "fxLsp.showLogs", title: "Show Logs" };
+  item.command = { command: "fxLsp.showActions", title: "Actions" };
 
+  let status: Status = STARTING;
   const interpreters = await findInterpreters((id) => vscode.extensions.getExtension(id));
-  const running = new Server(context.asAbsolutePath("launch.py"), log, interpreters, (status) => {
-    Object.assign(item, appearance(status));
+  const running = new Server(context.asAbsolutePath("launch.py"), log, interpreters, (newStatus) => {
+    status = newStatus;
+    Object.assign(item, appearance(status, vscode.workspace.isTrusted));
   });
   server = running;
+  const forwards = new ForwardDocuments(running);
+  const graphs = new GraphPanels(running, vscode.Uri.joinPath(context.extensionUri, "dist"));
+  const { version } = context.extension.packageJSON as { version: string };
+  const diagnosis = new Diagnosis(version, running, interpreters, () => status);
   context.subscriptions.push(
     log,
     item,
-    registerCommands(running, log),
+    forwards.register(),
+    new ForwardLinks(forwards).register(),
+    graphs.register(),
+    diagnosis.register(),
+    registerCommands({ server: running, log, forwards, graphs, diagnosis }),
     interpreters.onDidChange(() => void running.interpretersChanged()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void running.interpretersChanged()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void running.restart()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration(`${SECTION}.server`)) {
         void running.restart();

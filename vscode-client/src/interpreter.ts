@@ -32,6 +32,9 @@ interface PythonApi {
 /** Finds an extension by its id: `vscode.extensions.getExtension`. */
 export type FindExtension = (id: string) => { activate(): PromiseLike<unknown> } | undefined;
 
+/** The extensions that know, the newer one first. */
+export const PYTHON_EXTENSIONS = ["ms-python.vscode-python-envs", "ms-python.python"] as const;
+
 const NONE: Interpreters = {
   selected: () => Promise.resolve([]),
   onDidChange: () => ({ dispose: () => undefined }),
@@ -39,11 +42,12 @@ const NONE: Interpreters = {
 
 /** The selection as the newer of the two extensions tells it, or one that is always empty. */
 export async function findInterpreters(find: FindExtension): Promise<Interpreters> {
-  const environments = await exportsOf<PythonEnvironmentsApi>(find, "ms-python.vscode-python-envs");
+  const [newer, older] = PYTHON_EXTENSIONS;
+  const environments = await exportsOf<PythonEnvironmentsApi>(find, newer);
   if (environments) {
     return fromPythonEnvironments(environments);
   }
-  const python = await exportsOf<PythonApi>(find, "ms-python.python");
+  const python = await exportsOf<PythonApi>(find, older);
   return python ? fromPython(python) : NONE;
 }
 

@@ -3,11 +3,15 @@ import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions } from "vscode-languageclient/node";
 import type { Interpreters } from "./interpreter";
 import { copyLines } from "./log";
+import type { Changed } from "./protocol";
 import { candidates, firstUsable, OLDEST, type Python } from "./python";
 import type { Status } from "./status";
 
 /** The configuration section; as the client's id it is also what `fxLsp.trace.server` belongs to. */
 export const SECTION = "fxLsp";
+
+/** The commands of this extension that the server's lenses call. */
+export const LENS_COMMANDS = ["fxLsp.openForward", "fxLsp.showGraph", "fxLsp.showFailures"] as const;
 
 /** After this the server is killed. */
 const STOP_WITHIN_MS = 5_000;
@@ -26,6 +30,11 @@ export class Server {
   private client: LanguageClient | undefined;
   /** The end of the last start or stop; the next one waits for it. */
   private turn: Promise<void> = Promise.resolve();
+  /** The Python that runs the server; empty while none does. */
+  python: Python = [];
+  private readonly changedTargets = new vscode.EventEmitter<Changed>();
+  /** The answers to our own requests for these targets may be others than before. */
+  readonly onDidChangeTargets = this.changedTargets.event;
 
   /**
    * @param launcher path of launch.py, which runs the bundled server
@@ -48,6 +57,20 @@ export class Server {
 
   stop(): Promise<void> {
     return this.next(() => this.end());
+  }
+
+  /** What the server answers to a request of its own; null where it has no answer, or there is no server. */
+  async request<Result>(method: string, params: unknown): Promise<Result | null> {
+    await this.turn;
+    if (this.client?.state !== State.Running) {
+      return null;
+    }
+    try {
+      return await this.client.sendRequest<Result | null>(method, params);
+    } catch (error) {
+      this.log.warn(`${method}: ${error instanceof Error ? error.message : String(error)}`);
+      return null;
+    }
   }
 
   /** Tells the server which interpreters are selected now; one that found no Python to run on tries again. */
@@ -81,6 +104,7 @@ export class Server {
       void offerSettings();
       return;
     }
+    this.python = python;
     this.client = this.newClient(python, interpreter);
     await this.client.start();
     if (folders.length > 1) {
@@ -91,6 +115,7 @@ export class Server {
   private async end(): Promise<void> {
     const client = this.client;
     this.client = undefined;
+    this.python = [];
     if (client?.state === State.Running) {
       await client.stop(STOP_WITHIN_MS).catch((error: unknown) => {
         this.log.warn(String(error));
@@ -109,6 +134,9 @@ export class Server {
     );
     this.log.info(`Starting the server with ${python.join(" ")}`);
     client.onNotification("fxLsp/status", this.onStatus);
+    client.onNotification("fx/changed", (changed: Changed) => {
+      this.changedTargets.fire(changed);
+    });
     client.onDidChangeState(({ newState }) => {
       void vscode.commands.executeCommand("setContext", "fxLsp.running", newState === State.Running);
       this.onStatus(STATUS[newState]);
@@ -119,7 +147,13 @@ export class Server {
   private options(interpreter: Python): LanguageClientOptions {
     return {
       documentSelector: [{ scheme: "file", language: "python" }],
-      initializationOptions: { status: true, interpreter },
+      initializationOptions: {
+        status: true,
+        views: true,
+        commands: LENS_COMMANDS,
+        trusted: vscode.workspace.isTrusted,
+        interpreter,
+      },
       outputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       stdioOptions: { stdout: copyLines, stderr: copyLines },

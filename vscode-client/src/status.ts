@@ -4,7 +4,17 @@ export interface Status {
   phase: "starting" | "ready" | "busy" | "no-torch" | "failed" | "stopped";
   /** One line for a person: versions, or what is wrong and what to do. */
   message: string;
+  python?: string | null;
+  torch?: string | null;
 }
+
+/** Before anything is known. */
+export const STARTING: Status = { phase: "starting", message: "Starting" };
+
+const RESTRICTED = {
+  text: "fx-lsp: nothing is traced",
+  detail: "This workspace is not trusted. Tracing a model imports its file, which runs that file's code.",
+};
 
 // The values of vscode.LanguageStatusSeverity, which exists only inside VS Code.
 const INFORMATION = 0;
@@ -28,6 +38,10 @@ export interface Appearance {
   severity: number;
 }
 
-export function appearance(status: Status): Appearance {
+/** @param trusted whether code of the workspace may run; where it may not, no tracing process has a status. */
+export function appearance(status: Status, trusted: boolean): Appearance {
+  if (!trusted && status.phase !== "failed") {
+    return { ...RESTRICTED, busy: false, severity: WARNING };
+  }
   return { ...APPEARANCE[status.phase], detail: status.message };
 }

@@ -6,7 +6,7 @@ const phases: Status["phase"][] = ["starting", "ready", "busy", "no-torch", "fai
 
 test("the server's message is the detail", () => {
   const message = "torch 2.13.0 · Python 3.11.7";
-  assert.deepEqual(appearance({ phase: "ready", message }), {
+  assert.deepEqual(appearance({ phase: "ready", message }, true), {
     text: "fx-lsp: ready",
     detail: message,
     busy: false,
@@ -16,13 +16,13 @@ test("the server's message is the detail", () => {
 
 test("starting and tracing are busy, nothing else is", () => {
   assert.deepEqual(
-    phases.filter((phase) => appearance({ phase, message: "" }).busy),
+    phases.filter((phase) => appearance({ phase, message: "" }, true).busy),
     ["starting", "busy"],
   );
 });
 
 test("what needs the user's hand stands out, and nothing else does", () => {
-  const severities = phases.map((phase) => [phase, appearance({ phase, message: "" }).severity]);
+  const severities = phases.map((phase) => [phase, appearance({ phase, message: "" }, true).severity]);
   assert.deepEqual(
     severities.filter(([, severity]) => severity !== 0),
     [
@@ -30,4 +30,9 @@ test("what needs the user's hand stands out, and nothing else does", () => {
       ["failed", 2],
     ],
   );
+});
+
+test("a workspace that is not trusted says so, unless something is worse", () => {
+  assert.match(appearance({ phase: "stopped", message: "" }, false).detail, /not trusted/);
+  assert.equal(appearance({ phase: "failed", message: "why" }, false).detail, "why");
 });

@@ -1,0 +1,64 @@
+/** What a person who helps with a problem asks first, as a document. */
+import * as vscode from "vscode";
+import type { Interpreters } from "./interpreter";
+import { SECTION, type Server } from "./server";
+import type { Status } from "./status";
+
+const SCHEME = "fx-debug";
+const DOCUMENT = vscode.Uri.from({ scheme: SCHEME, path: "/fx-lsp debug information.md" });
+
+export class Diagnosis implements vscode.TextDocumentContentProvider {
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.changed.event;
+
+  constructor(
+    private readonly version: string,
+    private readonly server: Server,
+    private readonly interpreters: Interpreters,
+    private readonly status: () => Status,
+  ) {}
+
+  register(): vscode.Disposable {
+    return vscode.Disposable.from(this.changed, vscode.workspace.registerTextDocumentContentProvider(SCHEME, this));
+  }
+
+  async open(): Promise<void> {
+    this.changed.fire(DOCUMENT);
+    await vscode.window.showTextDocument(DOCUMENT, { preview: true });
+  }
+
+  async provideTextDocumentContent(): Promise<string> {
+    const { phase, message, python, torch } = this.status();
+    const rows = {
+      "fx-lsp": this.version,
+      "VS Code": `${vscode.version}, ${vscode.env.appName}, ${vscode.env.remoteName ?? "local"}`,
+      platform: `${process.platform} ${process.arch}`,
+      "workspace trusted": vscode.workspace.isTrusted ? "yes" : "no",
+      "server runs on": this.server.python.join(" ") || "nothing",
+      "tracing process": `${phase}: ${message}`,
+      "Python that traces": python ?? "unknown",
+      "PyTorch that traces": torch ?? "unknown",
+      ...(await this.selected()),
+    };
+    const lines = Object.entries(rows).map(([name, value]) => `- ${name}: ${value}`);
+    return ["# fx-lsp debug information", "", ...lines, "", "## Settings", "", "```json", settings(), "```", ""].join(
+      "\n",
+    );
+  }
+
+  private async selected(): Promise<Record<string, string>> {
+    const rows: Record<string, string> = {};
+    for (const { name, uri } of vscode.workspace.workspaceFolders ?? []) {
+      const python = await this.interpreters.selected(uri);
+      rows[`interpreter selected for ${name}`] = python.join(" ") || "none";
+    }
+    return rows;
+  }
+}
+
+/** Our settings, without the values of environment variables: these may be secret. */
+function settings(): string {
+  const { env, ...others } = vscode.workspace.getConfiguration().get<Record<string, unknown>>(SECTION, {});
+  const names = Object.keys((env as object | undefined) ?? {});
+  return JSON.stringify({ ...others, env: Object.fromEntries(names.map((name) => [name, "…"])) }, null, 2);
+}

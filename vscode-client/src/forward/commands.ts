@@ -1,0 +1,68 @@
+/** Opens generated forwards beside the source, and compares them. */
+import * as vscode from "vscode";
+import type { Forward, LensArgument, TargetParams } from "../protocol";
+import type { Server } from "../server";
+import { pickTarget, sayNothingToTrace, targetParams } from "../targets";
+import { uriOf, type ForwardDocuments, type ForwardId } from "./documents";
+
+interface Found {
+  id: ForwardId;
+  title: string;
+}
+
+export class ForwardCommands {
+  constructor(
+    private readonly server: Server,
+    private readonly documents: ForwardDocuments,
+  ) {}
+
+  /** Opens a target's forward in the column beside, and leaves the cursor where it is. */
+  async open(argument?: Partial<LensArgument>): Promise<void> {
+    const found = await this.find(targetParams(argument));
+    if (found) {
+      const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true };
+      await vscode.window.showTextDocument(uriOf(found.id, found.title), options);
+    }
+  }
+
+  /** Shows the difference between a target's forward and one it had before, or that of another target of the file. */
+  async compare(argument?: Partial<LensArgument>): Promise<void> {
+    const found = await this.find(targetParams(argument));
+    const other = found && (await this.pickOther(found));
+    if (found && other) {
+      const title = `${other.title} ↔ ${found.title}`;
+      const [left, right] = [uriOf(other.id, other.title), uriOf(found.id, found.title)];
+      await vscode.commands.executeCommand("vscode.diff", left, right, title);
+    }
+  }
+
+  private async find(params: TargetParams | undefined): Promise<Found | undefined> {
+    const forward = params && (await this.server.request<Forward>("fx/forward", params));
+    if (!forward) {
+      sayNothingToTrace();
+      return undefined;
+    }
+    const id = { uri: params.textDocument.uri, target: forward.target.key };
+    await this.documents.fetch(id);
+    return { id, title: forward.target.title };
+  }
+
+  private async pickOther({ id, title }: Found): Promise<Found | undefined> {
+    const earlier = this.documents
+      .versions(id)
+      .slice(0, -1)
+      .map(({ since }, version) => {
+        const label = `$(history) As of ${since.toLocaleTimeString()}`;
+        return { label, found: { id: { ...id, version }, title: `${title}, ${since.toLocaleTimeString()}` } };
+      })
+      .reverse();
+    const another = { label: "$(symbol-class) Another model or function of this file…", found: undefined };
+    const placeHolder = `Compare the generated forward of ${title} with`;
+    const picked = await vscode.window.showQuickPick([...earlier, another], { placeHolder });
+    if (picked !== another) {
+      return picked?.found;
+    }
+    const target = await pickTarget(this.server, id.uri, placeHolder);
+    return target && { id: { uri: id.uri, target: target.key }, title: target.title };
+  }
+}

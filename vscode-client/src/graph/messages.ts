@@ -1,0 +1,20 @@
+/** What the graph's page and the extension say to each other. */
+import type { Graph } from "../protocol";
+
+/** Kept by VS Code while the page is hidden, and over a restart of the window. */
+export interface PageState {
+  uri: string;
+  target: string;
+}
+
+/** The graph to show from now on. */
+export interface ToPage {
+  graph: Graph;
+  state: PageState;
+}
+
+export type FromPage =
+  | { type: "ready" }
+  | { type: "node"; name: string }
+  | { type: "failure"; index: number }
+  | { type: "save"; format: "svg" | "dot"; text: string };

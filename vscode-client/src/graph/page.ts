@@ -1,0 +1,80 @@
+/** The graph's page, before its script fills it. */
+
+/** Addresses of the page's files, as the page may load them, and what its content security policy names. */
+export interface PageFiles {
+  script: string;
+  style: string;
+  worker: string;
+  source: string;
+  nonce: string;
+}
+
+const TABS = [
+  ["graph", "Graph"],
+  ["table", "Table"],
+  ["order", "Execution order"],
+] as const;
+
+const BUTTONS = [
+  ["open-all", "Open all", "Open all modules"],
+  ["close-all", "Close all", "Close all modules"],
+  ["fit", "Fit", "Show all of the graph (0)"],
+  ["svg", "SVG", "Save what is drawn as an SVG picture"],
+  ["dot", "DOT", "Save the graph for Graphviz"],
+] as const;
+
+export function pageHtml({ script, style, worker, source, nonce }: PageFiles): string {
+  // ELK's worker is started from a blob: a worker's address has to be of the page's own origin, which files are not.
+  const policy = [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src ${source}`,
+    `connect-src ${source}`,
+    "worker-src blob:",
+  ].join("; ");
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>Graph</title>
+<link rel="stylesheet" href="${style}">
+</head>
+<body>
+<main>
+<h1 id="title" class="unseen">Graph</h1>
+<header>
+<div role="tablist" aria-label="View">${TABS.map(tab).join("")}</div>
+<div id="search-bar" role="search">
+<input id="search" type="search" placeholder="Search: name, target, class, shape" aria-label="Search nodes" aria-describedby="hits">
+<span id="hits" role="status"></span>
+</div>
+<div role="toolbar" aria-label="Graph">${BUTTONS.map(button).join("")}</div>
+</header>
+<section id="failures" aria-label="Where the trace does not go through" hidden></section>
+${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}-tab" hidden>${id === "graph" ? STAGE : grid(id)}</section>`).join("\n")}
+<footer id="summary" role="status"></footer>
+</main>
+<script nonce="${nonce}" src="${script}" data-worker="${worker}" type="module"></script>
+</body>
+</html>
+`;
+}
+
+const STAGE =
+  '<canvas id="drawing" aria-hidden="true"></canvas>' +
+  '<div id="tree" role="tree" tabindex="0" aria-label="Modules and nodes" aria-describedby="keys"></div>' +
+  '<p id="keys" class="unseen">Up and down: next item. Right and left: open and close. Enter: go to the source. ' +
+  "Plus, minus and zero: zoom. Shift and arrows: move the view. Slash: search.</p>";
+
+function tab([id, text]: (typeof TABS)[number]): string {
+  return `<button id="${id}-tab" role="tab" aria-controls="${id}" aria-selected="false" tabindex="-1">${text}</button>`;
+}
+
+function button([id, text, title]: (typeof BUTTONS)[number]): string {
+  return `<button id="${id}-button" title="${title}">${text}</button>`;
+}
+
+function grid(id: string): string {
+  return `<div id="${id}-grid" class="grid"></div>`;
+}

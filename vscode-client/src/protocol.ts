@@ -1,0 +1,76 @@
+/** What the server answers beyond LSP: docs/protocol.md has the meaning of each field. */
+import type { Location, Position, Range } from "vscode-languageserver-protocol";
+
+export interface TargetParams {
+  textDocument: { uri: string };
+  target?: string;
+  position?: Position;
+}
+
+export interface Target {
+  key: string;
+  title: string;
+  range: Range | null;
+  outcome: string | null;
+  summary: string;
+}
+
+export interface Forward {
+  target: Target;
+  text: string;
+  lines: { line: number; node: string; source: Location | null }[];
+  stale: boolean;
+}
+
+export interface GraphNode {
+  name: string;
+  op: "placeholder" | "get_attr" | "call_function" | "call_method" | "call_module" | "output";
+  target: string;
+  inputs: string[];
+  users: string[];
+  scope: string;
+  module: string;
+  source: Location | null;
+  line: number | null;
+  value: string;
+  shape: string[] | null;
+  dtype: string | null;
+}
+
+export interface ModuleCall {
+  path: string;
+  type: string;
+  depth: number;
+  parameters: { name: string; count: number }[];
+}
+
+export interface TraceFailure {
+  message: string;
+  code: string;
+  location: Location | null;
+}
+
+export interface Graph {
+  target: Target;
+  stale: boolean;
+  input: string | null;
+  symbols: Record<string, number>;
+  parameters: number;
+  nodes: GraphNode[];
+  order: ModuleCall[];
+  failures: TraceFailure[];
+}
+
+/** `fx/changed`: the answers for these targets may be others than before. */
+export interface Changed {
+  textDocument: { uri: string };
+  targets: string[];
+}
+
+/** The argument of the commands that a lens calls. */
+export interface LensArgument {
+  uri: string;
+  target: string;
+  position: Position;
+  locations: Location[];
+}

@@ -1,0 +1,198 @@
+/** The graph's page: shows what the extension sends, and says what a person does with it. */
+import ElkConstructor from "elkjs/lib/elk-api";
+import type { FromPage, PageState, ToPage } from "../src/graph/messages";
+import type { Graph, GraphNode } from "../src/protocol";
+import { listen } from "./controls";
+import { toDot } from "./dot";
+import { GraphView } from "./graph_view";
+import { Grid } from "./grid";
+import { hierarchyOf, shownFor, type Hierarchy } from "./hierarchy";
+import { count } from "./scene";
+import { SearchBar } from "./search_bar";
+import { toSvg } from "./svg";
+import { NODE_COLUMNS, ORDER_COLUMNS, orderRows, type OrderRow } from "./tables";
+import { connectTabs } from "./tabs";
+
+interface Editor {
+  postMessage(message: FromPage): void;
+  setState(state: PageState): void;
+}
+declare function acquireVsCodeApi(): Editor;
+
+const editor = acquireVsCodeApi();
+const worker = document.querySelector<HTMLElement>("[data-worker]")?.dataset.worker ?? "";
+
+function element(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (!found) {
+    throw new Error(`the page has no ${id}`);
+  }
+  return found;
+}
+
+class Page {
+  private graph: Graph | undefined;
+  private hierarchy: Hierarchy | undefined;
+  private readonly view: GraphView;
+  private readonly table: Grid<GraphNode>;
+  private readonly order: Grid<OrderRow>;
+  private readonly searchBar: SearchBar;
+  private shown = "graph";
+
+  constructor(workerAddress: string) {
+    const elk = new ElkConstructor({ workerFactory: () => new Worker(workerAddress) });
+    this.view = new GraphView(element("drawing") as HTMLCanvasElement, element("tree"), elk, (done) => {
+      this.summarize(done);
+    });
+    const toSource = (name: string) => {
+      editor.postMessage({ type: "node", name });
+    };
+    listen(this.view, toSource);
+    this.table = new Grid(element("table-grid"), "Nodes in the order of execution", NODE_COLUMNS, (node) => {
+      toSource(node.name);
+    });
+    this.order = new Grid(
+      element("order-grid"),
+      "Modules and parameters in the order of their first use",
+      ORDER_COLUMNS,
+      (call) => {
+        this.toFirstNode(call.path, toSource);
+      },
+    );
+    this.searchBar = new SearchBar(
+      element("search") as HTMLInputElement,
+      element("hits"),
+      (nodes) => {
+        this.mark(nodes);
+      },
+      (node) => {
+        this.reveal(node);
+      },
+    );
+    this.connect();
+  }
+
+  async show(graph: Graph): Promise<void> {
+    const anew = this.graph?.target.key !== graph.target.key || this.graph.nodes.length === 0;
+    this.graph = graph;
+    this.hierarchy = hierarchyOf(graph);
+    element("title").textContent = `Graph of ${graph.target.title}`;
+    this.showFailures(graph);
+    this.table.show(graph.nodes);
+    this.order.show(orderRows(graph.order));
+    await this.view.show(this.hierarchy, anew);
+    this.searchBar.show(graph.nodes);
+  }
+
+  private connect(): void {
+    const buttons: Record<string, () => unknown> = {
+      "open-all": () => this.view.openAll(),
+      "close-all": () => this.view.closeAll(),
+      fit: () => {
+        this.view.fit();
+      },
+      svg: () => {
+        this.save("svg");
+      },
+      dot: () => {
+        this.save("dot");
+      },
+    };
+    for (const [id, act] of Object.entries(buttons)) {
+      element(`${id}-button`).addEventListener("click", () => void act());
+    }
+    connectTabs(element("graph-tab").parentElement ?? document.body, (id) => {
+      this.shown = id;
+    });
+    document.addEventListener("keydown", (event) => {
+      const typing = event.target instanceof HTMLInputElement;
+      if ((event.key === "/" && !typing) || (event.key === "f" && (event.ctrlKey || event.metaKey))) {
+        event.preventDefault();
+        this.searchBar.focus();
+      }
+    });
+    // VS Code says the theme in the page's own style and classes.
+    new MutationObserver(() => {
+      this.view.recolour();
+    }).observe(document.documentElement, { attributes: true, subtree: true, attributeFilter: ["class", "style"] });
+  }
+
+  private mark(nodes: GraphNode[]): void {
+    const { hierarchy } = this;
+    const leaves = nodes.flatMap(({ name }) => hierarchy?.leaves.get(name) ?? []);
+    const open = { has: (id: string) => this.view.isOpen(id) } as ReadonlySet<string>;
+    this.view.mark(new Set(leaves.flatMap((leaf) => [leaf.id, shownFor(leaf, open).id])));
+  }
+
+  private reveal(node: GraphNode): void {
+    if (this.shown === "table") {
+      this.table.activate(this.graph?.nodes.indexOf(node) ?? 0);
+    } else {
+      void this.view.reveal(node.name);
+    }
+  }
+
+  /** To the source of the first node that a module's call made, or that calls it. */
+  private toFirstNode(path: string, toSource: (name: string) => void): void {
+    const node = this.graph?.nodes.find(
+      ({ scope, target, op }) =>
+        scope === path || scope.startsWith(`${path}.`) || (op === "call_module" && target === path),
+    );
+    if (node) {
+      toSource(node.name);
+    }
+  }
+
+  private save(format: "svg" | "dot"): void {
+    if (this.hierarchy && this.graph) {
+      const { title } = this.graph.target;
+      const { scene, palette } = this.view;
+      const text = format === "svg" ? toSvg(scene, palette, `Graph of ${title}`) : toDot(this.hierarchy, title);
+      editor.postMessage({ type: "save", format, text });
+    }
+  }
+
+  private showFailures({ failures }: Graph): void {
+    const section = element("failures");
+    section.hidden = failures.length === 0;
+    const buttons = failures.map(({ message, code }, index) => {
+      const button = document.createElement("button");
+      button.textContent = `✗ ${code}: ${message}`;
+      button.addEventListener("click", () => {
+        editor.postMessage({ type: "failure", index });
+      });
+      return button;
+    });
+    section.replaceChildren(...buttons);
+  }
+
+  private summarize(laidOut: boolean): void {
+    const { graph } = this;
+    if (!graph) {
+      return;
+    }
+    const { nodes, parameters, input, symbols, stale } = graph;
+    const sizes = Object.entries(symbols).map(([name, size]) => `${name} = ${String(size)}`);
+    const words = [
+      count(nodes.length, "node"),
+      count(parameters, "number").replace(/number/, "parameter"),
+      input ? `shapes for ${input}${sizes.length > 0 ? ` (${sizes.join(", ")})` : ""}` : "",
+      stale ? "as of the last version that could be traced" : "",
+      laidOut ? "" : "laying out…",
+    ];
+    element("summary").textContent = words.filter(Boolean).join(" · ");
+  }
+}
+
+/** A worker's script has to come from the page's own origin: from a blob with the file's text. */
+async function start(): Promise<void> {
+  const text = await (await fetch(worker)).blob();
+  const page = new Page(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+  window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
+    editor.setState(data.state);
+    void page.show(data.graph);
+  });
+  editor.postMessage({ type: "ready" });
+}
+
+void start();

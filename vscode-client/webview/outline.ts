@@ -1,0 +1,55 @@
+/**
+ * What can be seen, as a tree for the keyboard and for screen readers: the drawing itself says nothing to them.
+ * Only the items around the active one are in the page; each says which of how many it is.
+ */
+import { around, type Item } from "./hierarchy";
+import { count } from "./scene";
+
+const NEIGHBOURS = 10;
+
+export class Outline {
+  constructor(private readonly element: HTMLElement) {}
+
+  /** Shows `items`, those that can be seen, with one of them active. */
+  show(items: Item[], isOpen: (id: string) => boolean, active: string | undefined): void {
+    const index = items.findIndex(({ id }) => id === active);
+    const start = Math.max(0, index - NEIGHBOURS);
+    const shown = items.slice(start, index + NEIGHBOURS + 1);
+    this.element.replaceChildren(...shown.map((item) => treeItem(item, isOpen(item.id), item.id === active)));
+    if (index < 0) {
+      this.element.removeAttribute("aria-activedescendant");
+    } else {
+      this.element.setAttribute("aria-activedescendant", elementId(items[index]));
+    }
+  }
+}
+
+function treeItem(item: Item, open: boolean, active: boolean): HTMLElement {
+  const siblings = item.parent?.children ?? [];
+  const element = document.createElement("div");
+  element.id = elementId(item);
+  element.setAttribute("role", "treeitem");
+  element.setAttribute("aria-level", String(around(item).length + 1));
+  element.setAttribute("aria-setsize", String(siblings.length));
+  element.setAttribute("aria-posinset", String(siblings.indexOf(item) + 1));
+  element.setAttribute("aria-selected", String(active));
+  if (item.kind === "box") {
+    element.setAttribute("aria-expanded", String(open));
+  }
+  element.textContent = described(item);
+  return element;
+}
+
+function elementId(item: Item | undefined): string {
+  return item ? `item ${item.id}`.replaceAll(" ", "-") : "";
+}
+
+/** `layer1.0, Bottleneck, 10 nodes`; `conv1, call_module, Conv2d, [b, 64, 56, 56] float32`. */
+export function described(item: Item): string {
+  const failing = item.failing ? "can't be traced" : "";
+  const words =
+    item.kind === "box"
+      ? [item.title, item.type, count(item.size, "node"), failing]
+      : [item.node.name, item.node.op, item.node.module || item.node.target, item.node.value, failing];
+  return words.filter(Boolean).join(", ");
+}

@@ -1,0 +1,30 @@
+/** The colours of the theme that the editor has now. */
+export interface Palette {
+  background: string;
+  text: string;
+  /** Second lines, labels, borders and lines: readable on the background in every theme. */
+  quiet: string;
+  shape: string;
+  box: string;
+  selected: string;
+  failing: string;
+  found: string;
+}
+
+/** For each colour the theme's own names for it, the best first. */
+const NAMES: Record<keyof Palette, string[]> = {
+  background: ["--vscode-editor-background"],
+  text: ["--vscode-editor-foreground", "--vscode-foreground"],
+  quiet: ["--vscode-descriptionForeground", "--vscode-editor-foreground"],
+  shape: ["--vscode-editorWidget-background", "--vscode-editor-background"],
+  box: ["--vscode-sideBar-background", "--vscode-editor-background"],
+  selected: ["--vscode-focusBorder", "--vscode-editor-foreground"],
+  failing: ["--vscode-errorForeground", "--vscode-editor-foreground"],
+  found: ["--vscode-charts-orange", "--vscode-focusBorder"],
+};
+
+export function readPalette(): Palette {
+  const style = getComputedStyle(document.body);
+  const colour = (names: string[]) => names.map((name) => style.getPropertyValue(name).trim()).find(Boolean) ?? "";
+  return Object.fromEntries(Object.entries(NAMES).map(([key, names]) => [key, colour(names)])) as unknown as Palette;
+}

@@ -1,0 +1,42 @@
+/** Graphs to draw, as the server would send them. */
+import type { Graph, GraphNode, ModuleCall } from "../../src/protocol";
+
+export function node(name: string, inputs: string[], more: Partial<GraphNode> = {}): GraphNode {
+  return {
+    name,
+    op: "call_function",
+    target: "torch.relu",
+    inputs,
+    users: [],
+    scope: "",
+    module: "",
+    source: null,
+    line: null,
+    value: "[b, 8] float32",
+    shape: ["b", "8"],
+    dtype: "float32",
+    ...more,
+  };
+}
+
+export function graph(nodes: GraphNode[], order: ModuleCall[] = []): Graph {
+  const target = { key: "Net", title: "Net", range: null, outcome: "traced", summary: "" };
+  return { target, stale: false, input: null, symbols: {}, parameters: 0, nodes, order, failures: [] };
+}
+
+/** An input, two calls of `block` with two nodes each with one of the root between them, and an output. */
+export const TWO_CALLS = graph(
+  [
+    node("x", [], { op: "placeholder", target: "x" }),
+    node("first", ["x"], { scope: "block" }),
+    node("second", ["first"], { scope: "block" }),
+    node("between", ["second", "x"]),
+    node("first_1", ["between"], { scope: "block" }),
+    node("second_1", ["first_1"], { scope: "block" }),
+    node("output", ["second_1"], { op: "output", target: "output" }),
+  ],
+  [
+    { path: "", type: "Net", depth: 0, parameters: [] },
+    { path: "block", type: "Block", depth: 1, parameters: [] },
+  ],
+);
