@@ -99,7 +99,13 @@ def copy_sources(library: str, folder: Path) -> None:
         assert spec is not None
         assert spec.origin is not None
         shutil.copytree(Path(spec.origin).parent, folder / name)
-    for file in ("benchmarks/__init__.py", "benchmarks/recall_models.py", "tests/__init__.py", "tests/zoo.py"):
+    for file in (
+        "benchmarks/__init__.py",
+        "benchmarks/recall_models.py",
+        "tests/__init__.py",
+        "tests/torchvision_operators.py",
+        "tests/zoo.py",
+    ):
         (folder / file).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / file, folder / file)
 

@@ -1,8 +1,6 @@
 """Real models to trace: torchvision's, with random weights.
 
-Wheels of torchvision bring operators that are compiled for one build of torch. Where they don't load, the operators are
-declared here without being implemented: that is all that building and tracing the models needs. Where there is no
-torchvision, a test that asks for it is skipped.
+Where there is no torchvision, a test that asks for it is skipped.
 """
 
 from __future__ import annotations
@@ -11,47 +9,12 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-_BOXES = "Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width"
-_DEFORMATION = (
-    "Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, "
-    "SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, "
-    "bool use_mask"
-)
-_FORWARD = (
-    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
-    f"roi_align({_BOXES}, int sampling_ratio, bool aligned) -> Tensor",
-    f"roi_pool({_BOXES}) -> (Tensor, Tensor)",
-    f"ps_roi_align({_BOXES}, int sampling_ratio) -> (Tensor, Tensor)",
-    f"ps_roi_pool({_BOXES}) -> (Tensor, Tensor)",
-    f"deform_conv2d({_DEFORMATION}) -> Tensor",
-)
-_CHANNELS = _BOXES.replace("Tensor input, Tensor rois", "Tensor grad, Tensor rois, Tensor channel_mapping")
-_SIZES = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
-_GRADIENT = _BOXES.replace("Tensor input", "Tensor grad")
-_BACKWARD = (  # torchvision registers shape functions for these when it is imported
-    f"_roi_align_backward({_GRADIENT}, {_SIZES}, int sampling_ratio, bool aligned) -> Tensor",
-    f"_roi_pool_backward({_GRADIENT.replace('rois,', 'rois, Tensor argmax,')}, {_SIZES}) -> Tensor",
-    f"_ps_roi_align_backward({_CHANNELS}, int sampling_ratio, {_SIZES}) -> Tensor",
-    f"_ps_roi_pool_backward({_CHANNELS}, {_SIZES}) -> Tensor",
-    f"_deform_conv2d_backward(Tensor grad, {_DEFORMATION}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
-)
-
-
-def _operators_load(location: str) -> bool:
-    libraries = Path(location).parent.glob("_C*.*")
-    try:
-        for library in libraries:
-            torch.ops.load_library(str(library))  # type: ignore[no-untyped-call]
-    except OSError:
-        return False
-    return True
+from tests import torchvision_operators
 
 
 class _Missing:
@@ -65,15 +28,9 @@ def _imported() -> Any:
     spec = importlib.util.find_spec("torchvision")
     if spec is None or spec.origin is None:
         return _Missing()
-    if not _operators_load(spec.origin):
-        library = _libraries["torchvision"] = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]
-        for schema in (*_FORWARD, *_BACKWARD):
-            library.define(schema)  # type: ignore[no-untyped-call]
+    torchvision_operators.declare_unless_loaded(spec.origin)
     return importlib.import_module("torchvision")
 
-
-_libraries: dict[str, torch.library.Library] = {}
-"""What is declared is there for as long as its library is."""
 
 torchvision = _imported()
 
