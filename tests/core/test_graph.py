@@ -15,6 +15,7 @@ import torch
 import torch.fx
 
 import fxcore
+from tests.core.code_text import statements
 from tests.core.oracle import attempt, rows
 
 
@@ -60,7 +61,7 @@ def test_does_what_torch_fx_does(run: Scenario) -> None:
 
 
 def described(graph: Any) -> Any:
-    return rows(graph), users(graph), str(graph), graph.python_code("self").src, len(graph.nodes)
+    return rows(graph), users(graph), str(graph), statements(graph.python_code("self").src), len(graph.nodes)
 
 
 @scenario
@@ -153,7 +154,7 @@ def arguments(fx: ModuleType) -> Any:
 def erase(fx: ModuleType) -> Any:
     graph = diamond(fx)
     add = node(graph, "add")
-    output = graph.output_node()
+    output = node(graph, "output")
     output.args = (node(graph, "neg"),)
     graph.erase_node(add)
     return described(graph), add.args, add._erased, add in list(graph.nodes)
@@ -193,9 +194,9 @@ def copy_nodes(fx: ModuleType) -> Any:
 @scenario
 def deep_copy(fx: ModuleType) -> Any:
     graph = diamond(fx)
-    graph.output_node().meta["note"] = 1
+    node(graph, "output").meta["note"] = 1
     new = copy.deepcopy(graph)
-    return described(new), described(graph), new.output_node().meta
+    return described(new), described(graph), node(new, "output").meta
 
 
 @scenario
@@ -293,7 +294,7 @@ def erase_used(graph: Any) -> None:
 
 
 def erase_foreign(graph: Any) -> None:
-    type(graph)().erase_node(graph.output_node())
+    type(graph)().erase_node(node(graph, "output"))
 
 
 def insert_in_other(graph: Any) -> None:
@@ -387,7 +388,7 @@ def test_fails_as_torch_fx_does(fail: Callable[[Any], None]) -> None:
 )
 def test_lint_finds_bad_targets(fx: Any, op: str, target: str) -> None:
     traced = fx.symbolic_trace(Net().layers)
-    with traced.graph.inserting_before(traced.graph.output_node()):
+    with traced.graph.inserting_before(node(traced.graph, "output")):
         traced.graph.create_node(op, target)
     with pytest.raises(RuntimeError):
         traced.graph.lint()

@@ -191,7 +191,7 @@ def test_unused_submodules_are_deleted_alike() -> None:
     def left(fx: Any) -> list[str]:
         module = traced(fx)
         module.add_submodule("extra.layer", torch.nn.Sequential(torch.nn.ReLU()))
-        with module.graph.inserting_before(module.graph.output_node()):
+        with module.graph.inserting_before(list(module.graph.nodes)[-1]):
             module.graph.call_module("extra.layer", (1,))
             module.graph.create_node("call_module", "missing.layer")
         module.delete_all_unused_submodules()
@@ -348,7 +348,7 @@ def test_hooks_hear_of_edits() -> None:
 def test_dead_code_in_graph_modules_that_are_read() -> None:
     def cleaned(fx: Any) -> Any:
         inner = fx.symbolic_trace(Block())
-        with inner.graph.inserting_before(inner.graph.output_node()):
+        with inner.graph.inserting_before(list(inner.graph.nodes)[-1]):
             inner.graph.call_function(torch.neg, (1,))
         inner.recompile()
         graph = fx.Graph()

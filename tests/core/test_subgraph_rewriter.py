@@ -20,6 +20,7 @@ import fxcore.subgraph_rewriter
 
 from .oracle import assert_same_graph, assert_same_values, attempt, rows
 from .passes.models import resnet
+from .versions import TORCH
 
 LIBRARIES: list[Any] = [fxcore, torch.fx]
 
@@ -307,6 +308,8 @@ def test_random_programs(seed: int, which: int) -> None:
         return torch.sub(x, y) if RESULTS[which] == 1 else (torch.sub(x, y), torch.tanh(x))
 
     ours, theirs = [attempt(partial(with_filters, fx, root, PATTERNS[which], replacement)) for fx in LIBRARIES]
+    if TORCH < (2, 8) and isinstance(theirs, AssertionError):
+        pytest.skip("torch.fx refuses a pattern that is matched where nobody uses the result")
     if isinstance(theirs, KeyError):  # torch.fx looks up an anchor for which there is no candidate
         assert ours[1] == []
         return

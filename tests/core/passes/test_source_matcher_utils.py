@@ -13,6 +13,7 @@ from torch import nn
 
 import fxcore
 import fxcore.passes.utils.source_matcher_utils as ours
+from tests.core.versions import TORCH
 
 from .models import random_graph
 
@@ -21,7 +22,7 @@ SOURCES: list[Any] = [nn.Linear, nn.Module, torch.relu, operator.add, "linear"]
 
 
 def annotated(fx: Any, seed: int) -> Any:
-    """A random graph whose nodes say, as exporting does, what they come from."""
+    """A random graph whose nodes say, as exporting does, what they come from, as far as torch.fx looks at it."""
     rng = random.Random(seed)
     traced = random_graph(fx, seed, 25)
     for node in traced.graph.nodes:
@@ -29,9 +30,9 @@ def annotated(fx: Any, seed: int) -> Any:
         name = f"call_{rng.randrange(4)}"
         if kind == 0:
             node.meta["source_fn_stack"] = [("outer", nn.ReLU), (name, rng.choice(SOURCES[:4]))]
-        elif kind == 1:
+        elif kind == 1 and TORCH >= (2, 8):
             node.meta["torch_fn"] = (name, rng.choice(["function.linear", "function.other"]))
-        if kind in (1, 2, 3):
+        if kind in (1, 2, 3) and TORCH >= (2, 13):
             recorded = rng.choice([nn.Linear, "torch.nn.modules.linear.Linear", "some.Other", "linear"])
             node.meta["nn_module_stack"] = {"a": ("a", "outer"), "b": (name, recorded)}
     return traced.graph
