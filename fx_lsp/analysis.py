@@ -23,7 +23,7 @@ from fx_lsp.agent.messages import Done, Report, Target, Trace
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.config import Settings
 from fx_lsp.documents import Documents, Place, Snapshot, on_disk
-from fx_lsp.findings import Finding, findings_of, mistaken_directives
+from fx_lsp.findings import Finding, findings_in_text, findings_of
 from fx_lsp.targets import find_targets
 from fx_lsp.targets.configured import as_configured
 from fx_lsp.workspace import Workspace
@@ -155,7 +155,7 @@ class Analysis:
             self.on_result(path, True)
             return False
         result = self.results.setdefault(path, FileResult())
-        result.mistakes = mistaken_directives(path, snapshot, settings.selection) if traces else ()
+        result.mistakes = findings_in_text(path, snapshot, settings.selection) if traces else ()
         before, result.traced = result.traced, {}
         for target in as_configured(targets, settings):
             if place := snapshot.place(target.span):

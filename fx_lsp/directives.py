@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fx_lsp.rules import all_rules
+from fx_lsp.source_size import is_oversize
 
 _DIRECTIVE = re.compile(
     r"#\s*fx:\s*(?P<verb>[^\W\d]\w*)?\s*(?P<labels>\[[^\]]*\])?\s*(?P<arguments>\(.*\))?\s*(?P<rest>.*)"
@@ -76,7 +77,7 @@ class Directives:
 @functools.lru_cache(maxsize=256)
 def directives_of(text: str) -> Directives:
     """The directives of a file; none while it can't be read as Python."""
-    if "fx:" not in text:
+    if "fx:" not in text or is_oversize(text):
         return Directives()
     try:
         definitions = _definitions(ast.parse(text))

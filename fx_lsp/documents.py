@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fx_lsp.agent.messages import Span
 from fx_lsp.positions import Edit, Encoding, LineIndex, Position, shifted
+from fx_lsp.source_size import is_oversize
 
 
 @dataclass(frozen=True)
@@ -172,10 +173,11 @@ class Documents:
 
 
 def on_disk(path: str) -> LineIndex | None:
-    """The file's text as Python would read it; None when it can't be."""
+    """The file's text as Python would read it; None when it can't be read, or is too large to be."""
     try:
         content = Path(path).read_bytes()
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-        return LineIndex(content.decode(encoding))
+        text = content.decode(encoding)
+        return None if is_oversize(text) else LineIndex(text)
     except (OSError, SyntaxError, UnicodeDecodeError, LookupError):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -13,6 +13,7 @@ from fx_lsp.documents import Place, Snapshot
 from fx_lsp.links import Link, call_links, cause_links, expression_at, guess_link
 from fx_lsp.rules import Rule, Severity, rule_for
 from fx_lsp.selection import Selection
+from fx_lsp.source_size import is_oversize, oversize
 
 
 @dataclass(frozen=True)
@@ -76,18 +77,28 @@ def _is_ignored(finding: Finding, snapshot: Snapshot) -> bool:
     return directives_of(lines.text).ignores(finding.rule.code, first, last)
 
 
-def mistaken_directives(path: str, snapshot: Snapshot, selection: Selection) -> tuple[Finding, ...]:
-    """The comments of a file that look like directives and are none, if ``selection`` has their rule."""
-    lines = snapshot.lines_of(path)
+def findings_in_text(path: str, snapshot: Snapshot, selection: Selection) -> tuple[Finding, ...]:
+    """What the text of a file tells, if ``selection`` has the rule: comments that look like directives and are none;
+    that it is too large."""
     found = []
-    for mistake in directives_of(lines.text).mistakes if lines else ():
-        start, end = mistake.columns
-        span = Span(path, mistake.line, start, mistake.line, end)
-        failure = Failure("directive", mistake.reason, (Step("", span),))
+    for failure in _in_text(path, snapshot):
+        span = failure.chain[-1].span
         if place := snapshot.place(span):
             message, severity = _message(failure, snapshot, 0, None), selection.severity(rule_for(failure.kind))
             found.append(Finding(failure, message, place, (), (), snapshot.moment, severity))
     return tuple(finding for finding in found if finding.rule in selection)
+
+
+def _in_text(path: str, snapshot: Snapshot) -> Iterator[Failure]:
+    lines = snapshot.lines_of(path)
+    if lines is None:
+        return
+    if is_oversize(lines.text):
+        yield Failure("import", oversize(lines.text), (Step("", Span(path, 1, 0, 1, 1)),))
+        return
+    for mistake in directives_of(lines.text).mistakes:
+        start, end = mistake.columns
+        yield Failure("directive", mistake.reason, (Step("", Span(path, mistake.line, start, mistake.line, end)),))
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:

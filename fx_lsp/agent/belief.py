@@ -12,7 +12,7 @@ from fxcore.proxy import Proxy
 from .build import Built
 from .made_up import MadeUp
 from .messages import Intent
-from .places import Belongs
+from .places import Belongs, causes
 from .stubs import Stub, shaped, touched
 
 
@@ -27,12 +27,11 @@ def missing_part(root: object = None, error: BaseException | None = None) -> str
 
 def _handled(error: BaseException | None) -> str | None:
     """The name of a stub that one of the functions had at hand by which ``error`` came."""
-    while error is not None:
-        for frame, _ in traceback.walk_tb(error.__traceback__):
+    for cause in causes(error, stated=True):
+        for frame, _ in traceback.walk_tb(cause.__traceback__):
             for value in frame.f_locals.values():
                 if isinstance(value, Stub) and frame.f_locals is not frame.f_globals:
                     return repr(value)
-        error = error.__cause__
     return None
 
 

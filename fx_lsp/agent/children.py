@@ -21,6 +21,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from os import _exit
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -208,7 +209,7 @@ class Brood:
                 os.setpgid(0, 0)
             self._die_with_parent()
             if os.getppid() != parent:
-                os._exit(1)
+                _exit(1)
             self._forget()
             faulthandler.enable(last_words)
             job(lambda item: write_all(pipe, _frame(item)))
@@ -219,7 +220,7 @@ class Brood:
             with contextlib.suppress(Exception):
                 sys.stdout.flush()
                 sys.stderr.flush()
-            os._exit(status)
+            _exit(status)
 
     def _forget(self) -> None:
         """Give up what belongs to the parent alone."""

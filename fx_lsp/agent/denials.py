@@ -7,7 +7,7 @@ from types import FrameType
 
 from .children import Emit
 from .guard import GUARD
-from .messages import Failure, Report
+from .messages import Failure, Report, Span
 from .places import Belongs, chain_of_frame
 
 MOST = 100
@@ -36,12 +36,16 @@ class _Denials:
             self._found[Failure("denied", what, chain)] = None
 
     def added_to(self, report: Report) -> Report:
-        """``report`` with them all. What ended at the place of a denial, ended because of it."""
-        denied = {denial.chain[-1].span: denial for denial in self._found}
+        """``report`` with them all. What went wrong at the place of a denial, went wrong because of it."""
+        denied: dict[Span | None, Failure] = {denial.chain[-1].span: denial for denial in self._found}
         failures = []
         for failure in report.failures:
-            own = [step.span for step in failure.chain if self._belongs(step.span.file)]
-            denial = denied.pop(own[-1], None) if own else None
+            denial = denied.pop(self._place(failure), None)
             failures.append(failure if denial is None else dataclasses.replace(denial, subject=report.outcome))
-        notices = (*report.notices, *denied.values())
-        return dataclasses.replace(report, failures=tuple(failures), notices=notices)
+        others = [notice for notice in report.notices if self._place(notice) not in denied]
+        return dataclasses.replace(report, failures=tuple(failures), notices=(*others, *denied.values()))
+
+    def _place(self, failure: Failure) -> Span | None:
+        """Where it is in the workspace."""
+        own = [step.span for step in failure.chain if self._belongs(step.span.file)]
+        return own[-1] if own else None

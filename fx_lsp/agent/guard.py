@@ -12,7 +12,7 @@ import _posixsubprocess
 import errno
 import functools
 import os
-import socket
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,28 +47,24 @@ PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
 ON_THE_LINK = frozenset({"os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink"})
 """Those that are about a name itself, even where it is a symbolic link to elsewhere."""
 
-PROCESSES = frozenset(
-    {
-        "_posixsubprocess.fork_exec",
-        "os.exec",
-        "os.fork",
-        "os.forkpty",
-        "os.posix_spawn",
-        "os.spawn",
-        "os.startfile",
-        "os.system",
-    }
-    | {"pty.spawn", "subprocess.Popen", "webbrowser.open"}
-)
-
-NETWORK = frozenset(
-    {"socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyaddr", "socket.gethostbyname"}
-    | {"socket.sendmsg", "socket.sendto"}
-)
-
-SIGNALS = frozenset({"os.kill", "os.killpg"})
-
-LEAVING = frozenset({"os.setpgid", "os.setpgrp", "os.setsid"})
+DENIED = {
+    event: words
+    for words, events in {
+        "starting a process": (
+            "_posixsubprocess.fork_exec os.exec os.fork os.forkpty os.posix_spawn os.spawn os.startfile os.system "
+            "pty.spawn subprocess.Popen webbrowser.open"
+        ),
+        "using the network": (
+            "socket.__new__ socket.bind socket.connect socket.getaddrinfo socket.gethostbyaddr socket.gethostbyname "
+            "socket.sendmsg socket.sendto"
+        ),
+        "signalling another process": "os.kill os.killpg",
+        "leaving the group of the trace's processes": "os.setpgid os.setpgrp os.setsid",
+        "lifting a limit": "resource.setrlimit",
+    }.items()
+    for event in events.split()
+}
+"""Other events, and what they announce in words."""
 
 SILENT: tuple[tuple[Any, str], ...] = (
     (_posixsubprocess, "fork_exec"),
@@ -138,14 +134,8 @@ class Guard:
             for path, folder in PATHS[event]:
                 start = None if folder is None else args[folder]
                 self._check(_real(args[path], start, follow=event not in ON_THE_LINK), frame)
-        elif event in PROCESSES:
-            self._deny("starting a process", frame)
-        elif event in NETWORK or (event == "socket.__new__" and args[1] in (socket.AF_INET, socket.AF_INET6)):
-            self._deny("using the network", frame)
-        elif event in LEAVING:
-            self._deny("leaving the group of the trace's processes", frame)
-        elif event in SIGNALS and (event, args[0]) != ("os.kill", os.getpid()):
-            self._deny("signalling another process", frame)
+        elif not _is_harmless(event, args, frame):
+            self._deny(DENIED[event], frame)
 
     def _check(self, real: str, frame: FrameType) -> None:
         """Deny to change what the path ``real`` names unless it is in the scratch folder."""
@@ -180,4 +170,14 @@ def _real(path: Any, folder: int | None, *, follow: bool = True) -> str:
     return os.path.realpath(whole) if follow else str(Path(os.path.realpath(whole.parent), whole.name))
 
 
-_GUARDED = PATHS.keys() | PROCESSES | NETWORK | SIGNALS | LEAVING | {"open", "socket.__new__"}
+def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
+    """Whether the event is about this process alone: a signal to itself, a socket that it has, another limit than that
+    of its memory."""
+    if event == "os.kill":
+        return bool(args[0] == os.getpid())
+    if event == "resource.setrlimit":
+        return bool(args[0] != resource.RLIMIT_DATA)
+    return event == "socket.__new__" and frame.f_locals.get("fileno") is not None
+
+
+_GUARDED = PATHS.keys() | DENIED.keys() | {"open"}

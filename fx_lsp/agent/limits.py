@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
+from os import _exit
 from pathlib import Path
 from types import FrameType
+
+from .places import causes, describe
 
 GRACE = 3.0
 """Seconds between the moment a child notices by itself that its time is over and the one when it is killed."""
@@ -35,7 +37,7 @@ def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iter
     def expire(signum: int, frame: FrameType | None) -> None:
         lift_memory_limit()
         over(frame)
-        os._exit(0)
+        _exit(0)
 
     signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -87,13 +89,10 @@ def lift_memory_limit() -> None:
 
 def is_out_of_memory(error: BaseException | None) -> bool:
     """Whether ``error``, or one that it was raised from, says that memory could not be had."""
-    while error is not None:
-        # torch's allocator for the CPU has no exception of its own.
-        if (
-            isinstance(error, MemoryError)
-            or type(error).__name__ == "OutOfMemoryError"
-            or "DefaultCPUAllocator" in str(error)
-        ):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    # torch's allocator for the CPU has no exception of its own.
+    return any(
+        isinstance(cause, MemoryError)
+        or type(cause).__name__ == "OutOfMemoryError"
+        or "DefaultCPUAllocator" in describe(cause)
+        for cause in causes(error)
+    )

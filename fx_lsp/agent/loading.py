@@ -23,7 +23,7 @@ from unittest import mock
 from .imports import Workspace
 from .limits import is_out_of_memory
 from .messages import Failure
-from .places import Belongs, chain_of_error, describe
+from .places import Belongs, causes, chain_of_error, describe
 from .stubs import Stub, StubFinder
 from .untraced import is_consequence
 
@@ -144,9 +144,7 @@ class Loading:
 
 def _import_error(error: BaseException | None) -> ImportError | None:
     """``error``, or the one that it was raised from, if it says that something could not be imported."""
-    while error is not None and not isinstance(error, ImportError):
-        error = error.__cause__
-    return error
+    return next((cause for cause in causes(error, stated=True) if isinstance(cause, ImportError)), None)
 
 
 def _package_that_raised(error: BaseException, belongs: Belongs) -> str | None:

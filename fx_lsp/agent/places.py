@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -31,6 +31,18 @@ def describe(error: BaseException) -> str:
         text = ""
     name = type(error).__name__
     return f"{name}: {text}"[:LONGEST_ERROR] if text else name
+
+
+def causes(error: BaseException | None, *, stated: bool = False) -> Iterator[BaseException]:
+    """``error``, what it was raised from or, unless the cause has to be ``stated``, while handling, and so on.
+
+    Each once: a program can make two exceptions each other's cause.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if stated else error.__context__)
 
 
 def told(failure: TraceFailure) -> Failure:

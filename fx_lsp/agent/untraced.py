@@ -15,6 +15,8 @@ from unittest import mock
 
 import torch.fx
 
+from .places import causes
+
 
 class UntracedUse(Exception):
     """Something was done with the result of a call of torch.fx that had failed."""
@@ -46,11 +48,7 @@ def failures_tolerated() -> Iterator[None]:
 
 def is_consequence(error: BaseException | None) -> bool:
     """Whether ``error`` was raised because an `Untraced` was used."""
-    while error is not None:
-        if isinstance(error, UntracedUse):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    return any(isinstance(cause, UntracedUse) for cause in causes(error))
 
 
 def _tolerant(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from dataclasses import dataclass, field
@@ -82,11 +83,11 @@ class Zygote:
     def _start_trace(self, trace: Trace) -> None:
         request = _Request(trace, waiting={target.key for target in trace.targets})
         # A session speaks after the import and after each target, whose children it ends itself.
-        self._start(request, partial(self._session, trace), trace.limits.seconds + 3 * GRACE)
+        self._start(request, partial(self._session, trace), trace.limits.seconds + 2 * GRACE)
 
     def _start_proof(self, message: Prove) -> None:
         job = partial(prove, message, self._builtin)
-        self._start(_Request(message), job, message.limits.seconds + 3 * GRACE)
+        self._start(_Request(message), job, message.limits.seconds + 2 * GRACE)
 
     def _start(self, request: _Request, job: Job, seconds: float) -> None:
         self._requests[request.message.id] = request
@@ -142,6 +143,8 @@ def _shut_in(job: Job, emit: Emit) -> None:
     """In the child: do the job in a scratch folder, allowed nothing but what it takes to trace."""
     scratch = scratch_folder(os.getpid())
     move_into(scratch)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(write_through=False)  # a million lines are not a million calls of the system
     limit_resources()
     GUARD.close(str(scratch))
     confine(str(scratch))

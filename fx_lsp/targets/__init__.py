@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from fx_lsp.agent.messages import Target
 from fx_lsp.directives import directives_of
 from fx_lsp.names import Names
+from fx_lsp.source_size import is_oversize
 from fx_lsp.targets.calls import explicit_targets
 from fx_lsp.targets.directed import Said, directed_targets, inferred_as_said, is_skipped
 from fx_lsp.targets.examples import with_examples
@@ -21,8 +22,11 @@ def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
 
     A class or function that the file traces itself is not inferred a second time, and neither is a class of which an
     instance is traced; what its comments say (``fx_lsp/directives.py``) goes before all that. A target's key is the
-    same again after an edit elsewhere in the file. None where ``source`` is not Python (yet).
+    same again after an edit elsewhere in the file. None where ``source`` is not Python (yet). A text that is too large
+    to read has none.
     """
+    if is_oversize(source):
+        return ()
     source = source.removeprefix("\ufeff")
     try:
         with warnings.catch_warnings():

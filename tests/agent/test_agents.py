@@ -20,7 +20,7 @@ from .conftest import Connect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-HANG = "import os\n\ndef model(x):\n    print('pid', os.getpid())\n    while True: pass\n"
+HANG = "import os\n\ndef model(x):\n    print('pid', os.getpid(), flush=True)\n    while True: pass\n"
 
 
 def agent_pid(client: Client) -> int:

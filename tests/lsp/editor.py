@@ -99,6 +99,10 @@ class Editor:
     def open(self, name: str, text: str) -> None:
         """Write a file and open it."""
         self.write(name, text)
+        self.show(name, text)
+
+    def show(self, name: str, text: str) -> None:
+        """Open a file that has this text."""
         self._texts[name], self._versions[name] = text, 1
         document = types.TextDocumentItem(self.uri(name), "python", 1, text)
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(document))

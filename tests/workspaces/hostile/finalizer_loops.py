@@ -1,0 +1,19 @@
+"""Makes an object that can't be got rid of."""
+
+# expect time-limit: longer than
+
+import torch
+
+
+class Sticky:
+    def __del__(self):
+        while True:
+            pass
+
+
+Sticky()
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()

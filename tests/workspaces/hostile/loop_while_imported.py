@@ -1,0 +1,13 @@
+"""Loops for ever in Python."""
+
+# expect time-limit: longer than
+
+import torch
+
+while True:
+    pass
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()

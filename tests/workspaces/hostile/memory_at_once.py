@@ -1,0 +1,12 @@
+"""Takes all memory at once."""
+
+# expect memory-limit: more memory
+
+import torch
+
+text = "x" * (1 << 42)
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()

@@ -1,0 +1,15 @@
+"""Overwrites a file of the user's."""
+
+# expect denied: writing to
+
+from pathlib import Path
+
+import torch
+
+CANARY = Path(__file__).parents[1] / "canary"
+(CANARY / "kept.txt").write_text("gone")
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()

@@ -1,0 +1,16 @@
+"""Starts a worker in a fresh Python."""
+
+# expect denied: starting a process
+
+import multiprocessing
+import time
+
+import torch
+
+worker = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(1000,))
+worker.start()
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()

@@ -1,0 +1,15 @@
+"""Makes a file of the user's unreadable."""
+
+# expect denied: writing to
+
+from pathlib import Path
+
+import torch
+
+CANARY = Path(__file__).parents[1] / "canary"
+(CANARY / "kept.txt").chmod(0)
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()
