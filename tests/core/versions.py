@@ -24,7 +24,7 @@ _CHANGED_IN_TORCH: tuple[tuple[tuple[int, int], str, str], ...] = (
         "torch.fx wrote annotations, comments and colours in its code otherwise",
         """
         test_codegen.py::test_same_code[[]annotated-
-        test_codegen.py::test_same_code[[]noted-
+        test_codegen.py::test_same_code[[]noted-*verbose
         test_codegen.py::test_same_code[[]without_nodes_but_output-*colored
         test_codegen.py::test_same_code_by_environment
         test_codegen.py::test_same_pytree_signature[[]annotated-
@@ -73,6 +73,7 @@ _CHANGED_IN_TORCH: tuple[tuple[tuple[int, int], str, str], ...] = (
         test_cse_pass.py::test_programs[[]True-random_numbers[]]
         test_fake_tensor_prop.py::test_propagate[[]branches[]]
         test_fake_tensor_prop.py::test_propagate[[]numbers[]]
+        test_graph.py::test_does_what_torch_fx_does[[]interchange_by_pickle[]]
         test_node.py::test_is_impure
         test_partitioner.py::test_items_go_with_their_tuple[[]True-names[01][]]
         test_partitioner.py::test_resnet
