@@ -39,7 +39,7 @@ def write(path: str, text: str) -> None:
 
 async def _round(analysis: Analysis, proofs: Proofs, file: str, *, unproven: bool) -> dict[str, str]:
     """One edit of a file's failures, made in memory; its dependants are traced again."""
-    fix = await proofs.prove_together(file, unproven=unproven)
+    fix = await proofs.prove_at_once(file) or await proofs.prove_together(file, unproven=unproven)
     edited = applied(fix.changes, analysis.documents.lines) if fix else {}
     for path, text in edited.items():
         analysis.documents.open(path, text, 0)

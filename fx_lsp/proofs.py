@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fx_lsp.agent.messages import Failure, Proof, Prove, Report, Target
+from fx_lsp.agent.messages import Failure, Proof, Prove, Report, Target, Verdict
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.analysis import Analysis, Traced
 from fx_lsp.documents import Snapshot
@@ -130,6 +130,24 @@ class Proofs:
             self._known[failure, fix] = traced.report, proof
         return proof
 
+    async def prove_at_once(self, path: str) -> Fix | None:
+        """The first fix of each of a file's failures as one edit, if that is proven as it stands.
+
+        It is tried once, where to try each of them takes as long for every one.
+        """
+        chosen: dict[Fix, list[Failure]] = {}
+        for failure in self._failures(path):
+            fixes = await asyncio.to_thread(self._fixes, failure)
+            first = next((fix for fix in fixes if _fits(fix, chosen)), None)
+            if first is not None:
+                chosen.setdefault(first, []).append(failure)
+        mended = [failure for failures in chosen.values() for failure in failures]
+        if len(mended) < 2:
+            return None
+        together = _as_one(chosen)
+        verdicts = [verdict async for verdict in self._verdicts(path, together, mended)]
+        return together if verdicts and set(verdicts) == {"proven"} else None
+
     async def prove_together(self, path: str, *, unproven: bool = False) -> Fix | None:
         """The proven fixes of a file's failures as one edit that is proven itself; None where there is none.
 
@@ -146,20 +164,20 @@ class Proofs:
                 break
         if len(chosen) < 2:
             return next(iter(chosen), None)
-        changes = dict.fromkeys(change for fix in chosen for change in fix.changes)
-        together = Fix(FIX_ALL, tuple(changes))
+        together = _as_one(chosen)
         mended = [failure for failures in chosen.values() for failure in failures]
-        return together if await self._holds(path, together, mended) else next(iter(chosen))
+        async for verdict in self._verdicts(path, together, mended):
+            if verdict == "refuted":  # what can't be tried for one target is proven for another
+                return next(iter(chosen))
+        return together
 
-    async def _holds(self, path: str, fix: Fix, mended: Sequence[Failure]) -> bool:
-        """Whether the edit is refuted for none of the file's targets: each of ``mended`` is proven for one already."""
+    async def _verdicts(self, path: str, fix: Fix, mended: Sequence[Failure]) -> AsyncIterator[Verdict]:
+        """What comes of an edit for each of the file's targets that was traced, or failed."""
         for traced in list(self._analysis.results[path].traced.values()):
             report = traced.report
             if report is not None and report.outcome in ("traced", "failed"):
                 own = [failure for failure in mended if failure in report.failures]
-                if (await self._try(path, traced, own, fix)).verdict == "refuted":
-                    return False
-        return True
+                yield (await self._try(path, traced, own, fix)).verdict
 
     async def _try(self, path: str, traced: Traced, failures: Sequence[Failure], fix: Fix) -> Proof:
         snapshot = self._analysis.documents.snapshot()
@@ -230,6 +248,11 @@ def _fits(fix: Fix, chosen: Iterable[Fix]) -> bool:
     return not any(
         overlap(change, other) for known in chosen if known != fix for other in known.changes for change in fix.changes
     )
+
+
+def _as_one(fixes: Iterable[Fix]) -> Fix:
+    changes = dict.fromkeys(change for fix in fixes for change in fix.changes)
+    return Fix(FIX_ALL, tuple(changes))
 
 
 def _edited_target(path: str, target: Target, snapshot: Snapshot, edited: dict[str, str]) -> Target | None:

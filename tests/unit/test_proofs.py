@@ -12,7 +12,7 @@ from lsprotocol import types
 
 import fx_lsp.features.code_actions
 import fx_lsp.proofs
-from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.agent.messages import Failure, Span, Verdict
 from fx_lsp.edits import applied, overlap
 from fx_lsp.features.code_actions import FIX_ALL, code_actions
 from fx_lsp.features.diagnostics import diagnostic
@@ -198,6 +198,20 @@ async def test_fixes_that_do_not_go_together_are_applied_one_by_one(opened: Open
         (await bench.agent.tried()).settle(verdict)
     await until(lambda: bench.proofs.together(opened.path) is not None)
     assert bench.proofs.together(opened.path) == opened.fixes("len(x)")[0]
+
+
+@pytest.mark.parametrize("verdict", ["proven", "refuted", "untried"])
+async def test_all_at_once_is_one_trial(opened: Opened, verdict: Verdict) -> None:
+    bench = opened.bench
+    proving = asyncio.create_task(bench.proofs.prove_at_once(opened.path))
+    attempt = await bench.agent.tried()
+    assert attempt.message.failures == (opened.failure("len(x)"), opened.failure("sum(x)"))
+    attempt.settle(verdict)
+    fix = await proving
+    assert (fix is not None) is (verdict == "proven")
+    if fix is not None:
+        changes = [change for part in ("len(x)", "sum(x)") for change in opened.fixes(part)[0].changes]
+        assert set(fix.changes) == set(changes)
 
 
 @pytest.mark.parametrize(
