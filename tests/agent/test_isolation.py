@@ -1,0 +1,105 @@
+"""What traced code is kept from. What code that is out to do harm does against it: tests/lsp/test_hostile.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from fx_lsp.agent import confinement, seccomp
+
+from .client import Client, text_at
+from .conftest import Connect
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+TRIES = """
+    import os
+    import socket
+    import subprocess
+    from pathlib import Path
+
+    tries = []
+    for attempt in (
+        lambda: Path("{outside}").write_text("gone"),
+        lambda: subprocess.run(["true"]),
+        lambda: socket.create_connection(("127.0.0.1", 9)),
+        lambda: os.kill(os.getppid(), 9),
+    ):
+        try:
+            tries.append(attempt())
+        except PermissionError as error:
+            tries.append(str(error))
+
+    def model(x):
+        print(*tries, sep="\\n", flush=True)
+        return x
+"""
+
+DENIED = ["writing to {outside}", "starting a process", "using the network", "signalling another process"]
+
+
+@pytest.mark.parametrize("without", ["", "landlock", "seccomp", "landlock,seccomp"])
+async def test_python_alone_denies_as_much(connect: Connect, tmp_path: Path, without: str) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("as it was")
+    client = connect(env={"FX_LSP_WITHOUT": without})
+    client.write("package/__init__.py", "")
+    file = client.write("package/net.py", TRIES.format(outside=outside))
+    report = (await client.trace(file, "model")).only
+    assert report.outcome == "traced"
+    denied = [words.format(outside=outside) for words in DENIED]
+    assert [line for line in client.log if "allowed" in line] == [
+        f"{words} is not allowed while tracing" for words in denied
+    ]
+    assert [notice.error for notice in report.notices] == denied
+    assert {notice.kind for notice in report.notices} == {"denied"}
+    assert text_at(report.notices[1].chain[-1]) == 'subprocess.run(["true"])'
+    assert outside.read_text() == "as it was"
+    missing = [sentence.split()[3] for sentence in client.log if sentence.startswith(("There is no", "Calls can't"))]
+    assert len(missing) == (0 if not without else len(without.split(",")))
+
+
+async def test_what_a_child_is_told_of_its_surroundings(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        import os, sys, tempfile
+        from pathlib import Path
+
+        here = Path.cwd()
+        places = [os.environ["XDG_CACHE_HOME"], os.environ["TORCHINDUCTOR_CACHE_DIR"], tempfile.gettempdir()]
+        assert all(Path(place).is_relative_to(here) for place in places)
+        assert sys.dont_write_bytecode
+        Path("made.txt").write_text("of the trace")
+
+        def model(x):
+            return x
+        """,
+    )
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    assert [path.name for path in client.root.iterdir()] == ["net.py"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
+async def test_the_numbers_of_system_calls() -> None:
+    """They are those of the system's own header, where it is installed."""
+    header = Path("/usr/include/asm-generic/unistd.h")
+    if not header.exists():
+        pytest.skip("the kernel's headers are not installed")
+    words = (line.split() for line in header.read_text().splitlines() if line.startswith("#define __NR"))
+    numbers = {line[1].partition("_NR")[2].lstrip("3264_"): line[2] for line in words if len(line) > 2}
+    arm = seccomp.MACHINES["aarch64"]
+    named = {name for name, number in numbers.items() if number.isdigit() and int(number) in (*arm.refused, arm.clone)}
+    assert {"socket", "execve", "execveat", "setsid", "setpgid", "ptrace", "mount", "bpf", "clone"} <= named
+    pretended = {name for name, number in numbers.items() if number.isdigit() and int(number) in arm.pretended}
+    assert pretended == {
+        *("fchmod", "fchmodat", "fchown", "fchownat", "utimensat"),
+        *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
+    }
+
+
+async def test_what_this_system_has_is_used() -> None:
+    missing = list(confinement.missing())
+    assert len(missing) == (confinement.means().landlock < 6) + (confinement.means().machine is None)
