@@ -11,10 +11,17 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from fxcore.passes.schedule import Constraint, Pass, Schedule, this_before_that_pass_constraint
+from fxcore.passes.schedule import (
+    Constraint,
+    Pass,
+    Schedule,
+    _validate_pass_schedule_constraint,
+    this_before_that_pass_constraint,
+)
 
 __all__ = [
     "PassManager",
+    "_validate_pass_schedule_constraint",
     "inplace_wrapper",
     "log_hook",
     "loop_pass",

@@ -9,7 +9,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Constraint", "Pass", "Schedule", "sort_passes", "this_before_that_pass_constraint", "validate_schedule"]
+__all__ = [
+    "Constraint",
+    "Pass",
+    "Schedule",
+    "_topological_sort_passes",
+    "_validate_pass_schedule_constraint",
+    "this_before_that_pass_constraint",
+]
 
 Pass = Callable[..., Any]
 Constraint = Callable[[Pass, Pass], bool]
@@ -24,20 +31,19 @@ def this_before_that_pass_constraint(this: Pass, that: Pass) -> Constraint:
     return depends_on
 
 
-def validate_schedule(passes: Sequence[Pass], constraints: Sequence[Constraint]) -> None:
-    """Check that passes are in an order that the constraints allow.
+def _validate_pass_schedule_constraint(constraint: Constraint, passes: Sequence[Pass]) -> None:
+    """Check that passes are in an order that a constraint allows.
 
     Raises:
         RuntimeError: They are not; the message names two passes in the wrong order.
     """
-    for constraint in constraints:
-        for later, b in enumerate(passes):
-            for earlier, a in enumerate(passes[:later]):
-                if not constraint(a, b):
-                    raise RuntimeError(f"Pass {b} at index {later} must run before pass {a} at index {earlier}")
+    for later, b in enumerate(passes):
+        for earlier, a in enumerate(passes[:later]):
+            if not constraint(a, b):
+                raise RuntimeError(f"Pass {b} at index {later} must run before pass {a} at index {earlier}")
 
 
-def sort_passes(passes: Sequence[Pass], constraints: Sequence[Constraint]) -> list[Pass]:
+def _topological_sort_passes(passes: Sequence[Pass], constraints: Sequence[Constraint]) -> list[Pass]:
     """Put passes into an order that the constraints allow; among those that are free to run, the first comes first.
 
     Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
@@ -94,5 +100,6 @@ class Schedule:
             RuntimeError: It violates a constraint.
         """
         if not self._validated:
-            validate_schedule(self.passes, self.constraints)
+            for constraint in self.constraints:
+                _validate_pass_schedule_constraint(constraint, self.passes)
             self._validated = True

@@ -99,10 +99,13 @@ IMPORTED = {
         "_has_attr _method_from_src _USER_PRESERVED_ATTRIBUTES_KEY"
     ),
     "node": "_find_module_of_method _format_arg _get_qualified_name _side_effectful_functions _type_repr",
+    "passes.infra.pass_manager": "_topological_sort_passes _validate_pass_schedule_constraint",
+    "passes.pass_manager": "_validate_pass_schedule_constraint",
     "passes.reinplace": "_is_view_op _maybe_get_inplace_op",
     "passes.shape_prop": "_extract_tensor_metadata",
     "passes.splitter_base": "_SplitterBase _SplitterSettingBase FxNetAccFusionsFinder ShapeProp",
     "passes.utils.fuser_utils": "legalize_graph",
+    "passes.utils.matcher_with_name_node_map_utils": "_split_to_graph_and_name_node_map",
     "proxy": "base_types",
     "subgraph_rewriter": "_replace_attributes _replace_pattern",
 }

@@ -12,9 +12,22 @@ from torch.nn import Module
 
 from fxcore.graph_module import GraphModule
 from fxcore.passes.infra.pass_base import PassResult
-from fxcore.passes.schedule import Constraint, Pass, Schedule, sort_passes, this_before_that_pass_constraint
+from fxcore.passes.schedule import (
+    Constraint,
+    Pass,
+    Schedule,
+    _topological_sort_passes,
+    _validate_pass_schedule_constraint,
+    this_before_that_pass_constraint,
+)
 
-__all__ = ["PassManager", "pass_result_wrapper", "this_before_that_pass_constraint"]
+__all__ = [
+    "PassManager",
+    "_topological_sort_passes",
+    "_validate_pass_schedule_constraint",
+    "pass_result_wrapper",
+    "this_before_that_pass_constraint",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +91,7 @@ class PassManager(Schedule):
         Raises:
             RuntimeError: There is no such order.
         """
-        self.passes = sort_passes(self.passes, self.constraints)
+        self.passes = _topological_sort_passes(self.passes, self.constraints)
         self._validated = True
 
     def add_checks(self, check: Callable[[Module], None]) -> None:

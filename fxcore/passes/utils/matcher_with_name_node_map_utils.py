@@ -11,7 +11,7 @@ from fxcore.node import Node
 from fxcore.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 from fxcore.torch_compat import torch_pytree
 
-__all__ = ["InternalMatch", "SubgraphMatcherWithNameNodeMap"]
+__all__ = ["InternalMatch", "SubgraphMatcherWithNameNodeMap", "_split_to_graph_and_name_node_map"]
 
 
 class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
@@ -38,7 +38,7 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         Raises:
             AssertionError: The pattern does not return a tuple of at least two, the last of which is a dict.
         """
-        self.name_node_map = _take_names_from_output(pattern_gm)
+        _, self.name_node_map = _split_to_graph_and_name_node_map(pattern_gm)
         super().__init__(pattern_gm.graph, *args, **options)
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
@@ -49,8 +49,8 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         return matches
 
 
-def _take_names_from_output(gm: GraphModule) -> dict[str, Node]:
-    """Remove the dict at the end of what a pattern returns, and return it."""
+def _split_to_graph_and_name_node_map(gm: GraphModule) -> tuple[GraphModule, dict[str, Node]]:
+    """Remove the dict at the end of what a pattern returns; return the pattern and the dict."""
     output = gm.graph.output_node()
     results = gm.graph.process_outputs(output.args[0])
     if not isinstance(results, tuple) or len(results) < 2 or not isinstance(results[-1], dict):
@@ -64,4 +64,4 @@ def _take_names_from_output(gm: GraphModule) -> dict[str, Node]:
     else:
         output.args = (kept[0] if len(kept) == 1 else tuple(kept),)
     gm.recompile()
-    return cast("dict[str, Node]", names)
+    return gm, cast("dict[str, Node]", names)

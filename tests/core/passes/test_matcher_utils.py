@@ -13,6 +13,7 @@ from torch import nn
 import fxcore
 import fxcore.passes.utils.matcher_utils as ours
 import fxcore.passes.utils.matcher_with_name_node_map_utils as our_names
+from tests.core.code_text import code_of
 from tests.core.oracle import attempt
 
 LIBRARIES: list[tuple[Any, Any]] = [(fxcore, ours), (torch.fx, theirs)]
@@ -167,6 +168,16 @@ def test_names_of_patterns_with_pytrees() -> None:
         results.append([{name: str(node) for name, node in match.name_node_map.items()} for match in matches])
     assert results[0] == results[1]
     assert len(results[0]) == 3
+
+
+def test_the_names_are_taken_from_the_pattern() -> None:
+    split = []
+    for fx, module in ((fxcore, our_names), (torch.fx, their_names)):
+        pattern, found = module._split_to_graph_and_name_node_map(
+            fx.symbolic_trace(pair_named, {"pair": (fx.PH, fx.PH)})
+        )
+        split.append((code_of(pattern), {name: str(node) for name, node in found.items()}))
+    assert split[0] == split[1]
 
 
 def test_a_pattern_without_names() -> None:

@@ -127,9 +127,15 @@ def test_solving_constraints(seed: int) -> None:
         for _ in range(rng.randint(0, 7)):
             first, second = rng.sample(passes, 2)
             manager.add_constraint(module.this_before_that_pass_constraint(first, second))
+        order = attempt(partial(module._topological_sort_passes, manager.passes, manager.constraints))
+        valid = [
+            attempt(partial(module._validate_pass_schedule_constraint, each, passes)) for each in manager.constraints
+        ]
         error = attempt(manager.validate_constraints)
         unsolvable = attempt(manager.solve_constraints)
         results.append((type(error), type(unsolvable), [passes.index(each) for each in manager.passes]))
+        assert type(error) is type(next(filter(None, valid), None))
+        assert type(order) is type(unsolvable) if unsolvable else order == manager.passes
         if unsolvable is None:
             assert manager.validate_constraints() is None
     assert results[0] == results[1]
