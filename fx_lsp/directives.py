@@ -3,8 +3,9 @@
 A directive is a comment ``# fx: VERB``, with ``[labels]`` and ``(arguments)`` where the verb takes them:
 
 - above a class or a function at the top level: ``trace(arguments of the constructor)``, ``concrete_args(x=1)``,
-  ``tracer(expression)``, ``skip``. With labels, ``trace[small](dim=8)`` and ``trace[large](dim=64)``, a class is traced
-  several times; what has no label is for all of them.
+  ``inputs(arguments of forward)``, ``tracer(expression)``, ``leaf(classes of modules)``, ``skip``. With labels,
+  ``trace[small](dim=8)`` and ``trace[large](dim=64)``, a class is traced several times; what has no label is for all of
+  them.
 - behind a line, or on a line of its own above one: ``ignore``, ``ignore[code, …]``.
 """
 
@@ -25,7 +26,15 @@ _DIRECTIVE = re.compile(
     r"#\s*fx:\s*(?P<verb>[^\W\d]\w*)?\s*(?P<labels>\[[^\]]*\])?\s*(?P<arguments>\(.*\))?\s*(?P<rest>.*)"
 )
 
-_TAKES = {"trace": "[(", "concrete_args": "[(", "tracer": "[(", "skip": "", "ignore": "["}
+_TAKES = {
+    "trace": "[(",
+    "concrete_args": "[(",
+    "inputs": "[(",
+    "leaf": "[(",
+    "tracer": "[(",
+    "skip": "",
+    "ignore": "[",
+}
 """Each verb, and the brackets that may follow it."""
 
 _ABOVE = _TAKES.keys() - {"ignore"}
@@ -161,6 +170,10 @@ def _why_not_called(verb: str, arguments: str) -> str | None:
         return f"`{arguments}` can't be read as the arguments of a call"
     if verb == "concrete_args" and (call.args or not call.keywords):
         return "`concrete_args` takes a value for each input by its name, e.g. `concrete_args(mask=None)`"
+    if verb == "inputs" and not (call.args or call.keywords):
+        return "`inputs` takes the arguments of a call, e.g. `inputs(torch.rand(1, 3, 32, 32))`"
+    if verb == "leaf" and (not call.args or call.keywords):
+        return "`leaf` takes the classes of modules, e.g. `leaf(Attention)`"
     if verb == "tracer" and (len(call.args) != 1 or call.keywords):
         return "`tracer` takes one expression, e.g. `tracer(MyTracer())`"
     return None

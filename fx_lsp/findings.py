@@ -12,7 +12,7 @@ from fx_lsp.directives import directives_of
 from fx_lsp.documents import Place, Snapshot
 from fx_lsp.links import Link, call_links, cause_links, expression_at, guess_link
 from fx_lsp.rules import Rule, Severity, rule_for
-from fx_lsp.selection import Selection
+from fx_lsp.selection import SEVERITIES, Selection
 from fx_lsp.source_size import is_oversize, oversize
 
 
@@ -65,7 +65,8 @@ def findings_of(
     places = {failure.chain[-1].span: failure for failure in report.failures if failure.chain}
     found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
     told = [finding for finding in found if finding and not _is_ignored(finding, snapshot)]
-    return [dataclasses.replace(finding, severity=selection.severity(finding.rule)) for finding in told]
+    intent = report.intent or target.intent
+    return [dataclasses.replace(finding, severity=selection.severity(finding.rule, intent)) for finding in told]
 
 
 def _is_ignored(finding: Finding, snapshot: Snapshot) -> bool:
@@ -102,13 +103,17 @@ def _in_text(path: str, snapshot: Snapshot) -> Iterator[Failure]:
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """One finding for each kind of failure at each place, naming all of its targets; in the order they were found."""
+    """One finding for each kind of failure at each place, naming all of its targets; in the order they were found.
+
+    It is as grave as the gravest of them.
+    """
     by_place: dict[tuple[str, int, int, str], Finding] = {}
     for finding in findings:
         first = by_place.setdefault(finding.identity, finding)
         if first is not finding:
             targets = tuple(dict.fromkeys(first.targets + finding.targets))
-            by_place[finding.identity] = dataclasses.replace(first, targets=targets)
+            severity = min(first.severity, finding.severity, key=SEVERITIES.index)
+            by_place[finding.identity] = dataclasses.replace(first, targets=targets, severity=severity)
     return list(by_place.values())
 
 

@@ -40,16 +40,19 @@ class Names:
             bindings = [binding for binding in bindings if binding.place.precedes(place)]
         return bindings[-1] if bindings else None
 
-    def setup(self, expressions: Iterable[ast.expr], place: Place) -> list[ast.stmt] | None:
+    def setup(self, expressions: Iterable[ast.expr], place: Place, *, defaults: bool = False) -> list[ast.stmt] | None:
         """The statements to run, in order, before ``expressions`` of ``place`` can be evaluated in the imported file.
 
         None where that can't be told from the text: a parameter, a loop's variable, a name that one branch binds.
+        ``defaults``: a parameter is taken to be its default.
         """
         needed: dict[ast.stmt, None] = {}
         todo = [(name, place) for expression in expressions for name in free_names(expression)]
         while todo:
             name, at = todo.pop()
-            providers = self._providers(name, at)
+            providers = self._default(name, at) if defaults else None
+            if providers is None:
+                providers = self._providers(name, at)
             if providers is None:
                 return None
             for binding in providers:
@@ -87,6 +90,13 @@ class Names:
         if scope is place.scope and not place.is_always_after(last.place):
             return None
         return [last, *(change for change in changes if last.place.precedes(change.place))]
+
+    def _default(self, name: str, place: Place) -> list[Binding] | None:
+        """The default of the parameter ``name``, where it is one that nothing else is assigned to."""
+        scope = self.scope_of(name, place)
+        if scope is None or name in place.hidden or name not in scope.defaults or scope.bindings[name]:
+            return None
+        return [scope.defaults[name]]
 
     def _is_left_by_import(self, name: str, place: Place) -> bool:
         """Whether importing the file leaves ``name`` with the value that it has at ``place``, a module-level name."""

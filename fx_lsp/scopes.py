@@ -20,7 +20,13 @@ class Scope:
     """What the qualified names of its classes and functions begin with, e.g. ``main.<locals>.``."""
     is_class: bool = False
     parameters: frozenset[str] = frozenset()
+    defaults: dict[str, Binding] = field(default_factory=dict)
+    """What its parameters are where it is called without arguments, as assignments before it."""
     bindings: defaultdict[str, list[Binding]] = field(default_factory=lambda: defaultdict(list))
+
+
+class Default(ast.Assign):
+    """The default of a parameter as an assignment, which does not stand in the file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +232,12 @@ class Walk(ast.NodeVisitor):
         for outer in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
             self.visit(outer)
         prefix = f"{scope.prefix}{node.name}.<locals>."
-        self._visit_scope(Scope(scope, prefix, parameters=_parameters(node.args)), node.body)
+        defaults = {name: self._default(name, value) for name, value in _defaults(node.args)}
+        self._visit_scope(Scope(scope, prefix, parameters=_parameters(node.args), defaults=defaults), node.body)
+
+    def _default(self, name: str, value: ast.expr) -> Binding:
+        statement = ast.copy_location(Default([ast.Name(name, ast.Store())], value), value)
+        return Binding(name, replace(self._place, statement=statement), is_simple=True)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -277,6 +288,19 @@ def bound_names(node: ast.AST) -> Iterator[str]:
 
 def _parameters(arguments: ast.arguments) -> frozenset[str]:
     return frozenset(node.arg for node in ast.walk(arguments) if isinstance(node, ast.arg))
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters with a default; further arguments are none."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    for argument, value in zip(reversed(positional), reversed(arguments.defaults), strict=False):
+        yield argument.arg, value
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if default is not None:
+            yield argument.arg, default
+    for rest, empty in ((arguments.vararg, ast.Tuple([], ast.Load())), (arguments.kwarg, ast.Dict([], []))):
+        if rest is not None:
+            yield rest.arg, ast.copy_location(empty, rest)
 
 
 def _flat(target: ast.expr) -> Iterator[ast.expr]:

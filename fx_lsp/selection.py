@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fx_lsp.agent.messages import Intent
 from fx_lsp.rules import Rule, Severity
 
 ALL_NOTICES = "all"
 """Stands for the codes of all notices."""
+
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")
+"""The gravest first."""
+
+_GRAVEST: Mapping[Intent, Severity] = {"explicit": "error", "inferred": "warning", "assumed": "hint"}
+"""As what a problem is told at most: nobody may want to trace what the workspace itself does not, and arguments that we
+made up may be none that anybody gives."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,7 @@ class Selection:
             return rule.code in self.select
         return rule.default_on or rule.code in self.notices or ALL_NOTICES in self.notices
 
-    def severity(self, rule: Rule) -> Severity:
-        """How serious the problems of ``rule`` are."""
-        return self.severities.get(rule.code, rule.severity)
+    def severity(self, rule: Rule, intent: Intent = "explicit") -> Severity:
+        """How serious the problems of ``rule`` are, in what is traced with this ``intent``."""
+        wanted = self.severities.get(rule.code, rule.severity)
+        return wanted if rule.is_certain else max(wanted, _GRAVEST[intent], key=SEVERITIES.index)

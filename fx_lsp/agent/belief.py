@@ -56,9 +56,7 @@ def doubt(error: BaseException, built: Built, intent: Intent, belongs: Belongs) 
 
 
 def _is_left_to_subclasses(error: BaseException, root: Any) -> bool:
-    return isinstance(error, NotImplementedError) or (
-        isinstance(error, AttributeError) and bool(type(root).__subclasses__())
-    )
+    return isinstance(error, NotImplementedError | AttributeError) and bool(type(root).__subclasses__())
 
 
 def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:

@@ -22,7 +22,7 @@ from unittest import mock
 
 from .imports import Workspace
 from .limits import is_out_of_memory
-from .messages import Failure
+from .messages import Failure, Span, Step
 from .places import Belongs, causes, chain_of_error, describe
 from .stubs import Stub, StubFinder
 from .untraced import is_consequence
@@ -50,6 +50,7 @@ class Loading:
         self._workspace = workspace
         self._name = name
         self._stubs = StubFinder()
+        self._before = frozenset(sys.modules)
         self._bare: set[str] = set()
         """Packages that were put up without running their ``__init__.py``, which fails."""
         self._notices: dict[tuple[str, str], Failure] = {}
@@ -131,15 +132,19 @@ class Loading:
         return True
 
     def _note(self, kind: str, error: BaseException) -> None:
-        failure = Failure(kind, describe(_import_error(error) or error), chain_of_error(error, self._workspace.owns))
+        chain = chain_of_error(error, self._workspace.owns)
+        if not chain:  # no line of the workspace had a part in it
+            chain = (Step("<module>", Span(self._workspace.file, 1, 0, 1, 0)),)
+        failure = Failure(kind, describe(_import_error(error) or error), chain)
         self._notices.setdefault((kind, failure.error), failure)
 
     def _forget(self) -> None:
         """Drop the modules that a failed import has left: the workspace's, and what is below a package that failed."""
-        for name, module in list(sys.modules.items()):
-            is_own = self._workspace.owns(getattr(module, "__file__", None) or "<>") and name not in self._bare
-            if name != "__main__" and (is_own or name.partition(".")[0] not in sys.modules):
-                sys.modules.pop(name, None)
+        for name in sys.modules.keys() - self._before:
+            file = getattr(sys.modules[name], "__file__", None) or "<>"
+            is_own = self._workspace.owns(file) and name not in self._bare
+            if is_own or name.partition(".")[0] not in sys.modules:
+                del sys.modules[name]
 
 
 def _import_error(error: BaseException | None) -> ImportError | None:

@@ -241,7 +241,7 @@ class Report:
     recipe_span: Span | None = None
     """Where in the workspace that is written; None where it was made up."""
     reason: str = ""
-    """Of what was not checked: why, in one sentence."""
+    """Of what was not checked: why. Of what was traced: under which condition, e.g. ``without its optional inputs``."""
 
 
 @dataclass(frozen=True)

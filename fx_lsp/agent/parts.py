@@ -89,7 +89,7 @@ class _Watched:
         if cls in self._tracer.stopped and self._failure is not None:
             return dataclasses.replace(alone, outcome="failed", failures=(self._failure,), reason="")
         if cls in self._tracer.passed:
-            reason = "its host can be traced through it, though alone it can't be traced"
+            reason = "as a part of the module that holds it, though not alone"
             return dataclasses.replace(alone, outcome="traced", failures=(), reason=reason)
         return None
 

@@ -102,8 +102,24 @@ class TargetRun:
             report, reason = self._traced(built), missing_part()
         except BaseException as error:
             if (reason := missing_part(error=error)) is None:
-                return self._failed(error, built, on_meta)
+                return self._by_default(built, on_meta) or self._failed(error, built, on_meta)
         return report if reason is None else self.report("unchecked", reason=reason)
+
+    def _by_default(self, built: Built, on_meta: bool) -> Report | None:
+        """A second look at what nobody shows how to call, without the inputs that may be left out.
+
+        As symbols they take ways that hardly any caller takes. None where there are none, or where what fails does so
+        all the same.
+        """
+        optional = _optional_inputs(built.root) if self._intent == "assumed" and built.concrete_args is None else {}
+        if not optional:
+            return None
+        again = dataclasses.replace(self._build(on_meta), concrete_args=optional)
+        try:
+            report = dataclasses.replace(self._traced(again), reason="without its optional inputs")
+            return None if missing_part() else report
+        except BaseException as error:
+            return None if missing_part(error=error) else self._failed(error, again, on_meta)
 
     def explore(self, first: Report, *, on_meta: bool) -> Report:
         """``first``, the report of a failed trace, with all the failures that there are."""
@@ -196,6 +212,12 @@ def is_explorable(report: Report) -> bool:
 def is_traceable(root: object) -> bool:
     """Whether ``root`` is what a tracer takes: a module, or a function or method written in Python."""
     return isinstance(root, torch.nn.Module) or (callable(root) and hasattr(inspect.unwrap(root), "__code__"))
+
+
+def _optional_inputs(root: torch.nn.Module) -> dict[str, Any]:
+    """The parameters of its forward that may be left out, with what they are then."""
+    parameters = inspect.signature(root.forward).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not one.empty}
 
 
 def _cause_of(error: BaseException) -> str:

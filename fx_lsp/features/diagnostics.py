@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from lsprotocol import types
 
@@ -16,6 +16,9 @@ from fx_lsp.rules import Rule, rule_for
 
 SOURCE = "fx-lsp"
 """How a person tells our diagnostics from those of other servers."""
+
+MOST_TITLES = 3
+"""Targets with the same problem that are named."""
 
 _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
@@ -34,8 +37,7 @@ def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool, describ
     if found is None:
         return None
     rule = rule_for(finding.failure.kind)
-    targets = " and ".join(f"`{title}`" for title in finding.targets)
-    tracing = f"\nWhile tracing {targets}." if targets else ""
+    tracing = f"\nWhile tracing {_listed(finding.targets)}." if finding.targets else ""
     return types.Diagnostic(
         range=found,
         severity=_SEVERITIES[finding.severity],
@@ -45,6 +47,14 @@ def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool, describ
         message=f"{finding.message}{tracing}",
         related_information=_related(finding, places) if related else None,
     )
+
+
+def _listed(titles: Sequence[str]) -> str:
+    """The targets that have the problem, the first few by name."""
+    named = [f"`{title}`" for title in titles[:MOST_TITLES]]
+    if len(titles) > MOST_TITLES:
+        named.append(f"{len(titles) - MOST_TITLES} more")
+    return " and ".join((", ".join(named[:-1]), named[-1]) if len(named) > 2 else named)
 
 
 def _description(rule: Rule) -> types.CodeDescription | None:

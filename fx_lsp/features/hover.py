@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import PurePath
 
 from lsprotocol import types
 
+from fx_lsp.agent.messages import Report
 from fx_lsp.analysis import Analysis, Traced
 from fx_lsp.features.places import ClientPlaces
 
@@ -15,6 +17,11 @@ LONGEST = 40
 
 MOST = 3
 """Targets of one class or function that are shown."""
+
+LONGEST_RECIPE = 200
+"""Characters of a recipe that are shown."""
+
+_HOW_TO_SAY = "A comment `# fx: trace(…)` above the class says with which arguments it is to be built."
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _MODULE_CLASS = re.compile(r"^[ \t]*class\s+(\w+)\s*\([^)]*Module\b", re.MULTILINE)
@@ -69,12 +76,31 @@ def _described(analysis: Analysis, places: ClientPlaces, path: str, traced: Trac
     title, report = f"`{traced.target.title}`", traced.report
     if report is None:
         return f"Tracing {title} …" if analysis.is_tracing(path) else f"{title} has not been traced yet."
+    return f"{_outcome(places, path, title, traced, report)}{_recipe(places, traced, report)}"
+
+
+def _outcome(places: ClientPlaces, path: str, title: str, traced: Traced, report: Report) -> str:
     if report.outcome == "traced" and not report.failures:
         nodes = "1 node" if report.nodes == 1 else f"{report.nodes} nodes"
-        return f"{title} can be traced: {nodes}.\n\n```python\n{_cut(report.code)}\n```"
+        how = f" {report.reason}" if report.reason else ""
+        code = f": {nodes}.\n\n```python\n{_cut(report.code)}\n```" if report.code else "."
+        return f"{title} can be traced{how}{code}"
     if report.outcome == "skipped":
         return f"{title} is neither a module nor a function, so there is nothing to trace."
+    if report.outcome == "unchecked":
+        return f"{title} could not be checked: {report.reason}."
     return _failed(places, path, title, traced)
+
+
+def _recipe(places: ClientPlaces, traced: Traced, report: Report) -> str:
+    """How it was built, with a link to where that is written."""
+    if not report.recipe or report.recipe == traced.target.title:
+        return ""
+    shown = f"`{_shortened(report.recipe)}`"
+    if report.recipe_span is None:
+        return f"\n\nBuilt as {shown}, with arguments that were made up. {_HOW_TO_SAY}"
+    uri, line = places.uri(report.recipe_span.file), report.recipe_span.line
+    return f"\n\nBuilt as {shown} ([line {line}]({uri}#L{line}))."
 
 
 def _failed(places: ClientPlaces, path: str, title: str, traced: Traced) -> str:
@@ -93,10 +119,11 @@ def _failed(places: ClientPlaces, path: str, title: str, traced: Traced) -> str:
 
 
 def _not_traced(name: str) -> str:
-    return (
-        f"`{name}` is not traced: this file makes no instance of it that could be used. "
-        f"A line at module level such as `torch.fx.symbolic_trace({name}(...))` or `model = {name}(...)` has it traced."
-    )
+    return f"`{name}` is not traced: it leaves its forward, or other methods, to subclasses."
+
+
+def _shortened(text: str) -> str:
+    return textwrap.shorten(text, LONGEST_RECIPE, placeholder=" …").replace("`", "'")
 
 
 def _cut(code: str) -> str:

@@ -48,6 +48,8 @@ class Rule:
     kinds: tuple[str, ...] = ()
     """The values of ``Failure.kind`` it speaks for."""
     severity: Severity = "error"
+    is_certain: bool = False
+    """It is so however the module is built that is being traced."""
     is_notice: bool = False
     """The trace goes on there, but the graph may not do what the program does."""
     default_on: bool = True

@@ -16,8 +16,10 @@ RULE = Rule(
 Comments that begin with `# fx:` tell fx-lsp what to trace and what to leave alone.
 
 - Above a class or a function at the top level: `# fx: trace(dim=64, heads=4)` traces it, a class built with these
-  arguments; `# fx: concrete_args(mask=None)` fixes inputs, `# fx: tracer(MyTracer())` names the tracer, `# fx: skip`
-  leaves it alone. `# fx: trace[small](dim=8)` and `# fx: trace[large](dim=64)` trace it twice.
+  arguments; `# fx: skip` leaves it alone; `# fx: concrete_args(mask=None)` fixes inputs; `# fx: tracer(MyTracer())`
+  names the tracer; `# fx: leaf(Attention)` names classes of modules whose calls are recorded as one node;
+  `# fx: inputs(torch.rand(1, 3, 224, 224))` shows what it takes, and so does an argument of `trace` that `forward` has
+  and the constructor has not. `# fx: trace[small](dim=8)` and `# fx: trace[large](dim=64)` trace it twice.
 - Behind a line, or above one: `# fx: ignore[len]` keeps quiet about what the rule `len` says there, `# fx: ignore`
   about everything.""",
     bad="""\
@@ -51,4 +53,5 @@ class Shift(torch.nn.Module):
     message=message,
     kinds=("directive",),
     severity="warning",
+    is_certain=True,
 )

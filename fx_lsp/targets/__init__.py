@@ -40,9 +40,9 @@ def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
 def _targets(tree: ast.Module, said: Said, text: Text) -> tuple[Target, ...]:
     names = Names(tree)
     classes = Classes(names)
-    explicit = [*explicit_targets(names, text), *directed_targets(tree, said, text)]
+    explicit = [*explicit_targets(names, text), *directed_targets(names, tree, said, text)]
     instances = _without(explicit, instance_targets(names, classes, text))
-    inferred = inferred_as_said(instances + _without(explicit + instances, class_targets(classes, text)), said)
+    inferred = inferred_as_said(instances + _without(explicit + instances, class_targets(names, classes, text)), said)
     found = [target for target in explicit + inferred if not is_skipped(target, said)]
     return tuple(sorted(with_examples(found, names), key=lambda target: (target.span.line, target.span.col)))
 

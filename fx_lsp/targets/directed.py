@@ -8,24 +8,34 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fx_lsp.agent.messages import Recipe, Snippet, Target
 from fx_lsp.directives import Directive
+from fx_lsp.names import Names
 from fx_lsp.scopes import Function
+from fx_lsp.targets.call_sites import recipes_for
 from fx_lsp.targets.text import Text, title_of
 
 Said = Mapping[str, Sequence[Directive]]
 """By the name of a class or function at the top level, what is said of it."""
 
 
-def directed_targets(tree: ast.Module, said: Said, text: Text) -> Iterator[Target]:
+def directed_targets(names: Names, tree: ast.Module, said: Said, text: Text) -> Iterator[Target]:
     """One target for each ``trace``."""
     for node in tree.body:
         if isinstance(node, (ast.ClassDef, *Function)):
             for directive in said.get(node.name, ()):
                 if directive.verb == "trace":
-                    yield _with_values(_target(node, directive, text), said[node.name], directive.labels)
+                    target = _target(node, directive, text)
+                    if isinstance(node, ast.ClassDef) and target.recipe.root.source == f"{node.name}()":
+                        # It is to be traced, and not said with what: then as well as it can be.
+                        others = [
+                            dataclasses.replace(other, inputs=target.recipe.inputs)
+                            for other in recipes_for(node, names, text)
+                        ]
+                        target = dataclasses.replace(target, fallbacks=tuple(others))
+                    yield _with_values(target, said[node.name], directive.labels)
 
 
 def inferred_as_said(targets: Sequence[Target], said: Said) -> list[Target]:
-    """The targets with the tracer and the concrete arguments that are said of their classes and functions."""
+    """The targets with what is said of their classes and functions: tracer, leaves, inputs, concrete arguments."""
     return [_with_values(target, said.get(target.symbol or "", ()), ()) for target in targets]
 
 
@@ -35,23 +45,58 @@ def is_skipped(target: Target, said: Said) -> bool:
 
 
 def _target(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, directive: Directive, text: Text) -> Target:
-    root = f"{node.name}{directive.arguments or '()'}" if isinstance(node, ast.ClassDef) else node.name
+    root, inputs = _parts(node, directive)
     label = f"[{', '.join(directive.labels)}]" if directive.labels else ""
     title = f"{title_of(ast.parse(root, mode='eval').body)}{label}"
-    recipe = Recipe(_snippet(root, directive))
+    recipe = Recipe(_snippet(root, directive), inputs=_snippet(inputs, directive) if inputs else None)
     return Target(f"directive:{root}{label}", title, text.name_span(node), recipe, "explicit", node.name)
+
+
+def _parts(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, directive: Directive) -> tuple[str, str]:
+    """What ``trace(arguments)`` says: the call that builds the class, and the inputs that are among the arguments.
+
+    Those are the ones that a function takes, or else the forward of a class and not its constructor.
+    """
+    if not isinstance(node, ast.ClassDef):
+        return node.name, directive.arguments
+    given = ast.parse(f"f{directive.arguments or '()'}", mode="eval").body
+    assert isinstance(given, ast.Call)
+    taken = _parameters(node, "forward") - _parameters(node, "__init__")
+    inputs = [keyword for keyword in given.keywords if keyword.arg in taken]
+    if not inputs:
+        return f"{node.name}{directive.arguments or '()'}", ""
+    built = ast.Call(ast.Name(node.name), given.args, [keyword for keyword in given.keywords if keyword not in inputs])
+    return ast.unparse(built), ast.unparse(ast.Call(ast.Name(""), [], inputs))
+
+
+def _parameters(node: ast.ClassDef, method: str) -> set[str]:
+    found = (member for member in node.body if isinstance(member, Function) and member.name == method)
+    return {inner.arg for member in found for inner in ast.walk(member.args) if isinstance(inner, ast.arg)}
 
 
 def _with_values(target: Target, said: Sequence[Directive], labels: Sequence[str]) -> Target:
     """``target`` with what is said of all traces and of those with one of the labels."""
-    recipe = target.recipe
+    values: dict[str, Snippet] = {}
     for directive in said:
         if not directive.labels or set(directive.labels) & set(labels):
-            if directive.verb == "concrete_args":
-                recipe = dataclasses.replace(recipe, concrete_args=_snippet(f"dict{directive.arguments}", directive))
-            elif directive.verb == "tracer":
-                recipe = dataclasses.replace(recipe, tracer=_snippet(directive.arguments, directive))
-    return dataclasses.replace(target, recipe=recipe)
+            field, source = _VALUES.get(directive.verb, ("", ""))
+            if field:
+                values[field] = _snippet(source.format(directive.arguments), directive)
+    recipe, *fallbacks = (_updated(recipe, values) for recipe in (target.recipe, *target.fallbacks))
+    return dataclasses.replace(target, recipe=recipe, fallbacks=tuple(fallbacks))
+
+
+_VALUES = {
+    "concrete_args": ("concrete_args", "dict{}"),
+    "tracer": ("tracer", "{}"),
+    "leaf": ("leaves", "(lambda *leaves: leaves){}"),
+    "inputs": ("inputs", "{}"),
+}
+"""Of each verb that gives a recipe a value: which, and the expression for it made of the arguments."""
+
+
+def _updated(recipe: Recipe, values: Mapping[str, Snippet]) -> Recipe:
+    return Recipe(**{**vars(recipe), **values})
 
 
 def _snippet(source: str, directive: Directive) -> Snippet:

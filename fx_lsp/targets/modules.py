@@ -7,9 +7,10 @@ import re
 import sys
 from collections.abc import Iterator
 
-from fx_lsp.agent.messages import Recipe, Snippet, Target
+from fx_lsp.agent.messages import Intent, Recipe, Snippet, Target
 from fx_lsp.names import Names, first_callee
 from fx_lsp.scopes import Binding, Function
+from fx_lsp.targets.call_sites import recipes_for
 from fx_lsp.targets.text import Text
 
 _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"))
@@ -48,10 +49,12 @@ class Classes:
             return self._has_module_base(node) and not _is_static(forward) and not _is_abstract(forward)
         return any(self._inherits_forward(base) for base in self._foreign_bases(node))
 
+    def is_abstract(self, node: ast.ClassDef) -> bool:
+        """Whether it leaves methods for subclasses to write."""
+        return any("abstractmethod" in _decorators(member) for member in node.body if isinstance(member, Function))
+
     def needs_no_argument(self, node: ast.ClassDef) -> bool:
         """Whether the constructor, own or inherited in this file, can be called without arguments."""
-        if any("abstractmethod" in _decorators(member) for member in node.body if isinstance(member, Function)):
-            return False
         if "dataclasses.dataclass" in {self._names.qualified(_plain(decorator)) for decorator in node.decorator_list}:
             return False
         constructor = self._method(node, "__init__")
@@ -111,13 +114,19 @@ def instance_targets(names: Names, classes: Classes, text: Text) -> Iterator[Tar
         yield Target(f"instance:{name}", name, span, Recipe(Snippet(name, span.line)), "inferred", symbol)
 
 
-def class_targets(classes: Classes, text: Text) -> Iterator[Target]:
-    """Classes that look like modules and can be built without arguments."""
+def class_targets(names: Names, classes: Classes, text: Text) -> Iterator[Target]:
+    """Classes that look like modules: with what the file shows of how to build them, else with made-up arguments."""
     for node in classes:
-        if classes.is_module(node) and classes.needs_no_argument(node):
-            span = text.name_span(node)
-            recipe = Recipe(Snippet(f"{node.name}()", span.line))
-            yield Target(f"class:{node.name}", node.name, span, recipe, "inferred", node.name)
+        if not classes.is_module(node) or classes.is_abstract(node):
+            continue
+        span = text.name_span(node)
+        if classes.needs_no_argument(node):
+            recipes: tuple[Recipe, ...] = (Recipe(Snippet(f"{node.name}()", span.line)),)
+        else:
+            recipes = recipes_for(node, names, text)
+        intent: Intent = "assumed" if recipes[0].made_up else "inferred"
+        key = f"class:{node.name}"
+        yield Target(key, node.name, span, recipes[0], intent, node.name, fallbacks=recipes[1:])
 
 
 def _made(binding: Binding) -> tuple[ast.Name, ast.expr] | None:

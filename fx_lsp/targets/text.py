@@ -7,6 +7,7 @@ import ast
 from fx_lsp.agent.messages import Snippet, Span
 from fx_lsp.excerpt import text_at
 from fx_lsp.positions import LineIndex
+from fx_lsp.scopes import Default
 
 LONGEST_TITLE = 60
 """Characters of a title; what is longer is cut."""
@@ -35,6 +36,8 @@ class Text:
 
     def snippet(self, node: ast.expr | ast.stmt) -> Snippet:
         """``node`` as it can be run on its own."""
+        if isinstance(node, Default):
+            return Snippet(f"{ast.unparse(node.targets[0])} = {ast.unparse(node.value)}", node.lineno)
         source = text_at(self._lines, self.span(node))
         return Snippet(source if _stands_alone(source) else f"({source})", node.lineno)
 

@@ -10,6 +10,7 @@ from textwrap import dedent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from fx_lsp.agent.messages import Snippet, Target
 from fx_lsp.check import check
@@ -62,7 +63,7 @@ class TestTargets:
         assert target.recipe.root.source == "Net(2)"
 
     def test_a_function_is_traced_as_it_is(self) -> None:
-        (target,) = targets("", "\n# fx: trace\ndef f(x):\n    return x\n")
+        _, target = targets("", "\n# fx: trace\ndef f(x):\n    return x\n")
         assert (target.recipe.root.source, target.symbol) == ("f", "f")
 
     def test_what_is_skipped_is_not_traced_though_the_file_traces_it(self) -> None:
@@ -72,6 +73,37 @@ class TestTargets:
         (target,) = targets("# fx: concrete_args(flag=None)", "net = Net(3)\n")
         assert (target.key, target.recipe.concrete_args) == ("instance:net", Snippet("dict(flag=None)", 4))
 
+    def test_leaves_are_a_tuple_of_classes(self) -> None:
+        (target,) = targets("# fx: leaf(nn.Linear, Net)", "net = Net(3)\n")
+        assert target.recipe.leaves is not None
+        assert eval(target.recipe.leaves.source, {"nn": nn, "Net": int}) == (nn.Linear, int)
+
+    @pytest.mark.parametrize(
+        ("above", "root", "inputs"),
+        [
+            ("# fx: trace(3)\n# fx: inputs(torch.rand(2), flag=None)", "Net(3)", "(torch.rand(2), flag=None)"),
+            ("# fx: trace(3, x=torch.rand(2))", "Net(3)", "(x=torch.rand(2))"),
+            ("# fx: trace(n=3, x=torch.rand(2), flag=1)", "Net(n=3)", "(x=torch.rand(2), flag=1)"),
+            ("# fx: trace(x=torch.rand(2))", "Net()", "(x=torch.rand(2))"),
+        ],
+    )
+    def test_example_inputs(self, above: str, root: str, inputs: str) -> None:
+        (target,) = targets(above)
+        assert target.recipe.inputs is not None
+        assert (target.recipe.root.source, target.recipe.inputs.source) == (root, inputs)
+        assert all(recipe.inputs == target.recipe.inputs for recipe in target.fallbacks)
+
+    def test_a_function_s_arguments_are_its_inputs(self) -> None:
+        _, target = targets("", "\n# fx: trace(torch.rand(2))\ndef f(x):\n    return x\n")
+        assert target.recipe.inputs is not None
+        assert (target.recipe.root.source, target.recipe.inputs.source) == ("f", "(torch.rand(2))")
+
+    def test_what_is_to_be_traced_without_saying_with_what(self) -> None:
+        (target,) = targets("# fx: trace", "\ndef make():\n    return Net(5)\n")
+        recipes = (target.recipe, *target.fallbacks)
+        assert [recipe.root.source for recipe in recipes] == ["Net()", "Net(5)", "Net"]
+        assert [recipe.made_up for recipe in recipes] == [False, False, True]
+
 
 class TestMistakes:
     @pytest.mark.parametrize(
@@ -79,7 +111,8 @@ class TestMistakes:
         [
             (
                 "# fx: trce(3)",
-                "`trce` is no directive; there are `concrete_args`, `ignore`, `skip`, `trace` and `tracer`",
+                "`trce` is no directive; there are `concrete_args`, `ignore`, `inputs`, `leaf`, "
+                "`skip`, `trace` and `tracer`",
             ),
             ("# fx: (3)", "no directive is named; there are "),
             ("#fx:", "no directive is named; there are "),
@@ -90,6 +123,9 @@ class TestMistakes:
             ("# fx: skip(3)", "`skip` takes no arguments"),
             ("# fx: concrete_args", "`concrete_args` takes a value for each input"),
             ("# fx: tracer()", "`tracer` takes one expression"),
+            ("# fx: inputs()", "`inputs` takes the arguments of a call"),
+            ("# fx: leaf", "`leaf` takes the classes of modules"),
+            ("# fx: leaf(classes=Net)", "`leaf` takes the classes of modules"),
             ("# fx: ignore[length]", "`length` is no rule; there are `"),
         ],
     )

@@ -15,9 +15,15 @@ MODEL = """\
 import torch
 import torch.fx
 
-class Wide(torch.nn.Module):
+class Base(torch.nn.Module):
     def __init__(self, width):
         super().__init__()
+
+class Wide(Base):
+    def forward(self, x):
+        return x
+
+wides = [Wide(3)]
 
 def f(x):
     return x / len(x)
@@ -52,12 +58,12 @@ async def asked(bench: Bench) -> tuple[str, Request]:
 
 async def test_while_it_is_traced_it_says_so(bench: Bench) -> None:
     path, request = await asked(bench)
-    assert text_at(bench, path, "f(x)") == f"Tracing `{request.targets[0].title}` …"
+    assert text_at(bench, path, "f(x)") == f"Tracing `{request.targets[1].title}` …"
 
 
 async def test_a_name_has_the_generated_code_of_what_it_stands_for(bench: Bench) -> None:
     path, request = await asked(bench)
-    request.report(request.targets[0].key, code="\n\n\ndef forward(self, x):\n    return x\n    ", nodes=2)
+    request.report(request.targets[1].key, code="\n\n\ndef forward(self, x):\n    return x\n    ", nodes=2)
     request.done()
     await bench.complete(path)
     for at in ("f(x)", "f)\nother", "symbolic_trace(f)", "f)\n"):
@@ -68,7 +74,7 @@ async def test_a_name_has_the_generated_code_of_what_it_stands_for(bench: Bench)
 @pytest.mark.parametrize("at", ["other.f", "x / len", "import torch\n", "\n\ndef"])
 async def test_other_names_and_attributes_have_nothing(bench: Bench, at: str) -> None:
     path, request = await asked(bench)
-    request.report(request.targets[0].key, code="pass", nodes=1)
+    request.report(request.targets[1].key, code="pass", nodes=1)
     request.done()
     await bench.complete(path)
     assert text_at(bench, path, at) == ""
@@ -77,7 +83,7 @@ async def test_other_names_and_attributes_have_nothing(bench: Bench, at: str) ->
 
 async def test_long_code_is_cut(bench: Bench) -> None:
     path, request = await asked(bench)
-    request.report(request.targets[0].key, code="\n".join(f"line_{n}" for n in range(LONGEST + 7)))
+    request.report(request.targets[1].key, code="\n".join(f"line_{n}" for n in range(LONGEST + 7)))
     request.done()
     await bench.complete(path)
     shown = text_at(bench, path, "f(x)")
@@ -87,26 +93,62 @@ async def test_long_code_is_cut(bench: Bench) -> None:
 
 async def test_a_failure_is_told_with_its_line_as_it_is_now(bench: Bench) -> None:
     path, request = await asked(bench)
-    request.report(request.targets[0].key, failure_at(span_of(path, MODEL, "len(x)")))
+    request.report(request.targets[1].key, failure_at(span_of(path, MODEL, "len(x)")))
     request.done()
     await bench.complete(path)
-    assert "line 9" in text_at(bench, path, "f(x)")
+    assert "line 15" in text_at(bench, path, "f(x)")
     bench.edit(path, "class Wide", "(\nclass Wide")
     await bench.complete(path)
     shown = text_at(bench, path, "f(x)")
-    assert "line 10" in shown
+    assert "line 16" in shown
     assert "`len(x)`" in shown
 
 
-async def test_a_class_that_nothing_traces_says_how_to_have_it_traced(bench: Bench) -> None:
+async def test_a_class_that_leaves_its_forward_to_others_is_said_not_to_be_traced(bench: Bench) -> None:
     path, request = await asked(bench)
-    assert [target.symbol for target in request.targets] == ["f"]
-    assert "torch.fx.symbolic_trace(Wide(...))" in text_at(bench, path, "Wide")
+    assert [target.symbol for target in request.targets] == ["Wide", "f"]
+    assert (
+        text_at(bench, path, "Base") == "`Base` is not traced: it leaves its forward, or other methods, to subclasses."
+    )
+
+
+async def test_how_it_was_built_is_told_with_where_that_is_written(bench: Bench) -> None:
+    path, request = await asked(bench)
+    span = span_of(path, MODEL, "Wide(3)")
+    report = Report(1, "class:Wide", "traced", code="pass", nodes=2, recipe="Wide(3)", recipe_span=span)
+    request.answers.put_nowait(report)
+    request.done()
+    await bench.complete(path)
+    uri = ClientPlaces(bench.documents).uri(path)
+    assert text_at(bench, path, "Wide").endswith(f"Built as `Wide(3)` ([line {span.line}]({uri}#L{span.line})).")
+
+
+async def test_made_up_arguments_are_told_and_how_to_give_others(bench: Bench) -> None:
+    path, request = await asked(bench)
+    report = Report(1, "class:Wide", "traced", recipe="Wide(width=64)", reason="without its optional inputs")
+    request.answers.put_nowait(report)
+    request.done()
+    await bench.complete(path)
+    shown = text_at(bench, path, "Wide")
+    assert shown.startswith("`Wide` can be traced without its optional inputs.")
+    assert "Built as `Wide(width=64)`, with arguments that were made up." in shown
+    assert "# fx: trace(" in shown
+
+
+async def test_why_it_was_not_checked(bench: Bench) -> None:
+    path, request = await asked(bench)
+    request.answers.put_nowait(
+        Report(1, "class:Wide", "unchecked", reason="`mmcv.a` had a part in it, which is missing")
+    )
+    request.done()
+    await bench.complete(path)
+    shown = "`Wide` could not be checked: `mmcv.a` had a part in it, which is missing."
+    assert text_at(bench, path, "Wide") == shown
 
 
 async def test_what_turned_out_to_be_no_module_is_said_to_be_none(bench: Bench) -> None:
     path, request = await asked(bench)
-    request.answers.put_nowait(Report(1, request.targets[0].key, "skipped"))
+    request.answers.put_nowait(Report(1, request.targets[1].key, "skipped"))
     request.done()
     await bench.complete(path)
     assert "neither a module nor a function" in text_at(bench, path, "f(x)")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fx_lsp.agent.messages import Snippet, Target
+from fx_lsp.agent.messages import Recipe, Snippet, Target
 from fx_lsp.excerpt import text_at
 from fx_lsp.positions import LineIndex
 from fx_lsp.targets import find_targets
@@ -264,10 +264,6 @@ class TestInferred:
             "class A(nn.Module):\n    def forward(self, x):\n        '''Left to others.'''",
             "class A(nn.Module):\n    @abstractmethod\n    def forward(self, x):\n        return x",
             "class A(nn.Module):\n    @abc.abstractmethod\n    def a(self): pass\n    def forward(self, x): return x",
-            "class A(nn.Module):\n    def __init__(self, n): pass\n    def forward(self, x):\n        return x",
-            "class A(nn.Module):\n    def __init__(self, *, n): pass\n    def forward(self, x):\n        return x",
-            "class A(nn.Module):\n    def __init__(self, **config): pass\n    def forward(self, x):\n        return x",
-            "class A(Imported):\n    def forward(self, x):\n        return x",
             "class A:\n    def forward(self, x):\n        return x",
             "class A(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x",
             "class A(nn.ModuleList):\n    def __init__(self): pass",
@@ -328,6 +324,66 @@ class TestInferred:
         assert titles(NET + "net = Net()\ntorch.fx.symbolic_trace(net)\n") == ["torch.fx.symbolic_trace(net)"]
         assert titles(NET + "net = Net()\n") == ["net"]
         assert titles(NET) == ["Net"]
+
+
+class TestRecipes:
+    """How a class is built whose constructor asks for arguments."""
+
+    HEAD = """\
+from torch import nn
+
+WIDTH = 8
+
+class Block(nn.Module):
+    def __init__(self, width, depth=1):
+        super().__init__()
+        self.depth = depth
+        self.layer = nn.Linear(width, depth)
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+    def recipes(self, rest: str) -> list[str]:
+        """Each recipe of ``Block``, as what it runs, one after another."""
+        (target,) = (target for target in found(self.HEAD + rest) if target.symbol == "Block")
+        recipes = (target.recipe, *target.fallbacks)
+        assert recipes[-1] == Recipe(Snippet("Block", 5), made_up=True)
+        assert target.intent == ("assumed" if len(recipes) == 1 else "inferred")
+        return ["; ".join(snippet.source for snippet in (*recipe.setup, recipe.root)) for recipe in recipes[:-1]]
+
+    @pytest.mark.parametrize(
+        ("rest", "expected"),
+        [
+            ("", []),
+            ("blocks = [Block(3)]", ["Block(3)"]),
+            ("blocks = [Block(WIDTH, depth=2)]", ["Block(WIDTH, depth=2)"]),
+            ("def f():\n    width = 2 * WIDTH\n    return Block(width)", ["width = 2 * WIDTH; Block(width)"]),
+            (
+                "def f(width=4, **more):\n    return Block(width, **more)",
+                ["width = 4; more = {}; Block(width, **more)"],
+            ),
+            ("def f(*, width=4):\n    return Block(width)", ["width = 4; Block(width)"]),
+            ("def f(width, depth=4):\n    return Block(width, depth)", []),
+            ("def f(width=4):\n    width = width + 1\n    return Block(width)", ["f()"]),
+            ("def f(n=4):\n    for i in range(n):\n        block = Block(i)\n    return block", ["f()"]),
+            ("class Net(nn.Module):\n    def __init__(self, n):\n        self.b = Block(n)", []),
+            ("class Net(nn.Module):\n    def __init__(self, n=3):\n        self.b = Block(n)", ["n = 3; Block(n)"]),
+            ("def test():\n    with pytest.raises(ValueError):\n        Block(0)", []),
+            ("def f(Block):\n    return Block(3)", []),
+            ("def f(width=3):\n    return Block(width)\nnets = [Block(5)]", ["Block(5)", "width = 3; Block(width)"]),
+        ],
+    )
+    def test_in_order_of_trust(self, rest: str, expected: list[str]) -> None:
+        assert self.recipes(rest + "\n") == expected
+
+    def test_they_build(self) -> None:
+        source = self.HEAD + "def f(width=4, depth=3):\n    return Block(width, depth)\n"
+        (target,) = found(source)
+        assert built(target, source)[0].depth == 3
+
+    def test_without_any_a_class_is_assumed(self) -> None:
+        (target,) = found("from o import Base\nclass A(Base):\n    def forward(self, x):\n        return x\n")
+        assert (target.title, target.intent, target.recipe.made_up) == ("A", "assumed", True)
 
 
 class TestFiles:

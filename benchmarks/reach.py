@@ -1,0 +1,192 @@
+"""How many classes of a stranger's repository get a verdict, and how many of the failures told are true; docs/reach.md.
+
+    .venv/bin/python benchmarks/reach.py [--site FOLDER] [--package NAME …] [--most 120] [--write]
+
+Each package is copied into a folder of its own and read as if it were the user's own source, with no setting. Packages
+come from this environment and from ``--site``, to which `pip install --no-deps --target FOLDER` adds others; what they
+miss is missing, as it is in a stranger's repository. Failures are compared with what torch.fx itself says of modules
+that were built as the package documents it (`reach_truth.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import collections
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.reach_report import Package, Verdict, page
+from fx_lsp.agent.messages import Limits, Report, Target, Trace
+from fx_lsp.agents import Agent
+from fx_lsp.targets import find_targets
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reach.md"
+
+PACKAGES = (
+    *("timm", "torchvision", "transformers", "vit_pytorch", "x_transformers", "segmentation_models_pytorch"),
+    *("denoising_diffusion_pytorch", "diffusers", "monai", "kornia", "pytorch_metric_learning", "pretrainedmodels"),
+    *("performer_pytorch", "reformer_pytorch", "perceiver_pytorch", "local_attention", "axial_attention"),
+    *("efficientnet_pytorch", "vector_quantize_pytorch", "imagen_pytorch", "byol_pytorch", "g_mlp_pytorch"),
+)
+
+OPERATORS = """
+import importlib.util, sys
+sys.path.insert(0, {root!r})
+from tests.torchvision_operators import declare_unless_loaded
+declare_unless_loaded(importlib.util.find_spec("torchvision").origin)
+sys.path.remove({root!r})
+"""
+"""Run by the agent's Python as it starts: torchvision can be imported then."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to read, and its classes that a person would want a verdict on."""
+
+    path: Path
+    text: str
+    classes: tuple[str, ...]
+
+
+def files_of(folder: Path, most: int) -> list[File]:
+    """Files evenly spread over the package, with about ``most`` classes together."""
+    files = [file for path in sorted(folder.rglob("*.py")) if (file := _read(path)).classes]
+    total = sum(len(file.classes) for file in files)
+    step = max(total / most, 1.0)
+    chosen = {int(at * step) for at in range(int(len(files) / step) + 1)}
+    return [file for at, file in enumerate(files) if at in chosen]
+
+
+def _read(path: Path) -> File:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return File(path, text, ())
+    return File(
+        path, text, tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef) and _is_model(node))
+    )
+
+
+def _is_model(node: ast.ClassDef) -> bool:
+    """Whether it has bases and a forward of its own that does something; what else it is only running tells."""
+    for member in node.body:
+        if isinstance(member, ast.FunctionDef) and member.name == "forward" and node.bases:
+            decorators = {ast.unparse(decorator) for decorator in member.decorator_list}
+            raises = any("NotImplementedError" in ast.unparse(inner) for inner in member.body[-1:])
+            return not raises and not any("staticmethod" in name or "abstract" in name for name in decorators)
+    return False
+
+
+async def verdicts(file: File, root: Path, agent: Agent) -> Iterator[Verdict]:
+    """What fx-lsp says of each class of one file."""
+    targets = find_targets(str(file.path), file.text) or ()
+    request = Trace(file=str(file.path), targets=targets, roots=(str(root),), limits=Limits(seconds=20))
+    reports: dict[str, Report] = {}
+    start = time.perf_counter()
+    stream = agent.trace(request)
+    async with contextlib.aclosing(stream):
+        async for answer in stream:
+            if isinstance(answer, Report):
+                reports.setdefault(answer.target, answer)
+    seconds = (time.perf_counter() - start) / max(len(file.classes), 1)
+    by_class: dict[str, list[tuple[Target, Report]]] = collections.defaultdict(list)
+    for target in targets:
+        if target.key in reports:
+            by_class[target.symbol or ""].append((target, reports[target.key]))
+    return (_verdict(file, root, name, by_class[name], seconds) for name in file.classes)
+
+
+def _verdict(file: File, root: Path, name: str, told: list[tuple[Target, Report]], seconds: float) -> Verdict:
+    path = str(file.path.relative_to(root))
+    if not told:
+        return Verdict(path, name, "none", "", "it is no target", "", seconds)
+    target, report = told[0]
+    failure = report.failures[0] if report.failures else None
+    reason = report.reason or (failure.error if failure else report.outcome)
+    step = failure.chain[-1] if failure and failure.chain else None
+    line = f"{Path(step.span.file).name}:{step.span.line}" if step else ""
+    return Verdict(path, name, report.outcome, report.intent or target.intent, reason, line, seconds, report.recipe)
+
+
+async def reach(name: str, source: Path, most: int, folder: Path, log: Path) -> Package:
+    """One package, in a workspace of its own."""
+    root = folder / name
+    shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    (folder / "sitecustomize.py").write_text(OPERATORS.format(root=str(ROOT)))
+    with log.open("w") as written:
+        agent = Agent(
+            (sys.executable,),
+            cwd=root,
+            env={"PYTHONPATH": str(folder)},
+            log=lambda line: print(line, file=written),
+            on_state=lambda state: None,
+        )
+        found: list[Verdict] = []
+        files = files_of(root / name, most)
+        for at, file in enumerate(files):
+            found += await verdicts(file, root, agent)
+            print(f"\r{name}: {at + 1} of {len(files)} files", end="", file=sys.stderr)
+        print(file=sys.stderr)
+        await agent.close()
+    return Package(name, tuple(found))
+
+
+def truth_of(package: Package, site: str, folder: Path) -> dict[str, str | None]:
+    """Of the classes that are said to fail, what torch.fx says of them: see `reach_truth.py`."""
+    output = folder / f"{package.name}-truth.json"
+    command = [sys.executable, str(ROOT / "benchmarks" / "reach_truth.py"), package.name, str(output), "--site", site]
+    subprocess.run(command, timeout=900, check=False)
+    found: dict[str, str | None] = json.loads(output.read_text()) if output.exists() else {}
+    return found
+
+
+def _source(name: str, site: str) -> Path | None:
+    """Where the package is installed."""
+    places = [Path(entry) for entry in (site, *sys.path) if entry]
+    return next((place / name for place in places if (place / name / "__init__.py").exists()), None)
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--site", default="", help="a folder with more packages")
+    parser.add_argument("--package", nargs="+", default=PACKAGES)
+    parser.add_argument("--most", type=int, default=120, help="classes of a package, about")
+    parser.add_argument("--keep", type=Path, help="a folder for the verdicts, as JSON lines, and the agents' logs")
+    parser.add_argument("--write", action="store_true", help="write docs/reach.md")
+    arguments = parser.parse_args()
+    packages = []
+    with tempfile.TemporaryDirectory() as scratch:
+        kept = arguments.keep or Path(scratch)
+        kept.mkdir(parents=True, exist_ok=True)
+        for name in arguments.package:
+            source = _source(name, arguments.site)
+            if source is None:
+                print(f"{name} is not installed", file=sys.stderr)
+                continue
+            package = asyncio.run(reach(name, source, arguments.most, Path(scratch) / "w", kept / f"{name}.log"))
+            package = package.compared(truth_of(package, arguments.site, Path(scratch)))
+            packages.append(package)
+            (kept / f"{name}.jsonl").write_text("".join(json.dumps(vars(one)) + "\n" for one in package.verdicts))
+    text = page(packages)
+    print(text)
+    if arguments.write:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

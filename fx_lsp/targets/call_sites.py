@@ -1,0 +1,76 @@
+"""Recipes for a class: how the file itself calls it, or a function that makes one; else, made-up arguments.
+
+``Net(width, depth=2)`` counts wherever ``width`` can be told: a constant, a local variable, the default of a parameter
+of the function around the call.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Recipe, Snippet
+from fx_lsp.names import Names, free_names
+from fx_lsp.scopes import Function, Place
+from fx_lsp.targets.text import Text
+
+MOST = 4
+"""Recipes for one class."""
+
+
+def recipes_for(node: ast.ClassDef, names: Names, text: Text) -> tuple[Recipe, ...]:
+    """How the class ``node``, a name at the top level, can be built: as the file does, the surest first, and last with
+    arguments that are made up."""
+    sure: list[Recipe] = []
+    by_default: list[Recipe] = []
+    factories: dict[str, Recipe] = {}
+    for call, place in names.calls:
+        if not _calls(call, node, place, names) or place.expects_error:
+            continue
+        setup = names.setup([call], place)
+        if setup is not None:
+            sure.append(_recipe(call, setup, text))
+        elif (setup := names.setup([call], place, defaults=True)) is not None:
+            by_default.append(_recipe(call, setup, text))
+        elif factory := _factory(place, names):
+            factories.setdefault(factory.name, Recipe(Snippet(f"{factory.name}()", factory.lineno)))
+    literal = sorted(sure, key=lambda recipe: len(recipe.setup))
+    shown = tuple(dict.fromkeys([*literal, *by_default, *factories.values()]))[:MOST]
+    return (*shown, Recipe(Snippet(node.name, text.name_span(node).line), made_up=True))
+
+
+def _recipe(call: ast.Call, setup: list[ast.stmt], text: Text) -> Recipe:
+    return Recipe(text.snippet(call), tuple(text.snippet(statement) for statement in setup))
+
+
+def _calls(call: ast.Call, node: ast.ClassDef, place: Place, names: Names) -> bool:
+    """Whether ``call`` calls the class, and not from within its own body."""
+    if not (isinstance(call.func, ast.Name) and call.func.id == node.name):
+        return False
+    if names.scope_of(node.name, place) is not names.module or node.name in place.hidden:
+        return False
+    return not place.scope.prefix.startswith(f"{node.name}.") and "super" not in free_names(call)
+
+
+def _factory(place: Place, names: Names) -> ast.FunctionDef | None:
+    """The function at module level that ``place`` is in, if it can be called without arguments."""
+    name = place.scope.prefix.partition(".<locals>.")[0]
+    if not place.scope.prefix.endswith(f"{name}.<locals>.") or "." in name:
+        return None
+    found = [binding.statement for binding in names.module.bindings.get(name, ())]
+    function = found[-1] if found else None
+    if not isinstance(function, ast.FunctionDef) or not _needs_nothing(function.args):
+        return None
+    return function if any(isinstance(inner, ast.Return) for inner in _own_statements(function)) else None
+
+
+def _needs_nothing(arguments: ast.arguments) -> bool:
+    positional = len(arguments.posonlyargs) + len(arguments.args)
+    return positional == len(arguments.defaults) and None not in arguments.kw_defaults
+
+
+def _own_statements(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (*Function, ast.ClassDef)):
+            yield child
+            yield from _own_statements(child)
