@@ -105,11 +105,12 @@ class Agent:
     async def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
         """The `Details` of each target that can be traced, as they come. Closing the iterator cancels the request.
 
-        Nothing raises here, and no process is started for it: what is to be described was reported by one.
+        Nothing that the code or the agent does raises here: where there is no answer to be had, nothing is described.
         """
         request = replace(request, id=next(self._numbers), details=True)
-        process = self._process
-        if process is None or process.dead:
+        try:
+            process = await self._ready()
+        except AgentFailed:
             return
         try:
             async with contextlib.aclosing(process.ask(request)) as answers:

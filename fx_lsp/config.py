@@ -22,6 +22,7 @@ from fx_lsp.selection import ALL_NOTICES, Selection
 SECTION = "fxLsp"
 """The section of ``workspace/configuration`` that holds the settings."""
 
+SHAPES = ("off", "hover", "always")
 LOG_LEVELS = ("error", "warning", "info", "debug")
 
 Codes = Literal["items", "keys", "none"]
@@ -140,6 +141,19 @@ class Settings:
         True,
         "Show the generated `forward` of a model when the pointer rests on its name.",
         {"type": "boolean"},
+        project=False,
+    )
+    code_lens: bool = _setting(
+        True,
+        "Show above each model whether it can be traced.",
+        {"type": "boolean"},
+        project=False,
+    )
+    shapes: str = _setting(
+        "always",
+        "Where to show the shapes of what a `forward` computes: `always` in its text, as inlay hints, and on hover; "
+        "only on `hover`; or never, with `off`. They hold for one input, which the hover names.",
+        {"type": "string", "enum": list(SHAPES)},
         project=False,
     )
     cache: bool = _setting(

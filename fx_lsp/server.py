@@ -18,7 +18,10 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 from fx_lsp import __version__
 from fx_lsp.config import SECTION, Settings
 from fx_lsp.features.code_actions import FIX_ALL, code_actions
+from fx_lsp.features.code_lens import code_lenses
 from fx_lsp.features.hover import hover
+from fx_lsp.features.inlay_hints import inlay_hints
+from fx_lsp.features.views import FORWARD, GRAPH, TARGETS
 from fx_lsp.session import Session
 
 log = logging.getLogger(__name__)
@@ -62,6 +65,7 @@ def initialize(ls: FxLanguageServer, params: types.InitializeParams) -> None:
         ls.workspace.position_encoding or "utf-16",
         publish=ls.text_document_publish_diagnostics,
         notify=ls.protocol.notify,
+        ask=ls.protocol.send_request,
         log_to_client=lambda message: ls.window_log_message(types.LogMessageParams(types.MessageType.Warning, message)),
     )
 
@@ -144,9 +148,13 @@ def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidChangeWo
 def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover | None:
     """What is known of what the pointer rests on."""
     path = ls.session.places.path(params.text_document.uri)
-    if path is None or not ls.session.settings.hover:
+    session = ls.session
+    if path is None or not session.settings.hover:
         return None
-    return hover(ls.session.analysis, ls.session.places, path, params.position)
+    shapes = session.settings.shapes != "off"
+    return hover(
+        session.analysis, session.descriptions, session.outlines, session.places, path, params.position, shapes=shapes
+    )
 
 
 @server.feature(
@@ -160,6 +168,53 @@ async def code_action(ls: FxLanguageServer, params: types.CodeActionParams) -> l
     return await code_actions(
         session.analysis, session.proofs, session.places, params, versioned=versioned, disabled=disabled
     )
+
+
+@server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
+def code_lens(ls: FxLanguageServer, params: types.CodeLensParams) -> list[types.CodeLens]:
+    """What came of each target, above it."""
+    session = ls.session
+    path = session.places.path(params.text_document.uri)
+    if path is None or not session.settings.code_lens:
+        return []
+    return code_lenses(session.analysis, session.outlines, session.places, path, session.commands)
+
+
+@server.feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=False))
+def inlay_hint(ls: FxLanguageServer, params: types.InlayHintParams) -> list[types.InlayHint]:
+    """The shapes of what is assigned and returned."""
+    session = ls.session
+    path = session.places.path(params.text_document.uri)
+    if path is None or session.settings.shapes != "always":
+        return []
+    return inlay_hints(session.descriptions, session.documents, session.places, path, params.range)
+
+
+@server.feature(TARGETS)
+def targets(ls: FxLanguageServer, params: Any) -> list[dict[str, Any]]:
+    """What is traced in a document."""
+    path = ls.session.places.path(params.textDocument.uri)
+    return ls.session.views.targets(path) if path else []
+
+
+@server.feature(FORWARD)
+def forward(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
+    """The generated forward of a target."""
+    path = ls.session.places.path(params.textDocument.uri)
+    return ls.session.views.forward(path, *_chosen(params)) if path else None
+
+
+@server.feature(GRAPH)
+def graph(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
+    """The graph of a target."""
+    path = ls.session.places.path(params.textDocument.uri)
+    return ls.session.views.graph(path, *_chosen(params)) if path else None
+
+
+def _chosen(params: Any) -> tuple[str | None, types.Position | None]:
+    """The target's key, or a place, of a request of ours."""
+    position = getattr(params, "position", None)
+    return getattr(params, "target", None), types.Position(position.line, position.character) if position else None
 
 
 @server.feature("fx/interpreterChanged")

@@ -14,10 +14,14 @@ from fx_lsp.agent_pool import AgentPool
 from fx_lsp.agents import Agent, AgentState
 from fx_lsp.analysis import Analysis
 from fx_lsp.config import Settings
+from fx_lsp.descriptions import Descriptions
 from fx_lsp.documents import Documents
 from fx_lsp.features.diagnostics import DiagnosticsPublisher
+from fx_lsp.features.outline import Outlines
 from fx_lsp.features.places import ClientPlaces
+from fx_lsp.features.refresh import REFRESHES, Refresher
 from fx_lsp.features.status import STATUS, AgentLog, status
+from fx_lsp.features.views import CHANGED, Views
 from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.positions import Encoding
 from fx_lsp.project import FILE, project_of
@@ -39,9 +43,11 @@ class Session:
         *,
         publish: Callable[[types.PublishDiagnosticsParams], None],
         notify: Callable[[str, Any], None],
+        ask: Callable[[str], object],
         log_to_client: Callable[[str], None],
     ) -> None:
-        """``encoding`` is how positions are counted; ``notify`` sends a notification of our own."""
+        """``encoding`` is how positions are counted; ``notify`` sends a notification of our own, ``ask`` a
+        request without parameters."""
         self.capabilities = params.capabilities
         options = params.initialization_options
         self.options: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
@@ -63,11 +69,22 @@ class Session:
             described=self.can("text_document.publish_diagnostics.code_description_support"),
         )
         self.proofs = Proofs(self.analysis, self.agents.agent_for)
+        self.descriptions = Descriptions(self.analysis, self.agents.agent_for)
+        self.outlines = Outlines(self.documents)
+        self.views = Views(self.analysis, self.descriptions, self.places)
+        self.refresher = Refresher([method for method, capability in REFRESHES.items() if self.can(capability)], ask)
         self.analysis.on_result = self._on_result
+        self.descriptions.on_described = self._on_described
         self.configured = False
         """Whether the settings are known; nothing is traced before, lest it be with another Python than was chosen."""
-        self._notify = notify if self.options.get("status") else lambda method, params: None
+        self._notify = notify
         self._agent_log = AgentLog(log_to_client)
+
+    @property
+    def commands(self) -> frozenset[str]:
+        """The commands that the client says it has."""
+        named = self.options.get("commands")
+        return frozenset(map(str, named)) if isinstance(named, list | tuple) else frozenset()
 
     def can(self, capability: str) -> bool:
         """Whether the client has a capability, e.g. ``workspace.configuration``."""
@@ -110,6 +127,7 @@ class Session:
         self.documents.change(path, [self.places.change(change) for change in changes], version)
         if self.configured:
             self.proofs.pause()
+            self.descriptions.pause()
             self.analysis.edited(path)
 
     def closed(self, path: str) -> None:
@@ -143,11 +161,24 @@ class Session:
         """Stop all work and every tracing process."""
         await self.analysis.close()
         await self.proofs.close()
+        await self.descriptions.close()
+        self.refresher.close()
         await self.agents.close()
 
     def _on_result(self, path: str, complete: bool) -> None:
         self.publisher.on_result(path, complete)
         self.proofs.on_result(path, complete)
+        self.descriptions.on_result(path, complete)
+        result = self.analysis.results.get(path)
+        self._views_changed(path, list(result.traced) if result else [])
+
+    def _on_described(self, path: str, key: str) -> None:
+        self._views_changed(path, [key])
+
+    def _views_changed(self, path: str, keys: list[str]) -> None:
+        self.refresher.refresh()
+        if self.options.get("views"):
+            self._notify(CHANGED, {"textDocument": {"uri": self.places.uri(path)}, "targets": keys})
 
     def _is_watched(self, path: str) -> bool:
         """Whether what the disk has of a file matters: of an open one it does not, and installing is no editing."""
@@ -162,7 +193,8 @@ class Session:
         log.info("tracing the files of %s with %s, from %s", folder, command, interpreter.origin)
 
         def on_state(state: AgentState) -> None:
-            self._notify(STATUS, status(state, interpreter))
+            if self.options.get("status"):
+                self._notify(STATUS, status(state, interpreter))
             self._agent_log.note(state, interpreter)
 
         return Agent(

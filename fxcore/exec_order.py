@@ -7,6 +7,7 @@ Data-parallel training that shards parameters (FSDP) gathers them in this order.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,8 +16,9 @@ from typing import Any, NamedTuple
 import torch
 
 from fxcore.proxy import Proxy
+from fxcore.source import Place, user_place
 from fxcore.torch_compat import is_proxy_of_torch_fx, torch_pytree
-from fxcore.tracer import Tracer
+from fxcore.tracer import TRACE_CODE, Tracer
 
 __all__ = ["ExecOrderTracer", "ExecutionInfo", "ParamUsageInfo", "TracingConfig"]
 
@@ -40,6 +42,17 @@ class ParamUsageInfo(NamedTuple):
     named_params: list[tuple[str, torch.nn.Parameter]]
 
 
+@dataclass(eq=False)
+class ModuleCall:
+    """The call of a module."""
+
+    module: torch.nn.Module
+    place: Place | None
+    """Where the user's code calls it."""
+    result: Any = None
+    """What it returned: proxies, as far as it was recorded."""
+
+
 class ExecutionInfo:
     """What a forward used, in order."""
 
@@ -48,6 +61,8 @@ class ExecutionInfo:
         """The module whose forward is being traced."""
         self.module_forward_order = [root_module]
         """The modules in the order of their forwards' beginnings, one entry for each call."""
+        self.calls: list[ModuleCall] = []
+        """The same without the root, with what each call returned."""
         self.module_to_param_usage_infos: dict[torch.nn.Module, list[ParamUsageInfo]] = {root_module: []}
         """For each module that was called what its forward used, in order."""
         self.param_forward_order: list[torch.nn.Parameter] = []
@@ -92,6 +107,8 @@ class ExecOrderTracer:
         self, info: ExecutionInfo, call_module: Callable[..., Any], module: torch.nn.Module, *call: Any, **options: Any
     ) -> Any:
         caller = info.curr_module
+        noted = ModuleCall(module, user_place(sys._getframe(1), TRACE_CODE))
+        info.calls.append(noted)
         info.module_forward_order.append(module)
         named_params = list(module.named_parameters())
         if named_params:
@@ -100,7 +117,8 @@ class ExecOrderTracer:
             info.module_to_param_usage_infos[module] = []
         info.curr_module = module
         try:
-            return call_module(module, *call, **options)
+            noted.result = call_module(module, *call, **options)
+            return noted.result
         finally:
             info.curr_module = caller
 

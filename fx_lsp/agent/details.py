@@ -9,14 +9,17 @@ from typing import Any
 
 import torch
 
+import fxcore
 from fxcore.exec_order import ExecOrderTracer, ExecutionInfo
+from fxcore.exec_order import ModuleCall as ExecutedCall
 from fxcore.graph import Graph
 from fxcore.node import Node
 from fxcore.printing import pretty_target
+from fxcore.source import Place, span_at
 
 from .build import Built
 from .inputs import candidates
-from .messages import Details, GraphNode, ModuleCall, ParameterUse
+from .messages import Details, GraphNode, ModuleCall, ParameterUse, Span
 from .observation import Input, forward_of
 from .places import to_span
 from .shapes import Shapes, shapes_of
@@ -36,9 +39,9 @@ def details_of(request: int, target: str, built: Built, inputs: Iterator[Input],
     recorder = ExecOrderTracer(deep=True)
     with recorder.patch_tracer(tracer, root if isinstance(root, torch.nn.Module) else torch.nn.Module()):
         graph = tracer.trace(root, built.concrete_args)
-    order = _order(tracer.root, recorder.exec_info) if recorder.exec_info else ()
     nodes = _Nodes(graph, tracer.root)
     shapes = _shapes(graph, built, inputs, until)
+    order = _order(tracer.root, recorder.exec_info, shapes) if recorder.exec_info else ()
     return Details(
         request,
         target,
@@ -113,10 +116,13 @@ def _lines(graph: Graph) -> dict[str, int]:
     return lines
 
 
-def _order(root: torch.nn.Module, info: ExecutionInfo) -> tuple[ModuleCall, ...]:
+def _order(root: torch.nn.Module, info: ExecutionInfo, shapes: Shapes | None) -> tuple[ModuleCall, ...]:
     """The calls of modules, each parameter with the first call of the module that has it."""
+    if root not in info.module_forward_order:
+        return ()  # a function was traced
     paths = {module: path for path, module in root.named_modules()}
-    called = [paths[module] for module in info.module_forward_order if module in paths]
+    calls = [ExecutedCall(root, None), *info.calls]
+    called = [paths[call.module] for call in calls]
     uses: dict[str, list[ParameterUse]] = {path: [] for path in called}
     names = {parameter: name for name, parameter in root.named_parameters()}
     for parameter in info.param_forward_order:
@@ -126,12 +132,30 @@ def _order(root: torch.nn.Module, info: ExecutionInfo) -> tuple[ModuleCall, ...]
     return tuple(
         ModuleCall(
             path,
-            type(root.get_submodule(path)).__name__,
+            type(call.module).__name__,
             depth=sum(above in uses for above in _upwards(path)) if path else 0,
             parameters=tuple(uses[path]) if path not in called[:at] else (),
+            span=_span(call.place),
+            value=_value(call.result, shapes),
         )
-        for at, path in enumerate(called)
+        for at, (path, call) in enumerate(zip(called, calls, strict=True))
     )
+
+
+def _span(place: Place | None) -> Span | None:
+    span = span_at(*place) if place else None
+    return to_span(span) if span else None
+
+
+def _value(result: Any, shapes: Shapes | None) -> str:
+    """What a call returned, as text; empty where some of it is not known."""
+    if isinstance(result, fxcore.Proxy):
+        value, sizes = shapes.values.get(result.node.name, (None, ())) if shapes else (None, ())
+        return value.text(sizes) if value else ""
+    if isinstance(result, list | tuple):
+        items = [_value(item, shapes) for item in result]
+        return f"({', '.join(items)})" if items and all(items) else ""
+    return ""
 
 
 def _upwards(path: str) -> list[str]:

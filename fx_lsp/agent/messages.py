@@ -292,6 +292,10 @@ class ModuleCall:
     """How many modules it is called within."""
     parameters: tuple[ParameterUse, ...] = ()
     """Its own that are used for the first time here, in the order of their use."""
+    span: Span | None = None
+    """The expression that calls it; None for the root."""
+    value: str = ""
+    """What it returns, as a `GraphNode` says it."""
 
 
 @dataclass(frozen=True)

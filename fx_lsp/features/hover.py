@@ -10,6 +10,9 @@ from lsprotocol import types
 
 from fx_lsp.agent.messages import Report
 from fx_lsp.analysis import Analysis, Traced
+from fx_lsp.descriptions import Descriptions
+from fx_lsp.features.hover_nodes import described_nodes
+from fx_lsp.features.outline import Outlines
 from fx_lsp.features.places import ClientPlaces
 
 LONGEST = 40
@@ -27,20 +30,48 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _MODULE_CLASS = re.compile(r"^[ \t]*class\s+(\w+)\s*\([^)]*Module\b", re.MULTILINE)
 
 
-def hover(analysis: Analysis, places: ClientPlaces, path: str, position: types.Position) -> types.Hover | None:
-    """The hover at a position; None where there is nothing to say. Answers from the reports that are kept."""
+def hover(
+    analysis: Analysis,
+    descriptions: Descriptions,
+    outlines: Outlines,
+    places: ClientPlaces,
+    path: str,
+    position: types.Position,
+    *,
+    shapes: bool = True,
+) -> types.Hover | None:
+    """The hover at a position; None where there is nothing to say. Answers from the reports that are kept.
+
+    ``shapes``: whether to tell what expressions yield.
+    """
     offset = places.offset(path, position)
     text = analysis.documents.text(path)
     if offset is None or text is None:
         return None
-    name = _name_at(text, offset)
-    found = _traced_at(analysis, path, name, offset)
+    name = _class_of_forward(outlines, path, offset) or _name_at(text, offset)
+    found = _named(analysis, path, name)
+    if not found and (nodes := described_nodes(descriptions, analysis.documents, path, offset, shapes=shapes)):
+        return _hover(nodes[:MOST])
+    found = found or _around(analysis, path, offset)
     parts = [_described(analysis, places, path, traced) for traced in found[:MOST]]
     if len(found) > MOST:
         parts.append(f"It is traced in {len(found) - MOST} more ways.")
     if not parts and name in _MODULE_CLASS.findall(text):
         parts = [_not_traced(name)]
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts))) if parts else None
+    return _hover(parts) if parts else None
+
+
+def _hover(parts: list[str]) -> types.Hover:
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts)))
+
+
+def _class_of_forward(outlines: Outlines, path: str, offset: int) -> str:
+    """The name of the class whose ``def forward`` is at ``offset``; empty where none is."""
+    for qualified, place in outlines.of(path).items():
+        owner, _, method = qualified.rpartition(".")
+        if method == "forward" and owner and place.start <= offset <= place.end:
+            return owner.rpartition(".")[2]
+    return ""
 
 
 def _name_at(text: str, offset: int) -> str:
@@ -54,17 +85,18 @@ def _name_at(text: str, offset: int) -> str:
     return ""
 
 
-def _traced_at(analysis: Analysis, path: str, name: str, offset: int) -> list[Traced]:
-    """The targets that ``name`` stands for; else the innermost one around ``offset``."""
+def _named(analysis: Analysis, path: str, name: str) -> list[Traced]:
+    """The targets that ``name`` stands for."""
     result = analysis.results.get(path)
-    if result is None:
-        return []
-    everything = list(result.traced.values())
-    named = [traced for traced in everything if name and (traced.target.symbol or "").split(".")[-1] == name]
-    if named:
-        return named
+    traced = result.traced.values() if result and name else ()
+    return [item for item in traced if (item.target.symbol or "").split(".")[-1] == name]
+
+
+def _around(analysis: Analysis, path: str, offset: int) -> list[Traced]:
+    """The innermost target around ``offset``."""
+    result = analysis.results.get(path)
     around = []
-    for traced in everything:
+    for traced in result.traced.values() if result else ():
         now = analysis.documents.now(traced.place)
         if now and now.start <= offset <= now.end:
             around.append((now.end - now.start, traced))

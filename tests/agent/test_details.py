@@ -106,6 +106,11 @@ async def test_modules_come_in_the_order_of_their_calls_with_the_parameters_firs
         ("block.conv", "Conv2d", 2, ["block.conv.weight", "block.conv.bias"]),
     ]
     assert [use.count for use in details.order[1].parameters] == [384, 8]
+    block = details.order[2]
+    assert block.value == "([b, 8, h/4, w/4] float32, [b, 8, h/4, w/4] float32)"
+    line = MODEL.splitlines().index("        both, y = self.block(self.stem(x))") + 1
+    assert block.span is not None
+    assert (block.span.line, block.span.col, block.span.end_col) == (line, 18, 42)
 
 
 async def test_a_function_has_no_modules_and_an_input_that_is_made_up(client: Client) -> None:

@@ -35,6 +35,8 @@ class Editor:
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         """By file name, what was published last."""
         self.statuses: list[Any] = []
+        self.changes: list[Any] = []
+        """What ``fx/changed`` told."""
         self.registered: list[str] = []
         self._texts: dict[str, str] = {}
         self._versions: dict[str, int] = {}
@@ -54,9 +56,10 @@ class Editor:
         python: Sequence[str] = (sys.executable,),
         settings: Mapping[str, Any] | None = None,
         pulls: bool = True,
+        options: Mapping[str, Any] | None = None,
     ) -> AsyncIterator["Editor"]:
         """The server, from ``initialize`` to its orderly end."""
-        await self.start(python=python, settings=settings, pulls=pulls)
+        await self.start(python=python, settings=settings, pulls=pulls, options=options)
         try:
             yield self
         finally:
@@ -69,10 +72,12 @@ class Editor:
         python: Sequence[str] = (sys.executable,),
         settings: Mapping[str, Any] | None = None,
         pulls: bool = True,
+        options: Mapping[str, Any] | None = None,
     ) -> types.InitializeResult:
         """Start the server; ``python`` is the interpreter that is selected in the editor.
 
-        ``pulls``: the server can ask for settings; else it is told them at the start.
+        ``pulls``: the server can ask for settings; else it is told them at the start. ``options``: what else the client
+        says of itself.
         """
         self.client.set_configuration({"fxLsp": dict(settings or {})})
         await self.client.start_io(*SERVER, cwd=ROOT)
@@ -83,6 +88,7 @@ class Editor:
                     "status": True,
                     "interpreter": list(python),
                     **({} if pulls else dict(settings or {})),
+                    **(options or {}),
                 },
                 workspace_folders=[types.WorkspaceFolder(self.folder.as_uri(), "work")],
             )
@@ -149,6 +155,41 @@ class Editor:
         assert isinstance(hover.contents, types.MarkupContent)
         return hover.contents.value
 
+    async def lenses(self, name: str) -> list[types.CodeLens]:
+        """The lenses of a document."""
+        params = types.CodeLensParams(self._identifier(name))
+        lenses = await asyncio.wait_for(self.client.text_document_code_lens_async(params), PATIENCE)
+        return list(lenses or [])
+
+    async def hints(self, name: str) -> dict[str, str]:
+        """The inlay hints of a document: the text of the line up to each, and the hint."""
+        text = self._texts[name]
+        params = types.InlayHintParams(self._identifier(name), self._range(name, 0, len(text)))
+        hints = await asyncio.wait_for(self.client.text_document_inlay_hint_async(params), PATIENCE) or []
+        return {text[: self._offset(name, hint.position)].split("\n")[-1].strip(): str(hint.label) for hint in hints}
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """The answer to a request that is not part of LSP."""
+        return await asyncio.wait_for(asyncio.wrap_future(self.client.protocol.send_request(method, params)), PATIENCE)
+
+    async def settled(self) -> None:
+        """Wait until the server has dealt with all that it was told, and what it asked."""
+        for _ in range(3):
+            await self.ask("fx/targets", {"textDocument": {"uri": self.uri("")}})
+
+    async def described(self, name: str, node: str) -> None:
+        """Wait until the server knows what yields ``node``."""
+
+        async def poll() -> None:
+            while not any(item.name == node for item in (await self.ask("fx/graph", self.document(name))).nodes):
+                await asyncio.sleep(0.05)
+
+        await asyncio.wait_for(poll(), PATIENCE)
+
+    def document(self, name: str) -> dict[str, Any]:
+        """The parameter of a request about a document."""
+        return {"textDocument": {"uri": self.uri(name)}}
+
     async def quick_fixes(self, name: str, *diagnostics: types.Diagnostic) -> list[types.CodeAction]:
         """The quick fixes for diagnostics of a document."""
         context = types.CodeActionContext(diagnostics)
@@ -172,6 +213,7 @@ class Editor:
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._on_publish,
             types.CLIENT_REGISTER_CAPABILITY: self._on_register,
             "fxLsp/status": self.statuses.append,
+            "fx/changed": self.changes.append,
         }
         for method, handler in handlers.items():
             self.client.feature(method)(self._announcing(handler))

@@ -8,6 +8,7 @@ from pathlib import Path
 from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Span, Step, Target, Trace, Verdict
 from fx_lsp.analysis import Analysis
 from fx_lsp.config import Settings
+from fx_lsp.descriptions import Descriptions
 from fx_lsp.documents import Change, Documents
 from fx_lsp.positions import LineIndex
 from fx_lsp.proofs import Proofs
@@ -107,6 +108,7 @@ class Bench:
             self.documents, Workspace([str(folder)]), lambda folder: self.agent, lambda path: self.settings
         )
         self.proofs = Proofs(self.analysis, lambda folder: self.agent)
+        self.descriptions = Descriptions(self.analysis, lambda folder: self.agent)
         self.results: asyncio.Queue[tuple[str, bool]] = asyncio.Queue()
         self.analysis.on_result = lambda path, complete: self.results.put_nowait((path, complete))
 

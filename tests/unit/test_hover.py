@@ -7,6 +7,7 @@ from lsprotocol import types
 
 from fx_lsp.agent.messages import Report
 from fx_lsp.features.hover import LONGEST, hover
+from fx_lsp.features.outline import Outlines
 from fx_lsp.features.places import ClientPlaces
 from fx_lsp.positions import LineIndex
 from tests.unit.fake_agent import Bench, Request, failure_at, span_of
@@ -40,11 +41,16 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     await bench.analysis.close()
 
 
+def asked_for(bench: Bench, path: str, position: types.Position) -> types.Hover | None:
+    places = ClientPlaces(bench.documents)
+    return hover(bench.analysis, bench.descriptions, Outlines(bench.documents), places, path, position)
+
+
 def text_at(bench: Bench, path: str, at: str, further: int = 0) -> str:
     """The hover ``further`` characters behind the beginning of ``at``; empty when there is none."""
     text = bench.documents.text(path) or ""
     position = types.Position(*LineIndex(text).position(text.index(at) + further, "utf-16"))
-    found = hover(bench.analysis, ClientPlaces(bench.documents), path, position)
+    found = asked_for(bench, path, position)
     if found is None:
         return ""
     assert isinstance(found.contents, types.MarkupContent)
@@ -165,4 +171,4 @@ async def test_without_an_answer_it_says_that_it_was_not_traced(bench: Bench) ->
 async def test_a_file_that_is_not_known_has_no_hover(bench: Bench) -> None:
     path = bench.file("closed.py", MODEL)
     assert text_at(bench, path, "f(x)") == ""
-    assert hover(bench.analysis, ClientPlaces(bench.documents), "/no/such.py", types.Position(0, 0)) is None
+    assert asked_for(bench, "/no/such.py", types.Position(0, 0)) is None

@@ -1,0 +1,189 @@
+"""What was traced, for views of it: asked for in the background, while nothing is traced, and kept with its text.
+
+A description outlives the text that it is of: it is replaced by the next one, and until then its places move with what
+is typed. It goes when its target does, or can't be traced any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import functools
+import itertools
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, Report, Span, Trace
+from fx_lsp.agent_pool import TracingAgent
+from fx_lsp.analysis import Analysis, Traced
+from fx_lsp.documents import Place, Snapshot
+
+log = logging.getLogger(__name__)
+
+QUIET_SECONDS = 0.15
+"""How long nothing is traced before a description is asked for."""
+
+
+TIME_FACTOR = 3
+"""How much more time it has than a trace: beside tracing twice it runs the graph, on several inputs."""
+
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Description:
+    """The details of one target, and the text that they are of."""
+
+    title: str
+    """The target's."""
+    details: Details
+    report: Report
+    snapshot: Snapshot
+
+    @functools.cached_property
+    def recorded(self) -> Mapping[str, Mapping[Place, tuple[GraphNode, ...]]]:
+        """By path, the expressions that became nodes, and these: one for each module that ran it."""
+        return self._by_place((node.span, node) for node in self.details.nodes)
+
+    @functools.cached_property
+    def values(self) -> Mapping[str, Mapping[Place, tuple[str, ...]]]:
+        """By path, the expressions whose values are known, and these: one for each time that they were evaluated.
+
+        The value of one that calls modules is what the outermost of them returns: nodes of the others, which run in it
+        without a line of the user's between (in an ``nn.Sequential``), are recorded there, too.
+        """
+        calls = list(_outermost(self.details.order))
+        calling = {call.span for call in calls}
+        told = ((node.span, node.value) for node in self.details.nodes if node.span not in calling)
+        items = itertools.chain(told, ((call.span, call.value) for call in calls))
+        return self._by_place((span, value) for span, value in items if value)
+
+    def _by_place(self, items: Iterable[tuple[Span | None, _Item]]) -> dict[str, dict[Place, tuple[_Item, ...]]]:
+        found: dict[str, dict[Place, tuple[_Item, ...]]] = {}
+        places: dict[Span, Place | None] = {}
+        for span, item in items:
+            if span is None:
+                continue
+            if span not in places:
+                places[span] = self.snapshot.place(span)
+            if place := places[span]:
+                here = found.setdefault(place.path, {})
+                here[place] = (*here.get(place, ()), item)
+        return found
+
+
+def _outermost(calls: Iterable[ModuleCall]) -> Iterator[ModuleCall]:
+    """Those that are not called within another at the same place."""
+    last: dict[Span | None, str] = {}
+    for call in calls:
+        if call.span not in last or not call.path.startswith(f"{last[call.span]}."):
+            last[call.span] = call.path
+            yield call
+
+
+class Descriptions:
+    """The latest description of each target that ``analysis`` knows. Belongs to one event loop."""
+
+    def __init__(self, analysis: Analysis, agent_for: Callable[[Path], TracingAgent]) -> None:
+        self._analysis = analysis
+        self._agent_for = agent_for
+        self.on_described: Callable[[str, str], None] = lambda path, key: None
+        """Called when there is a new one, of the target ``key`` in the file ``path``."""
+        self._known: dict[tuple[str, str], Description] = {}
+        self._waiting: dict[str, None] = {}
+        """Files that may have something to describe, in order."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._worker: asyncio.Task[None] | None = None
+
+    def of(self, path: str, key: str) -> Description | None:
+        """The latest description of a target; None where there is none, or it can't be traced any more."""
+        return self._known.get((path, key))
+
+    def __iter__(self) -> Iterator[Description]:
+        return iter(self._known.values())
+
+    def on_result(self, path: str, complete: bool) -> None:
+        """As `Analysis.on_result`: drop what is no longer so, and begin once nothing is traced."""
+        self.pause()
+        result = self._analysis.results.get(path)
+        traced = result.traced if result else {}
+        for file, key in list(self._known):
+            if file == path and not _is_traced(traced.get(key)):
+                del self._known[file, key]
+        if complete and traced:
+            self._waiting[path] = None
+        self._resume_later()
+
+    def pause(self) -> None:
+        """Stop until the next result: something is about to be traced."""
+        if self._timer:
+            self._timer.cancel()
+        if self._worker:
+            self._worker.cancel()
+            self._worker = None
+
+    async def close(self) -> None:
+        """Stop all work, and wait until it has stopped."""
+        worker = self._worker
+        self.pause()
+        if worker:
+            await asyncio.gather(worker, return_exceptions=True)
+
+    def _resume_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._resume)
+
+    def _resume(self) -> None:
+        if any(map(self._analysis.is_tracing, self._analysis.results)):
+            self._resume_later()
+        elif self._waiting:
+            self._worker = asyncio.get_running_loop().create_task(self._work())
+            self._worker.add_done_callback(_log_error)
+
+    async def _work(self) -> None:
+        while self._waiting:
+            path = next(iter(self._waiting))
+            await self._describe(path)
+            self._waiting.pop(path, None)
+
+    async def _describe(self, path: str) -> None:
+        """Ask for the descriptions of a file's targets whose reports have none yet."""
+        asked = {
+            key: traced for key, traced in self._analysis.results[path].traced.items() if self._is_new(path, traced)
+        }
+        if not asked:
+            return
+        snapshot = self._analysis.documents.snapshot()
+        workspace = self._analysis.workspace
+        targets = tuple(traced.target for traced in asked.values())
+        roots = workspace.roots_of(path)
+        limits = self._analysis.settings_of(path).limits
+        limits = dataclasses.replace(limits, seconds=TIME_FACTOR * limits.seconds)
+        request = Trace(path, targets, snapshot.overlays(), roots, limits)
+        answers = self._agent_for(Path(workspace.folder_of(path))).describe(request)
+        async with contextlib.aclosing(answers):
+            async for details in answers:
+                traced = asked[details.target]
+                if traced.report is not None:
+                    self._known[path, details.target] = Description(
+                        traced.target.title, details, traced.report, snapshot
+                    )
+                    self.on_described(path, details.target)
+
+    def _is_new(self, path: str, traced: Traced) -> bool:
+        """Whether a target's last report was of a trace, which is not described yet."""
+        known = self._known.get((path, traced.target.key))
+        return _is_traced(traced) and (known is None or known.report is not traced.report)
+
+
+def _is_traced(traced: Traced | None) -> bool:
+    return traced is not None and traced.report is not None and traced.report.outcome == "traced"
+
+
+def _log_error(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        log.error("describing what was traced failed", exc_info=error)

@@ -1,0 +1,66 @@
+"""A lens above what is traced: what came of it, and views of it where the client has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from lsprotocol import types
+
+from fx_lsp.analysis import Analysis, Traced
+from fx_lsp.documents import Place
+from fx_lsp.features.outline import Outlines
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.features.summary import summary
+
+OPEN_FORWARD, SHOW_GRAPH, SHOW_FAILURES = "fxLsp.openForward", "fxLsp.showGraph", "fxLsp.showFailures"
+"""Commands that clients may have; see ``docs/protocol.md``."""
+
+
+def code_lenses(
+    analysis: Analysis, outlines: Outlines, places: ClientPlaces, path: str, commands: Collection[str]
+) -> list[types.CodeLens]:
+    """The lenses of a file, from the reports that are kept. ``commands`` are those that the client has."""
+    result = analysis.results.get(path)
+    if result is None:
+        return []
+    outline = outlines.of(path)
+    lenses: list[types.CodeLens] = []
+    by_symbol = Counter(traced.target.symbol for traced in result.traced.values())
+    for traced in result.traced.values():
+        symbol = traced.target.symbol
+        found = places.range(outline.get(symbol or "", traced.place))
+        text = summary(traced, tracing=analysis.is_tracing(path))
+        if found is None or not text:
+            continue
+        title = f"{traced.target.title}: {text}" if symbol and by_symbol[symbol] > 1 else text
+        for name, command in _commands(traced, title):
+            if name == title or command in commands:
+                lenses.append(_lens(places, found, path, traced, name, command if command in commands else ""))
+    return lenses
+
+
+def _commands(traced: Traced, title: str) -> Iterator[tuple[str, str]]:
+    """The titles of a target's lenses, the summary first, and what they do."""
+    if traced.report is not None and traced.report.outcome == "traced":
+        yield title, OPEN_FORWARD
+        yield "graph", SHOW_GRAPH
+    else:
+        yield title, SHOW_FAILURES if traced.findings else ""
+
+
+def _lens(
+    places: ClientPlaces, found: types.Range, path: str, traced: Traced, title: str, command: str
+) -> types.CodeLens:
+    uri = places.uri(path)
+    argument = {
+        "uri": uri,
+        "target": traced.target.key,
+        "position": found.start,
+        "locations": [location for place in _failing(traced) if (location := places.location(place))],
+    }
+    return types.CodeLens(found, types.Command(title, command, arguments=[argument] if command else None))
+
+
+def _failing(traced: Traced) -> list[Place]:
+    return list(dict.fromkeys(finding.place for finding in traced.findings))

@@ -1,0 +1,66 @@
+"""Where a file defines its classes and functions, also while its text can't be parsed."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fx_lsp.documents import Documents, Place
+from fx_lsp.positions import LineIndex
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A class or a function."""
+
+    name: str
+    """Qualified, e.g. ``Net.forward``."""
+    start: int
+    """The offset of its ``class`` or ``def``."""
+    end: int
+    """The offset behind its name."""
+
+
+@functools.lru_cache(maxsize=64)
+def definitions_of(text: str) -> tuple[Definition, ...] | None:
+    """The definitions of a text, in its order; None where it is not Python (yet)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return tuple(_within(tree, "", LineIndex(text)))
+
+
+def _within(parent: ast.AST, prefix: str, lines: LineIndex) -> Iterator[Definition]:
+    for node in ast.iter_child_nodes(parent):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            start = lines.offset_of_python(node.lineno, node.col_offset)
+            end = lines.text.index(node.name, start) + len(node.name)
+            yield Definition(f"{prefix}{node.name}", start, end)
+            yield from _within(node, f"{prefix}{node.name}.", lines)
+        elif isinstance(node, ast.stmt):
+            yield from _within(node, prefix, lines)
+
+
+class Outlines:
+    """The definitions of open files: of the text as it is or, while that can't be parsed, of the last that could be."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._places: dict[str, dict[str, Place]] = {}
+
+    def of(self, path: str) -> Mapping[str, Place]:
+        """By qualified name, where each definition begins now, to the end of its name; the last of the same name."""
+        text = self._documents.text(path)
+        found = definitions_of(text) if text is not None else ()
+        if found is not None:
+            moment = self._documents.snapshot().moment
+            self._places[path] = {item.name: Place(path, item.start, item.end, moment) for item in found}
+            return self._places[path]
+        known = self._places.get(path, {})
+        return {name: now for name, place in known.items() if (now := self._documents.now(place))}

@@ -1,0 +1,42 @@
+"""Asking the client to ask again, for what it shows and can't know to have changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from lsprotocol import types
+
+TOGETHER_SECONDS = 0.05
+"""Changes that are not further apart are told as one."""
+
+REFRESHES = {
+    types.WORKSPACE_CODE_LENS_REFRESH: "workspace.code_lens.refresh_support",
+    types.WORKSPACE_INLAY_HINT_REFRESH: "workspace.inlay_hint.refresh_support",
+}
+"""Method -> the capability of the client that it takes."""
+
+
+class Refresher:
+    """Sends the requests that a client takes. Belongs to one event loop."""
+
+    def __init__(self, methods: list[str], ask: Callable[[str], object]) -> None:
+        self._methods = methods
+        self._ask = ask
+        self._timer: asyncio.TimerHandle | None = None
+
+    def refresh(self) -> None:
+        """Something that is shown may be another than before."""
+        if self._timer is None and self._methods:
+            self._timer = asyncio.get_running_loop().call_later(TOGETHER_SECONDS, self._send)
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self._methods = []
+        if self._timer:
+            self._timer.cancel()
+
+    def _send(self) -> None:
+        self._timer = None
+        for method in self._methods:
+            self._ask(method)

@@ -1,0 +1,145 @@
+"""Answers for views of what was traced, as ``docs/protocol.md`` describes them, from what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from lsprotocol import types
+
+from fx_lsp.agent.messages import GraphNode, ModuleCall
+from fx_lsp.analysis import Analysis, Traced
+from fx_lsp.descriptions import Description, Descriptions
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.features.summary import summary
+
+TARGETS, FORWARD, GRAPH, CHANGED = "fx/targets", "fx/forward", "fx/graph", "fx/changed"
+"""Methods of ours."""
+
+
+class Views:
+    """Answers for one client."""
+
+    def __init__(self, analysis: Analysis, descriptions: Descriptions, places: ClientPlaces) -> None:
+        self._analysis = analysis
+        self._descriptions = descriptions
+        self._places = places
+
+    def targets(self, path: str) -> list[dict[str, Any]]:
+        """The targets of a file, in the order of its text."""
+        return [self._target(path, traced) for traced in self._all(path)]
+
+    def forward(self, path: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+        """The generated forward of a target, and where its lines come from."""
+        traced = self._chosen(path, key, position)
+        if traced is None:
+            return None
+        code, above = _document(traced)
+        description = self._current(path, traced)
+        nodes = description.details.nodes if description else ()
+        lines = [
+            {"line": node.line - 1 - above, "node": node.name, "source": self._source(description, node)}
+            for node in nodes
+            if node.line is not None
+        ]
+        return {
+            "target": self._target(path, traced),
+            "text": code,
+            "lines": sorted(lines, key=lambda line: line["line"]),
+            "stale": self._is_stale(path),
+        }
+
+    def graph(self, path: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+        """The graph of a target, and what is in its way."""
+        traced = self._chosen(path, key, position)
+        if traced is None:
+            return None
+        description = self._current(path, traced)
+        _, above = _document(traced)
+        details = description.details if description else None
+        return {
+            "target": self._target(path, traced),
+            "stale": self._is_stale(path),
+            "input": details.input or None if details else None,
+            "symbols": details.symbols if details else {},
+            "parameters": traced.report.parameters if traced.report else 0,
+            "nodes": [self._node(description, node, above) for node in details.nodes] if details else [],
+            "order": list(map(_call, details.order)) if details else [],
+            "failures": list(self._failures(traced)),
+        }
+
+    def _all(self, path: str) -> list[Traced]:
+        result = self._analysis.results.get(path)
+        return list(result.traced.values()) if result else []
+
+    def _chosen(self, path: str, key: str | None, position: types.Position | None) -> Traced | None:
+        """The target with a key, or the one at a position, or the first."""
+        everything = self._all(path)
+        if key is not None:
+            return next((traced for traced in everything if traced.target.key == key), None)
+        offset = self._places.offset(path, position) if position else None
+        at = self._at(path, offset) if offset is not None else None
+        return at or next(iter(everything), None)
+
+    def _at(self, path: str, offset: int) -> Traced | None:
+        """The target that stands at an offset, else one whose traced code does."""
+        now = self._analysis.documents.now
+        for traced in self._all(path):
+            place = now(traced.place)
+            if place and place.start <= offset <= place.end:
+                return traced
+        for traced in self._all(path):
+            description = self._descriptions.of(path, traced.target.key)
+            for place in description.recorded.get(path, {}) if description else ():
+                moved = now(place)
+                if moved and moved.start <= offset <= moved.end:
+                    return traced
+        return None
+
+    def _current(self, path: str, traced: Traced) -> Description | None:
+        """The description, if it is one of the code that was generated last."""
+        found = self._descriptions.of(path, traced.target.key)
+        return found if found and traced.report and found.report.code == traced.report.code else None
+
+    def _is_stale(self, path: str) -> bool:
+        return self._analysis.is_tracing(path)
+
+    def _target(self, path: str, traced: Traced) -> dict[str, Any]:
+        return {
+            "key": traced.target.key,
+            "title": traced.target.title,
+            "range": self._places.range(traced.place),
+            "outcome": traced.report.outcome if traced.report else None,
+            "summary": summary(traced, tracing=self._analysis.is_tracing(path)),
+        }
+
+    def _node(self, description: Description | None, node: GraphNode, above: int) -> dict[str, Any]:
+        own = {name: value for name, value in vars(node).items() if name != "span"}
+        line = None if node.line is None else node.line - 1 - above
+        return {**own, "line": line, "source": self._source(description, node)}
+
+    def _source(self, description: Description | None, node: GraphNode) -> types.Location | None:
+        """Where a node's expression stands now."""
+        place = description.snapshot.place(node.span) if description and node.span else None
+        return self._places.location(place) if place else None
+
+    def _failures(self, traced: Traced) -> Iterator[dict[str, Any]]:
+        for finding in traced.findings:
+            if finding.failure in (traced.report.failures if traced.report else ()):
+                yield {
+                    "message": finding.message,
+                    "code": finding.rule.code,
+                    "location": self._places.location(finding.place),
+                }
+
+
+def _document(traced: Traced) -> tuple[str, int]:
+    """The generated forward without the empty lines above it, and how many these are."""
+    code = traced.report.code if traced.report else ""
+    text = code.lstrip("\n")
+    return f"{text.rstrip()}\n" if text else "", len(code) - len(text)
+
+
+def _call(call: ModuleCall) -> dict[str, Any]:
+    uses = [{"name": use.name, "count": use.count} for use in call.parameters]
+    return {"path": call.path, "type": call.type, "depth": call.depth, "parameters": uses}

@@ -1,0 +1,217 @@
+"""What a traced model brings to the editor: lenses, shapes, nodes, the generated forward, the graph."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from fx_lsp.positions import Encoding
+from tests.lsp.editor import Editor
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv = nn.Conv2d(width, width, 3, padding=1)
+
+    def forward(self, x):
+        s = "é😋"; y = self.conv(x)
+        return x + y
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 4, stride=4)
+        self.first = Block(8)
+        self.down = nn.Conv2d(8, 16, 2, stride=2)
+        self.second = Block(16)
+        self.last = nn.Sequential(nn.Linear(16, 4), nn.Linear(4, 2))
+
+    def forward(self, x):
+        x = self.stem(x)
+        z = self.second(self.down(self.first(x)))
+        pooled = z.mean((2, 3))
+        logits = self.last(pooled)
+        return logits.softmax(1)
+
+
+def broken(x):
+    if x.sum() > 0:
+        x = x + 1
+    return x / len(x)
+
+
+Net()(torch.zeros(2, 3, 64, 64))
+torch.fx.symbolic_trace(broken)
+"""
+
+
+async def opened(editor: Editor) -> None:
+    editor.open("model.py", MODEL)
+    await editor.diagnostics("model.py")
+    await editor.described("model.py", "softmax")
+
+
+def source_of(editor: Editor, item: Any) -> str:
+    """The text that a location of an answer of ours points to."""
+    if item.source is None:
+        return ""
+    assert item.source.uri == editor.uri("model.py")
+    start, end = item.source.range.start, item.source.range.end
+    found = types.Range(types.Position(start.line, start.character), types.Position(end.line, end.character))
+    return editor.text("model.py", found)
+
+
+async def test_a_lens_says_what_came_of_each_target_and_has_the_commands_of_the_client(folder: Path) -> None:
+    commands = ["fxLsp.openForward", "fxLsp.showFailures"]
+    async with Editor(folder).session(options={"commands": commands}) as editor:
+        await opened(editor)
+        lenses = [(editor.text("model.py", lens.range), lens.command) for lens in await editor.lenses("model.py")]
+        assert [(text, command.title, command.command) for text, command in lenses if command] == [
+            ("class Net", "✓ traces · 12 nodes · 3.9 k parameters", "fxLsp.openForward"),
+            ("def broken", "✗ 2 places", "fxLsp.showFailures"),
+        ]
+        command = lenses[1][1]
+        assert command is not None
+        assert command.arguments is not None
+        (argument,) = command.arguments
+        assert isinstance(argument, dict)
+        assert argument["uri"] == editor.uri("model.py")
+        assert len(argument["locations"]) == 2
+        assert (await editor.ask("fx/graph", {**editor.document("model.py"), "target": argument["target"]})).failures
+
+        editor.edit("model.py", "class Block", "class Block(  # half typed\n\nclass Block")
+        lenses = [(editor.text("model.py", lens.range), lens.command) for lens in await editor.lenses("model.py")]
+        assert [text for text, _ in lenses] == ["class Net", "def broken"], "they stay where they were"
+
+
+async def test_a_lens_without_a_command_of_the_client_is_shown_all_the_same(editor: Editor) -> None:
+    await opened(editor)
+    commands = [lens.command for lens in await editor.lenses("model.py")]
+    assert [command.command for command in commands if command] == ["", ""]
+    assert [command.arguments for command in commands if command] == [None, None]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_shapes_are_told_where_all_that_came_by_agree_and_go_with_their_statement(
+    folder: Path, encoding: Encoding
+) -> None:
+    async with Editor(folder, encoding=encoding).session() as editor:
+        await opened(editor)
+        hints = {
+            "x": ": [b, 8, h/4, w/4]",
+            "z": ": [b, 16, h/8, w/8]",
+            "pooled": ": [b, 16]",
+            "logits": ": [b, 2]",
+            "return logits.softmax(1)": " → [b, 2]",
+        }
+        assert await editor.hints("model.py") == hints, "not in the block, which is used for two widths"
+        editor.edit("model.py", "import torch\n", "import torch\n\n# 😋\n")
+        assert await editor.hints("model.py") == hints
+        editor.edit("model.py", "z.mean((2, 3))", "z.mean((2, 3)).abs(")
+        del hints["pooled"]  # its statement was edited
+        assert await editor.hints("model.py") == hints
+        editor.edit("model.py", "second = Block(16)", "other = Block(16)")
+        assert await editor.hints("model.py") == hints
+
+
+async def test_hints_follow_the_setting(folder: Path) -> None:
+    async with Editor(folder).session(settings={"shapes": "hover"}) as editor:
+        await opened(editor)
+        assert await editor.hints("model.py") == {}
+        assert "`[b, 16] float32`" in await editor.hover("model.py", "z.mean")
+        editor.client.set_configuration({"fxLsp": {"shapes": "off"}})
+        editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+        await editor.settled()
+        shown = await editor.hover("model.py", "z.mean")
+        assert "`mean` = `mean`" in shown
+        assert "float32" not in shown
+
+
+async def test_hover_names_the_nodes_that_an_expression_became(editor: Editor) -> None:
+    await opened(editor)
+    assert await editor.hover("model.py", "conv(x)") == (
+        "2 nodes in the graph of `Net`:\n\n"
+        "- `first_conv` = `first.conv` (Conv2d) in `first` → `[b, 8, h/4, w/4] float32`, used by `add`\n"
+        "- `second_conv` = `second.conv` (Conv2d) in `second` → `[b, 16, h/8, w/8] float32`, used by `add_1`\n\n"
+        "For `x: [2, 3, 64, 64]`, where b = 2, h = 64, w = 64."
+    )
+    on_forward = await editor.hover("model.py", "forward(self, x):\n        x = self.stem")
+    assert "12 nodes" in on_forward
+    assert "def forward(self, x):" in on_forward
+    editor.edit("model.py", "class Block", "class Half(\n\nclass Block")
+    assert (await editor.hover("model.py", "conv(x)")).endswith("*As of the last version that was traced.*")
+
+
+async def test_the_generated_forward_is_told_with_where_its_lines_come_from(editor: Editor) -> None:
+    await opened(editor)
+    forward = await editor.ask("fx/forward", {**editor.document("model.py"), "target": "class:Net"})
+    lines = forward.text.splitlines()
+    assert lines[0] == "def forward(self, x):"
+    assert lines[-1] == "    return softmax"
+    assert not forward.stale
+    found = {item.node: (lines[item.line].split(";")[0].strip(), source_of(editor, item)) for item in forward.lines}
+    assert found["first_conv"] == ("first_conv = self.first.conv(stem)", "self.conv(x)")
+    assert found["second_conv"] == ("second_conv = self.second.conv(down)", "self.conv(x)")
+    assert found["softmax"] == ("softmax = last_1.softmax(1)", "logits.softmax(1)")
+    assert found["output"] == ("return softmax", "")
+
+    editor.edit("model.py", "import torch\n", "import torch\n\n# 😋\n")
+    editor.edit("model.py", "logits.softmax(1)", "logits.softmax(0)")
+    moved = await editor.ask("fx/forward", {**editor.document("model.py"), "target": "class:Net"})
+    sources = {item.node: source_of(editor, item) for item in moved.lines}
+    assert moved.stale
+    assert (sources["first_conv"], sources["softmax"]) == ("self.conv(x)", "")
+
+
+async def test_the_graph_is_told_with_its_modules_and_its_failures(editor: Editor) -> None:
+    await opened(editor)
+    line = MODEL[: MODEL.index("z.mean")].count("\n")
+    position = {"line": line, "character": 18}
+    graph = await editor.ask("fx/graph", {**editor.document("model.py"), "position": position})
+    assert graph.target.key == "class:Net"
+    assert (graph.input, graph.parameters) == ("x: [2, 3, 64, 64]", 3902)
+    assert (graph.symbols.b, graph.symbols.h, graph.symbols.w) == (2, 64, 64)
+    nodes = {node.name: node for node in graph.nodes}
+    conv = nodes["second_conv"]
+    assert (conv.op, conv.target, conv.module, conv.scope) == ("call_module", "second.conv", "Conv2d", "second")
+    assert (list(conv.inputs), list(conv.users)) == (["down"], ["add_1"])
+    assert (list(conv.shape), conv.dtype, conv.line) == (["b", "16", "h/8", "w/8"], "float32", 5)
+    assert not hasattr(conv, "span")
+    assert source_of(editor, conv) == "self.conv(x)"
+    called = [(call.path, call.depth) for call in graph.order]
+    assert called[:4] == [("", 0), ("stem", 1), ("first", 1), ("first.conv", 2)]
+    assert [use.name for use in graph.order[1].parameters] == ["stem.weight", "stem.bias"]
+
+    targets = await editor.ask("fx/targets", editor.document("model.py"))
+    (key,) = [target["key"] for target in targets if target["outcome"] == "failed"]
+    failing = await editor.ask("fx/graph", {**editor.document("model.py"), "target": key})
+    assert [failure.code for failure in failing.failures] == ["control-flow", "len"]
+    assert (list(failing.nodes), failing.input) == ([], None)
+
+
+async def test_what_is_not_there_is_null(editor: Editor) -> None:
+    editor.open("empty.py", "")
+    await editor.diagnostics("empty.py")
+    for method in ("fx/forward", "fx/graph"):
+        assert await editor.ask(method, editor.document("empty.py")) is None
+        assert await editor.ask(method, {**editor.document("empty.py"), "target": "class:Net"}) is None
+    assert list(await editor.ask("fx/targets", editor.document("empty.py"))) == []
+    assert await editor.lenses("empty.py") == []
+    assert await editor.hints("empty.py") == {}
+
+
+async def test_views_are_told_of_changes_if_the_client_wants_to_hear_of_them(folder: Path) -> None:
+    async with Editor(folder).session(options={"views": True}) as editor:
+        await opened(editor)
+        assert {change.textDocument.uri for change in editor.changes} == {editor.uri("model.py")}
+        editor.changes.clear()
+        editor.edit("model.py", "softmax(1)", "tanh()")
+        await editor.described("model.py", "tanh")
+        assert "class:Net" in {key for change in editor.changes for key in change.targets}
