@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 from fx_lsp.agent.messages import Failure, Span
@@ -17,13 +18,13 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
 
     Where nothing calls, the root was found by fx-lsp: a comment above its class tells it.
     """
-    found = failing(failure, read)
-    if found is None or len(failure.chain) != 1:
+    found = failing(dataclasses.replace(failure, chain=failure.chain[:1]), read)
+    if found is None:
         return
     source, node = found
     function = source.function(node)
     defaults = _constant_defaults(function) if function else {}
-    flags = sorted({inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and inner.id in defaults})
+    flags = sorted(_deciding(failure, node) & defaults.keys())
     if not flags:
         return
     title = f"Trace with {', '.join(f'{flag}={defaults[flag]}' for flag in flags)}"
@@ -33,6 +34,16 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     if not calls and function is not None:
         changes.append(_directive(source, function, ", ".join(f"{flag}={defaults[flag]}" for flag in flags)))
     yield from (Fix(title, (change,)) for change in changes if change is not None)
+
+
+def _deciding(failure: Failure, node: ast.expr) -> set[str]:
+    """What may be an optional parameter of the root that the failure is about; ``node`` is the root's part in it.
+
+    Where it fails further in, the value that it fails on tells which input it comes from.
+    """
+    if len(failure.chain) > 1:
+        return {failure.cause[0].name} if failure.cause else set()
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
@@ -51,6 +62,8 @@ def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict
 def _change(call: TracingCall, entries: str) -> TextChange | None:
     """What to add to the call."""
     match call.concrete_args:
+        case ast.Constant(value=None) as none:
+            return call.source.replaced(none, f"{{{entries}}}")
         case None:
             return call.source.behind(call.root, f", concrete_args={{{entries}}}")
         case ast.Dict(values=[*_, last]):

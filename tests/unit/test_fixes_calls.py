@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import torch
 
 from fx_lsp.agent.messages import Failure, Span, Step
-from fx_lsp.fixes import concrete, leaf
+from fx_lsp.fixes import Fix, ReadText, concrete, leaf
 from fx_lsp.targets import find_targets
 from tests.unit.fixing import INPUTS, Program, applied, same
 
@@ -73,6 +76,51 @@ def test_a_flag_is_fixed_where_the_module_is_traced(
 )
 def test_nothing_is_fixed_where_it_does_not_fit(test: str, call: str, tmp_path: Path) -> None:
     assert Program(tmp_path, FLAGGED.format(test=test, call=call)).fixes_at_calls(concrete.fixes) == []
+
+
+OPTIONAL = """\
+import torch
+from torch import fx, nn
+
+
+class Blend(nn.Module):
+    def forward(self, x, mask):
+        if mask is None:
+            return x
+        return x * len(mask)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blend = Blend()
+
+    def forward(self, x, mask=None):
+        return self.blend(x, mask)
+
+
+def export():
+    net = Net()
+    return fx.symbolic_trace({call})
+"""
+
+
+@pytest.mark.parametrize("call", ["net", "net, concrete_args=None", "net, None"])
+def test_an_optional_input_is_left_out_where_it_fails_further_in(call: str, tmp_path: Path) -> None:
+    program = Program(tmp_path, OPTIONAL.format(call=call))
+
+    def about(name: str) -> list[Fix]:
+        def offered(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
+            cause = (Step(name, failure.chain[0].span),)
+            return concrete.fixes(dataclasses.replace(failure, cause=cause), read, calls)
+
+        return program.fixes_at_calls(offered)
+
+    (fix,) = about("mask")
+    assert fix.title == "Trace with mask=None"
+    mended = Program(tmp_path, applied(program.source, fix.changes))
+    assert mended.namespace["export"]()(torch.ones(2), None).tolist() == [1, 1]
+    assert about("x") == []
 
 
 @pytest.mark.parametrize("above", ["", "# What it is.\n", "# What it is.\n@functools.cache\n"])
