@@ -14,6 +14,9 @@ from fx_lsp.interpreter import Interpreter
 class TracingAgent(Protocol):
     """What is needed of :class:`fx_lsp.agents.Agent`."""
 
+    async def start(self) -> None:
+        """Have its process ready."""
+
     def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """Report after report as targets are traced, then ``Done``. Closing the iterator cancels the request."""
 

@@ -105,12 +105,11 @@ class Agent:
     async def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
         """The `Details` of each target that can be traced, as they come. Closing the iterator cancels the request.
 
-        Nothing that the code or the agent does raises here: where there is no answer to be had, nothing is described.
+        Nothing raises here: where there is no process to be had, nothing is told.
         """
         request = replace(request, id=next(self._numbers), details=True)
-        try:
-            process = await self._ready()
-        except AgentFailed:
+        process = await self._ready_if_any()
+        if process is None:
             return
         try:
             async with contextlib.aclosing(process.ask(request)) as answers:
@@ -124,13 +123,12 @@ class Agent:
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request.
 
-        Nothing that the code or the agent does raises here: where there is no answer to be had, nothing is proven. No
-        process is started for it: what is to be mended was reported by one.
+        Nothing that the code or the agent does raises here: where there is no answer to be had, nothing is proven.
         """
         request = replace(request, id=next(self._numbers))
         proof = Proof(request.id, "untried", "there is no tracing process")
-        process = self._process
-        if process is None or process.dead:
+        process = await self._ready_if_any()
+        if process is None:
             return proof
         try:
             async with contextlib.aclosing(process.ask(request)) as answers:
@@ -163,6 +161,12 @@ class Agent:
         if self._process is None:
             raise AgentFailed(self.state.problem)
         return self._process
+
+    async def _ready_if_any(self) -> AgentProcess | None:
+        """The same, and None where there is none to be had."""
+        with contextlib.suppress(AgentFailed):
+            return await self._ready()
+        return None
 
     async def _start(self) -> None:
         try:

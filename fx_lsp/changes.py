@@ -16,8 +16,8 @@ def changed_since(commit: str, folders: Sequence[str]) -> set[str]:
     """
     changed: set[str] = set()
     for folder in folders:
-        # With "--" behind it, no commit can be taken for an option or a path.
-        tracked = _git(folder, "diff", "--name-only", "--no-renames", "--relative", "-z", commit, "--")
+        names = ("diff", "--name-only", "--no-renames", "--relative", "-z")
+        tracked = _git(folder, *names, "--end-of-options", commit, "--")
         untracked = _git(folder, "ls-files", "--others", "--exclude-standard", "-z")
         changed |= {os.path.normpath(os.path.join(folder, name)) for name in (*tracked, *untracked)}  # noqa: PTH118
     return changed

@@ -14,6 +14,7 @@ from fx_lsp.agent.messages import Proof
 from fx_lsp.agent_pool import AgentPool, TracingAgent
 from fx_lsp.agents import Agent, AgentState
 from fx_lsp.analysis import Analysis, FileResult
+from fx_lsp.cache import Cache
 from fx_lsp.config import Settings
 from fx_lsp.documents import Documents
 from fx_lsp.exit_status import CannotCheck
@@ -24,6 +25,7 @@ from fx_lsp.mending import mend, write
 from fx_lsp.project import FILE, project_of
 from fx_lsp.proofs import Proofs
 from fx_lsp.python_files import Scope, folders_of
+from fx_lsp.remembering import RememberingAgent
 from fx_lsp.tracing_calls import calls_with
 from fx_lsp.workspace import Workspace
 
@@ -80,17 +82,19 @@ async def check(
     *,
     scope: Scope | None = None,
     jobs: int = 1,
+    cache: Cache | None = None,
     mending: Mending | None = None,
     progress: Progress = lambda done, of, file: None,
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `fx_lsp.python_files.files_of`), ``jobs`` at a time.
 
     What is found, and its order, does not depend on ``jobs``. ``settings`` go before those of each file's project;
-    ``scope`` says which of the files to take; with ``mending``, fixes are applied first. Raises CannotCheck where a
-    path does not exist, a project's settings can't be used, or there is no PyTorch to trace with.
+    ``scope`` says which of the files to take; what ``cache`` has is not traced again; with ``mending``, fixes are
+    applied first. Raises CannotCheck where a path does not exist, a project's settings can't be used, or there is no
+    PyTorch to trace with.
     """
     files = (scope or Scope()).of(paths)
-    run = _Run(folders_of(paths), _shared_out(settings or Settings(), jobs, len(files)))
+    run = _Run(folders_of(paths), _shared_out(settings or Settings(), jobs, len(files)), cache)
     try:
         return await run.check(files, jobs, progress, mending)
     finally:
@@ -105,8 +109,9 @@ def _shared_out(settings: Settings, jobs: int, files: int) -> Settings:
 class _Run:
     """The rooms of the server, put together without a client."""
 
-    def __init__(self, folders: Sequence[str], settings: Settings) -> None:
+    def __init__(self, folders: Sequence[str], settings: Settings, cache: Cache | None) -> None:
         self._settings = settings
+        self._cache = cache
         self._problem: str | None = None
         self._documents = Documents()
         self._workspace = Workspace(folders)
@@ -200,13 +205,14 @@ class _Run:
             if state.phase in ("no-torch", "failed"):
                 self._problem = _why_not(state, interpreter)
 
-        return Agent(
+        agent = Agent(
             interpreter.command,
             cwd=folder,
             env=None,
             log=lambda line: log.info("agent: %s", line),
             on_state=on_state,
         )
+        return RememberingAgent(agent, self._cache, interpreter.command, {}, warm=False) if self._cache else agent
 
 
 def _size(file: Path) -> int:

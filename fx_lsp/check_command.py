@@ -59,6 +59,7 @@ def _add_scale(check: argparse.ArgumentParser) -> None:
         metavar="COMMIT",
         help="only files that git says have changed since, were never committed, or import such a file",
     )
+    scale.add_argument("--no-cache", action="store_true", help="trace what an earlier run has traced, too")
 
 
 def _add_what_is_told(check: argparse.ArgumentParser) -> None:
@@ -112,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _check(arguments: argparse.Namespace) -> Checked:
+    from fx_lsp.cache import Cache, cache_folder
     from fx_lsp.check import Mending, check
 
     if arguments.write_baseline and not arguments.baseline:
@@ -123,6 +125,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
             _settings(arguments),
             scope=_scope(arguments),
             jobs=arguments.jobs or os.cpu_count() or 1,
+            cache=None if arguments.no_cache else Cache(cache_folder()),
             mending=mending,
             progress=lambda done, of, file: show(done, of, file.name),
         )

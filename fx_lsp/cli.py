@@ -27,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int | None:
     arguments = _parser().parse_args(argv)
     if arguments.command == "check":
         return check_command.run(arguments)
+    if arguments.command == "cache":
+        return _clear_cache()
     if arguments.command == "rule":
         return _rule(arguments.code, arguments.format)
     _serve(arguments.tcp)
@@ -48,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="trace files and show what is wrong in them")
     check.set_defaults(command="check")
     check_command.add_arguments(check)
+    cache = commands.add_parser("cache", help="remove what earlier runs have kept on disk")
+    cache.set_defaults(command="cache")
+    cache.add_argument("action", choices=("clear",))
     rule = commands.add_parser("rule", help="explain a rule")
     rule.set_defaults(command="rule")
     which = rule.add_mutually_exclusive_group(required=True)
@@ -70,6 +75,14 @@ def _serve(tcp: tuple[str, int] | None) -> None:
     if tcp is None and sys.stdin.isatty():
         say("waiting for an editor on stdin; to trace files in this terminal: fx-lsp check PATH")
     serve(tcp)
+
+
+def _clear_cache() -> int:
+    from fx_lsp.cache import Cache, cache_folder
+
+    folder = cache_folder()
+    write(f"{Cache(folder).clear() / 2**20:.1f} MiB were removed from {folder}")
+    return 0
 
 
 def _rule(code: str | None, format: str) -> int:

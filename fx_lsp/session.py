@@ -10,9 +10,10 @@ from typing import Any
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from fx_lsp.agent_pool import AgentPool
+from fx_lsp.agent_pool import AgentPool, TracingAgent
 from fx_lsp.agents import Agent, AgentState
 from fx_lsp.analysis import Analysis
+from fx_lsp.cache import Cache, cache_folder
 from fx_lsp.config import Settings
 from fx_lsp.descriptions import Descriptions
 from fx_lsp.documents import Documents
@@ -26,6 +27,7 @@ from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.positions import Encoding
 from fx_lsp.project import FILE, project_of
 from fx_lsp.proofs import Proofs
+from fx_lsp.remembering import RememberingAgent
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -94,7 +96,7 @@ class Session:
         """Take the settings, the first ones or new ones, and trace with them."""
         if self.configured and settings == self.settings:
             return
-        other_agents = (settings.interpreter, settings.env) != (self.settings.interpreter, self.settings.env)
+        other_agents = _agents_are_of(settings) != _agents_are_of(self.settings)
         self.settings = settings
         logging.getLogger("fx_lsp").setLevel(settings.log_level.upper())
         if other_agents:
@@ -188,7 +190,7 @@ class Session:
         selected = self.selected.get(str(folder)) or self.selected.get(None, ())
         return choose(folder, setting=self.settings_of(str(folder / FILE)).interpreter, selected=selected)
 
-    def _start_agent(self, interpreter: Interpreter, folder: Path) -> Agent:
+    def _start_agent(self, interpreter: Interpreter, folder: Path) -> TracingAgent:
         command = " ".join(interpreter.command)
         log.info("tracing the files of %s with %s, from %s", folder, command, interpreter.origin)
 
@@ -197,13 +199,21 @@ class Session:
                 self._notify(STATUS, status(state, interpreter))
             self._agent_log.note(state, interpreter)
 
-        return Agent(
+        agent = Agent(
             interpreter.command,
             cwd=folder,
             env=self.settings.env,
             log=lambda line: log.info("agent: %s", line),
             on_state=on_state,
         )
+        if not self.settings.cache:
+            return agent
+        return RememberingAgent(agent, Cache(cache_folder()), interpreter.command, self.settings.env, warm=True)
 
     def _paths(self, uris: list[str]) -> list[str]:
         return [path for path in map(self.places.path, uris) if path]
+
+
+def _agents_are_of(settings: Settings) -> tuple[object, ...]:
+    """The settings that agents are started with."""
+    return settings.interpreter, settings.env, settings.cache

@@ -31,25 +31,39 @@ class Rehearsal:
         self._passed: list[str] = []
         self._refused: set[str] = set()
         """Packages with a module that failed; none of theirs is tried again."""
+        self._running = False
+        self._repeated = False
+        """One request after the other has imported the same."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to go on although there is other work: it may never pause, and each request pays for the imports."""
+        return not self._running and (self._repeated or bool(self._passed))
 
     def want(self, modules: Iterable[str]) -> None:
         """Consider ``modules``, which a request has imported, in that order."""
-        self._wanted += modules
+        wanted = set(self._wanted)
+        for name in modules:
+            self._repeated |= name in wanted and _package(name) not in self._refused
+            self._wanted.append(name)
 
     def proceed(self) -> None:
-        """Take the next step. To be called while there are no children."""
+        """Take the next step; best while there are no children, since those that there are wait for its end."""
+        self._repeated = False
         if self._passed:
             self._import()
         new = [name for name in dict.fromkeys(self._wanted) if name not in sys.modules]
         self._tried = [name for name in new if _package(name) not in self._refused]
         self._wanted.clear()
         if self._tried:
+            self._running = True
             self._brood.fork(
                 partial(_rehearse, self._tried), seconds=MODULE_SECONDS, hear=self._passed.append, gone=self._judge
             )
 
     def _judge(self, child: Child) -> None:
         """Refuse the package of the module that ended the rehearsal; what comes after it is wanted again in time."""
+        self._running = False
         if len(self._passed) < len(self._tried):
             self._refused.add(_package(self._tried[len(self._passed)]))
 

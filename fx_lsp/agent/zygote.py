@@ -60,7 +60,7 @@ class Zygote:
         try:
             while self._serving:
                 self._brood.wait()
-                if not self._brood:
+                if not self._brood or self._rehearsal.is_due:
                     self._rehearsal.proceed()
         finally:
             self._brood.kill_all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from fx_lsp.agent.messages import Recipe, Snippet, Target
 from fx_lsp.config import Settings
@@ -11,40 +11,35 @@ from fx_lsp.config import Settings
 
 def as_configured(targets: Iterable[Target], settings: Settings) -> tuple[Target, ...]:
     """``targets``, where their code names no tracer of its own with that of the settings."""
-    tracer = _tracer(settings)
-    leaves = _tuple_of(settings.leaf_modules) if settings.leaf_modules else None
-    if tracer is None and leaves is None:
+    if not (settings.tracer or settings.leaf_modules or settings.autowrap):
         return tuple(targets)
-    return tuple(_configured(target, tracer, leaves) for target in targets)
+    return tuple(_configured(target, settings) for target in targets)
 
 
-def _configured(target: Target, tracer: str | None, leaves: str | None) -> Target:
-    recipe, *fallbacks = (_with(recipe, tracer, leaves) for recipe in (target.recipe, *target.fallbacks))
+def _configured(target: Target, settings: Settings) -> Target:
+    recipe, *fallbacks = (_with(recipe, settings) for recipe in (target.recipe, *target.fallbacks))
     return dataclasses.replace(target, recipe=recipe, fallbacks=tuple(fallbacks))
 
 
-def _with(recipe: Recipe, tracer: str | None, leaves: str | None) -> Recipe:
+def _with(recipe: Recipe, settings: Settings) -> Recipe:
+    line = recipe.root.line
+    wraps = (Snippet(_wrap(name), line) for name in settings.autowrap)
+    recipe = dataclasses.replace(recipe, setup=(*wraps, *recipe.setup))
     if recipe.tracer is not None or recipe.leaves is not None:
         return recipe
-    line = recipe.root.line
+    leaves = f"({''.join(f'{_value_of(name)}, ' for name in settings.leaf_modules)})"
     return dataclasses.replace(
         recipe,
-        tracer=Snippet(tracer, line) if tracer else None,
-        leaves=Snippet(leaves, line) if leaves else None,
+        tracer=Snippet(_value_of(settings.tracer), line) if settings.tracer else None,
+        leaves=Snippet(leaves, line) if settings.leaf_modules else None,
     )
 
 
-def _tracer(settings: Settings) -> str | None:
-    """An expression for the tracer; None for torch.fx's own as it is."""
-    if settings.tracer:
-        return _value_of(settings.tracer)
-    if settings.autowrap:
-        return f"{_value_of('torch.fx.Tracer')}(autowrap_functions={_tuple_of(settings.autowrap)})"
-    return None
-
-
-def _tuple_of(names: Sequence[str]) -> str:
-    return f"({''.join(f'{_value_of(name)}, ' for name in names)})"
+def _wrap(name: str) -> str:
+    """A statement that calls ``torch.fx.wrap`` where the function with this dotted name is defined."""
+    module, _, function = name.rpartition(".")
+    call = f"__import__('torch.fx').fx.wrap({function!r})"
+    return f"exec({call!r}, vars({_value_of(module)}))"
 
 
 def _value_of(name: str) -> str:

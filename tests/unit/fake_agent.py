@@ -84,6 +84,9 @@ class FakeAgent:
         self.attempts.put_nowait(Attempt(message, answer))
         return await answer
 
+    async def start(self) -> None:
+        pass
+
     async def close(self) -> None:
         pass
 
