@@ -22,11 +22,14 @@ from .confinement import confine_alone
 from .denials import telling
 from .endings import unanswered
 from .limits import GRACE, limit_memory, time_limit
-from .messages import Failure, Report, Target, Trace
+from .messages import Failure, Outcome, Report, Target, Trace
 from .parts import Host, held_classes
 from .places import chain_of_frame, is_user_code
 from .shapes import MODULES_FOR_META
 from .trace import Doubtful, ImportedFile, TargetRun, is_explorable
+
+_RANKS: tuple[Outcome, ...] = ("not-built", "unchecked", "failed")
+"""Outcomes that something better may come after; of two, the later one tells more."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Targets:
         self._emit = emit
         self._at_once = request.limits.at_once or os.cpu_count() or 1
         self._waiting: deque[_Attempt] = deque()
+        self._classes = frozenset(name for name, value in file.namespace.items() if isinstance(value, type))
         self._open = {target.key: target for target in request.targets}
         """Those that nothing final is known of."""
         self._provisional: dict[str, Report] = {}
@@ -83,11 +87,11 @@ class Targets:
         sure = [_sure(target) for target in self._request.targets if not target.recipe.made_up]
         self._trace(_Attempt(target) for target in sure)
         self._trace(self._part_attempts())
+        self._settle("failed")
         made_up = [_made_up(target) for target in self._open.values()]
         self._trace(_Attempt(target) for target in made_up if target.recipe.made_up)
         self._trace(self._part_attempts())
-        for report in self._provisional.values():
-            self._emit(report)
+        self._settle("failed", "unchecked", "not-built")
 
     def _trace(self, attempts: Iterable[_Attempt]) -> None:
         self._waiting.extend(attempts)
@@ -175,17 +179,33 @@ class Targets:
                 self._hosts[attempt.target.key] = attempt, keys
             case Report():
                 attempt.answered = True
-                self._reported(item)
+                self._reported(item, of_part=bool(attempt.parts))
             case _:
                 self._emit(item)
 
-    def _reported(self, report: Report) -> None:
+    def _reported(self, report: Report, *, of_part: bool = False) -> None:
+        """Tell what is final, and keep the best of the rest; what a part of a host says is no better than as much."""
         report = dataclasses.replace(report, notices=(*report.notices, *self._file.notices))
-        if report.outcome in ("unchecked", "not-built") and report.target in self._open:
-            before = self._provisional.get(report.target)
-            if before is None or before.outcome == "not-built" != report.outcome:
-                self._provisional[report.target] = report
+        if report.target not in self._open or self._is_final(report):
+            self._close(report)
             return
+        before = self._provisional.get(report.target)
+        if before is None or _RANKS.index(report.outcome) >= _RANKS.index(before.outcome) + of_part:
+            self._provisional[report.target] = report
+
+    def _is_final(self, report: Report) -> bool:
+        """Whether no other recipe and no host can tell better; a host may be traced through what can't be alone."""
+        target = self._open[report.target]
+        is_class = target.intent != "explicit" and target.symbol in self._classes
+        return report.outcome not in _RANKS or (report.outcome == "failed" and not is_class)
+
+    def _settle(self, *outcomes: Outcome) -> None:
+        """Have done with the targets whose provisional reports have these outcomes."""
+        for report in list(self._provisional.values()):
+            if report.outcome in outcomes:
+                self._close(report)
+
+    def _close(self, report: Report) -> None:
         self._open.pop(report.target, None)
         self._provisional.pop(report.target, None)
         self._emit(report)

@@ -1,0 +1,34 @@
+"""The framework is not installed; the network inside needs none."""
+# Net: traced
+# Regressor: unchecked
+# import: missing-package
+
+import lightning_that_is_missing as pl
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(3, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Regressor(pl.LightningModule):
+    def __init__(self, rate=1e-3):
+        super().__init__()
+        self.save_hyperparameters()
+        self.net = Net()
+
+    def forward(self, x):
+        return self.net(x)
+
+    def training_step(self, batch, index):
+        x, y = batch
+        return nn.functional.mse_loss(self(x), y)
+
+
+if __name__ == "__main__":
+    pl.Trainer(max_epochs=3).fit(Regressor())

@@ -1,0 +1,30 @@
+"""Reads what is not there."""
+# Net: traced
+# Embedded: unchecked
+# import: import
+
+import json
+import os
+
+import torch
+from torch import nn
+
+with open("vocabulary.json") as file:
+    vocabulary = json.load(file)
+
+class Net(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(3, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Embedded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(len(vocabulary), 8)
+
+    def forward(self, x):
+        return self.embedding(x)
