@@ -15,6 +15,7 @@ from fx_lsp.agent_pool import AgentPool, TracingAgent
 from fx_lsp.agents import Agent, AgentState
 from fx_lsp.analysis import Analysis, FileResult
 from fx_lsp.cache import Cache
+from fx_lsp.cluster import Cluster, ClusterAgent, connected
 from fx_lsp.config import Settings
 from fx_lsp.documents import Documents
 from fx_lsp.exit_status import CannotCheck
@@ -83,6 +84,7 @@ async def check(
     scope: Scope | None = None,
     jobs: int = 1,
     cache: Cache | None = None,
+    cluster: str | None = None,
     mending: Mending | None = None,
     progress: Progress = lambda done, of, file: None,
 ) -> Checked:
@@ -90,15 +92,22 @@ async def check(
 
     What is found, and its order, does not depend on ``jobs``. ``settings`` go before those of each file's project;
     ``scope`` says which of the files to take; what ``cache`` has is not traced again; with ``mending``, fixes are
-    applied first. Raises CannotCheck where a path does not exist, a project's settings can't be used, or there is no
-    PyTorch to trace with.
+    applied first. ``cluster`` is the address of a Dask scheduler, whose workers trace instead of this machine, as many
+    files at a time as they can; what they find is not kept.
+
+    Raises CannotCheck where a path does not exist, a project's settings can't be used, or there is no PyTorch to trace
+    with.
     """
     files = (scope or Scope()).of(paths)
-    run = _Run(folders_of(paths), _shared_out(settings or Settings(), jobs, len(files)), cache)
-    try:
+    async with contextlib.AsyncExitStack() as stack:
+        workers = None
+        if cluster is not None and files:
+            workers = await stack.enter_async_context(connected(cluster))
+            await workers.send(folders_of(paths), files[0])
+            jobs = workers.threads
+        run = _Run(folders_of(paths), _shared_out(settings or Settings(), jobs, len(files)), cache, workers)
+        stack.push_async_callback(run.close)
         return await run.check(files, jobs, progress, mending)
-    finally:
-        await run.close()
 
 
 def _shared_out(settings: Settings, jobs: int, files: int) -> Settings:
@@ -109,9 +118,12 @@ def _shared_out(settings: Settings, jobs: int, files: int) -> Settings:
 class _Run:
     """The rooms of the server, put together without a client."""
 
-    def __init__(self, folders: Sequence[str], settings: Settings, cache: Cache | None) -> None:
+    def __init__(
+        self, folders: Sequence[str], settings: Settings, cache: Cache | None, cluster: Cluster | None
+    ) -> None:
         self._settings = settings
         self._cache = cache
+        self._cluster = cluster
         self._problem: str | None = None
         self._documents = Documents()
         self._workspace = Workspace(folders)
@@ -201,6 +213,9 @@ class _Run:
         return choose(folder, setting=self._settings_of(str(folder / FILE)).interpreter)
 
     def _start_agent(self, interpreter: Interpreter, folder: Path) -> TracingAgent:
+        if self._cluster is not None:
+            return ClusterAgent(self._cluster, self._settings_of(str(folder / FILE)).interpreter, folder)
+
         def on_state(state: AgentState) -> None:
             if state.phase in ("no-torch", "failed"):
                 self._problem = _why_not(state, interpreter)

@@ -59,6 +59,7 @@ def _add_scale(check: argparse.ArgumentParser) -> None:
         metavar="COMMIT",
         help="only files that git says have changed since, were never committed, or import such a file",
     )
+    scale.add_argument("--cluster", metavar="ADDRESS", help="trace on the workers of the Dask scheduler there")
     scale.add_argument("--no-cache", action="store_true", help="trace what an earlier run has traced, too")
 
 
@@ -126,6 +127,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
             scope=_scope(arguments),
             jobs=arguments.jobs or os.cpu_count() or 1,
             cache=None if arguments.no_cache else Cache(cache_folder()),
+            cluster=arguments.cluster,
             mending=mending,
             progress=lambda done, of, file: show(done, of, file.name),
         )
