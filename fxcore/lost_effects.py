@@ -14,7 +14,7 @@ from fxcore.notices import NoticeKind, Notices, innermost_place
 from fxcore.patching import PatchScope
 from fxcore.session import current
 from fxcore.source import Place, is_user_file
-from fxcore.torch_compat import CHECKPOINT_GLOBALS, CHECKPOINT_STEP, TorchDispatchMode, is_context_decorator
+from fxcore.torch_compat import CHECKPOINT_GLOBALS, CHECKPOINT_STEP, DispatchMode, is_context_decorator
 
 _MODES: tuple[tuple[type, NoticeKind], ...] = (
     (torch.no_grad, NoticeKind.GRAD_MODE),
@@ -101,7 +101,7 @@ def _checkpointing(notices: Notices, step: Callable[..., Any]) -> Callable[..., 
     return watched
 
 
-class Draws(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Draws(DispatchMode):
     """While entered, notes where traced programs draw random numbers: only operators on real tensors come by here."""
 
     def __init__(self, notices: Notices) -> None:

@@ -35,6 +35,7 @@ __all__ = [
     "CONSTANT_TYPES",
     "RECORD_FUNCTION",
     "Argument",
+    "DispatchMode",
     "FakeScriptObject",
     "FakeTensorMode",
     "FunctionSchema",
@@ -43,7 +44,6 @@ __all__ = [
     "OpOverloadPacket",
     "OpaqueValue",
     "ScriptMethod",
-    "TorchDispatchMode",
     "boolean_dispatched",
     "children_of",
     "compile_lazy_graph_module",
@@ -79,6 +79,15 @@ __all__ = [
     "torch_fx_symbolic_trace",
     "torch_pytree",
 ]
+
+
+class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """A mode that has nothing to do with torch.compile: else its first operator imports all of that, which takes
+    seconds."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
 
 
 def register_list_like(cls: type, make: Callable[[Any], Any], name: str) -> None:

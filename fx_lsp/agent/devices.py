@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import functools
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
-ACCELERATOR = re.compile(r"(cuda|hip|mps|xpu)(:\d+)?")
-"""Device names that are read as the CPU's."""
+from fxcore.accelerators import OnCpu, is_accelerator
 
 FACTORIES = frozenset(
     {torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.randint, torch.normal}
@@ -20,29 +20,87 @@ FACTORIES = frozenset(
 ``torch.linspace(…).tolist()`` of the stochastic depth rates is the classic."""
 
 
-class Devices(TorchFunctionMode):
+class Devices(OnCpu):
     """Within it, what asks for an accelerator gets the CPU, and, ``on_meta``, new weights have shapes but no memory."""
 
     def __init__(self, *, on_meta: bool = False) -> None:
         super().__init__()
         self._on_meta = on_meta
 
-    def __torch_function__(
-        self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if function is torch.Tensor.cuda:
-            return args[0]
-        keywords = {name: _on_cpu(value) for name, value in (kwargs or {}).items()}
-        asked = (kwargs or {}).get("device")
-        is_free = asked is None or _is_accelerator(asked)
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The same, with weights on meta."""
+        asked = keywords.get("device")
+        is_free = asked is None or is_accelerator(asked, number=True)
         if self._on_meta and function in FACTORIES and is_free and "out" not in keywords:
-            keywords["device"] = "meta"
-        return function(*map(_on_cpu, args), **keywords)
+            keywords = {**keywords, "device": "meta"}
+        return super().call(function, args, keywords)
 
 
-def _on_cpu(value: Any) -> Any:
-    return "cpu" if _is_accelerator(value) else value
+class Idle:
+    """A stream or an event of an accelerator that has nothing to do; entered, it changes nothing."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: None
+
+    def __enter__(self) -> Idle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def query(self) -> bool:
+        """Its work is done."""
+        return True
+
+    def elapsed_time(self, other: object) -> float:
+        """In milliseconds."""
+        return 0.0
 
 
-def _is_accelerator(value: object) -> bool:
-    return isinstance(value, str | torch.device) and ACCELERATOR.fullmatch(str(value)) is not None
+ANSWERS: dict[str, object] = {
+    "current_device": 0,
+    "get_device_capability": (0, 0),
+    "get_device_name": "",
+    "get_device_properties": SimpleNamespace(name="", major=0, minor=0, total_memory=1 << 34, multi_processor_count=1),
+    "set_device": None,
+    "synchronize": None,
+}
+"""What functions of ``torch.cuda`` answer that would fail for want of a device."""
+
+IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream")
+"""What yields something that would work there."""
+
+
+def stand_in_for_accelerators() -> None:
+    """Have ``torch.cuda`` answer, in this process and for good, where it would fail for want of a device.
+
+    There is still none: ``is_available`` and ``device_count`` say so. Each name has an object of its own, since
+    torch.compile keeps a table by them.
+    """
+    for name, answer in ANSWERS.items():
+        setattr(torch.cuda, name, partial(_answer, answer))
+    for name in IDLE:
+        setattr(torch.cuda, name, type(name, (Idle,), {}))
+    for name in [name for name in vars(torch.cuda) if name.endswith("Tensor") and hasattr(torch, name)]:
+        setattr(torch.cuda, name, getattr(torch, name))
+    module: Any = torch.nn.Module
+    module.to = _to_cpu(module.to)
+
+
+def _answer(answer: object, *args: object, **kwargs: object) -> object:
+    return answer
+
+
+def _to_cpu(to: Callable[..., Any]) -> Callable[..., Any]:
+    """``Module.to``, but that a number, which it takes for an accelerator's, is the CPU's."""
+
+    @functools.wraps(to)
+    def moved(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        args = tuple("cpu" if is_accelerator(value, number=True) else value for value in args)
+        kwargs = {name: "cpu" if is_accelerator(value, number=True) else value for name, value in kwargs.items()}
+        return to(self, *args, **kwargs)
+
+    return moved

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections.abc import Collection
 from types import FrameType
 
 import torch
 
+from fxcore.accelerators import OnCpu, may_use_accelerator
+
 from .build import SEED
 from .children import Emit
 from .denials import telling
-from .devices import Devices
+from .devices import Devices, stand_in_for_accelerators
 from .imports import Workspace, third_party
 from .limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from .loading import Loading
@@ -42,6 +45,7 @@ class Session:
         From here on this process is one for the code of the user.
         """
         limit_memory(self._request.limits.memory_mb)
+        stand_in_for_accelerators()
         before = frozenset(sys.modules)
         torch.manual_seed(SEED)
         try:
@@ -51,6 +55,8 @@ class Session:
         except BaseException as error:
             self._import_failed(error)
             return None
+        if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self._workspace.dependencies):
+            OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for as long as this process lives, and those that it forks
         new = [module for module in sys.modules if module not in before]
         self._emit(Imported(self._workspace.dependencies, third_party(new, self._workspace)))
         return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
