@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import itertools
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -169,7 +169,7 @@ class Analysis:
         if traced:
             snapshot = self.documents.snapshot()
             silent = set(traced)
-            targets = tuple(item.target for item in traced.values())
+            targets = tuple(item.target for item in self._by_distance(path, traced.values()))
             roots = self.workspace.roots_of(path)
             request = Trace(path, targets, snapshot.overlays(), roots, self.settings_of(path).limits)
             answers = self._agent_for(Path(self.workspace.folder_of(path))).trace(request)
@@ -185,6 +185,11 @@ class Analysis:
                 # There is no agent to be had: what an earlier one said is of another text or another Python.
                 traced[key] = Traced(traced[key].target, traced[key].place)
         self.on_result(path, True)
+
+    def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
+        """The targets from that which was edited last, whose name stands before the edit, to the farthest away."""
+        edit = self.documents.last_edit(path)
+        return sorted(traced, key=lambda item: (item.place.start > edit, abs(item.place.start - edit)))
 
     def _keep_report(self, path: str, report: Report, snapshot: Snapshot) -> None:
         traced = self.results[path].traced

@@ -155,6 +155,11 @@ class Documents:
         moved = shifted(place.start, place.end, document.edits_since(place.moment) if document else ())
         return Place(place.path, *moved, self._moment) if moved else None
 
+    def last_edit(self, path: str) -> int:
+        """The offset at which an open file was last edited; 0 where it was not."""
+        document = self._open.get(path)
+        return document.edits[-1].start if document and document.edits else 0
+
     def changed_since(self, path: str, moment: int) -> bool:
         """Whether an open file was edited after ``moment``."""
         document = self._open.get(path)

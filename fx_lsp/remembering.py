@@ -97,7 +97,8 @@ class RememberingAgent:
             return None
         packages = [modules_digest(line) for line in environment]
         limits = dataclasses.replace(request.limits, at_once=0)
-        asked = dataclasses.replace(request, id=0, overlays={}, limits=limits)
+        targets = tuple(sorted(request.targets, key=lambda target: target.key))
+        asked = dataclasses.replace(request, id=0, targets=targets, overlays={}, limits=limits)
         text = _text_digest(request, request.file)
         return digest(__version__, str(PROTOCOL), _own_sources(), *environment, *packages, encode(asked), text)
 

@@ -22,6 +22,7 @@ from fx_lsp.features.code_lens import code_lenses
 from fx_lsp.features.hover import hover
 from fx_lsp.features.inlay_hints import inlay_hints
 from fx_lsp.features.views import FORWARD, GRAPH, TARGETS
+from fx_lsp.project import FILE
 from fx_lsp.session import Session
 
 log = logging.getLogger(__name__)
@@ -90,7 +91,9 @@ _REGISTRATIONS = (
     (
         types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
         "workspace.did_change_watched_files.dynamic_registration",
-        types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher("**/*.py")]),
+        types.DidChangeWatchedFilesRegistrationOptions(
+            [types.FileSystemWatcher("**/*.py"), types.FileSystemWatcher(f"**/{FILE}")]
+        ),
     ),
     (
         types.WORKSPACE_DID_CHANGE_CONFIGURATION,

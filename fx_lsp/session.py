@@ -20,6 +20,7 @@ from fx_lsp.documents import Documents
 from fx_lsp.features.diagnostics import DiagnosticsPublisher
 from fx_lsp.features.outline import Outlines
 from fx_lsp.features.places import ClientPlaces
+from fx_lsp.features.project import ProjectPublisher
 from fx_lsp.features.refresh import REFRESHES, Refresher
 from fx_lsp.features.status import STATUS, AgentLog, status
 from fx_lsp.features.views import CHANGED, Views
@@ -70,6 +71,7 @@ class Session:
             related=self.can("text_document.publish_diagnostics.related_information"),
             described=self.can("text_document.publish_diagnostics.code_description_support"),
         )
+        self.projects = ProjectPublisher(self.places, publish)
         self.proofs = Proofs(self.analysis, self.agents.agent_for)
         self.descriptions = Descriptions(self.analysis, self.agents.agent_for)
         self.outlines = Outlines(self.documents)
@@ -121,6 +123,7 @@ class Session:
     def opened(self, path: str, text: str, version: int) -> None:
         """The client has opened a Python file."""
         self.documents.open(path, text, version)
+        self.projects.refresh(self.documents.paths)
         if self.configured:
             self.analysis.opened(path)
 
@@ -141,6 +144,10 @@ class Session:
     def changed_on_disk(self, events: Sequence[types.FileEvent]) -> None:
         """Files were written, made or deleted by someone."""
         changed = {self.places.path(event.uri): event.type for event in events}
+        if any(path and Path(path).name == FILE for path in changed):
+            self.projects.refresh(self.documents.paths)
+            self.analysis.trace_all()
+            return
         own = {path: how for path, how in changed.items() if path and self._is_watched(path)}
         if all(how == types.FileChangeType.Changed for how in own.values()):
             for path in own:
