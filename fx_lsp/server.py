@@ -10,6 +10,7 @@ from collections.abc import Generator
 from typing import Any
 
 from lsprotocol import types
+from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
@@ -19,6 +20,7 @@ from fx_lsp import __version__
 from fx_lsp.config import SECTION, Settings
 from fx_lsp.features.code_actions import FIX_ALL, code_actions
 from fx_lsp.features.code_lens import code_lenses
+from fx_lsp.features.directive_help import completions, directive_hover, links
 from fx_lsp.features.hover import hover
 from fx_lsp.features.inlay_hints import inlay_hints
 from fx_lsp.features.views import FORWARD, GRAPH, TARGETS
@@ -69,6 +71,9 @@ def initialize(ls: FxLanguageServer, params: types.InitializeParams) -> None:
         ask=ls.protocol.send_request,
         log_to_client=lambda message: ls.window_log_message(types.LogMessageParams(types.MessageType.Warning, message)),
     )
+    if ls.session.pulls_diagnostics:
+        options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False)
+        ls.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(pull_diagnostics)
 
 
 @server.feature(types.INITIALIZED)
@@ -141,6 +146,15 @@ def did_change_watched_files(ls: FxLanguageServer, params: types.DidChangeWatche
     ls.session.changed_on_disk(params.changes)
 
 
+@server.feature(
+    types.WORKSPACE_DID_RENAME_FILES,
+    types.FileOperationRegistrationOptions([types.FileOperationFilter(types.FileOperationPattern("**/*.py"))]),
+)
+def did_rename_files(ls: FxLanguageServer, params: types.RenameFilesParams) -> None:
+    """Modules have other names now, so that other imports work."""
+    ls.session.analysis.trace_all()
+
+
 @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
 def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
     """Folders were added or removed."""
@@ -154,10 +168,18 @@ def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover |
     session = ls.session
     if path is None or not session.settings.hover:
         return None
-    shapes = session.settings.shapes != "off"
-    return hover(
-        session.analysis, session.descriptions, session.outlines, session.places, path, params.position, shapes=shapes
+    text = directive_hover(session.documents, session.places, path, params.position) or hover(
+        session.analysis,
+        session.descriptions,
+        session.outlines,
+        session.places,
+        path,
+        params.position,
+        shapes=session.settings.shapes != "off",
     )
+    formats = get_capability(session.capabilities, "text_document.hover.content_format", [])
+    kind = types.MarkupKind.Markdown if types.MarkupKind.Markdown in formats else types.MarkupKind.PlainText
+    return types.Hover(types.MarkupContent(kind, text)) if text else None
 
 
 @server.feature(
@@ -165,12 +187,42 @@ def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover |
 )
 async def code_action(ls: FxLanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     """The fixes for the diagnostics at a place, and for the whole file."""
+    if not ls.session.can("text_document.code_action.code_action_literal_support"):
+        return []  # such a client takes but commands of the server
     versioned = ls.session.can("workspace.workspace_edit.document_changes")
     disabled = ls.session.can("text_document.code_action.disabled_support")
     session = ls.session
-    return await code_actions(
+    actions = await code_actions(
         session.analysis, session.proofs, session.places, params, versioned=versioned, disabled=disabled
     )
+    if not session.can("text_document.code_action.is_preferred_support"):
+        for action in actions:
+            action.is_preferred = None
+    return actions
+
+
+def pull_diagnostics(
+    ls: FxLanguageServer, params: types.DocumentDiagnosticParams
+) -> types.RelatedFullDocumentDiagnosticReport:
+    """What is wrong in a document, for clients that ask: as far as it is known by now, where the text stands now."""
+    path = ls.session.places.path(params.text_document.uri)
+    return types.RelatedFullDocumentDiagnosticReport(ls.session.publisher.current(path) if path else [])
+
+
+@server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[":", " ", "[", ","]))
+def completion(ls: FxLanguageServer, params: types.CompletionParams) -> list[types.CompletionItem]:
+    """What may be written in a comment to fx-lsp."""
+    session = ls.session
+    path = session.places.path(params.text_document.uri)
+    return completions(session.documents, session.places, path, params.position) if path else []
+
+
+@server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK, types.DocumentLinkOptions(resolve_provider=False))
+def document_link(ls: FxLanguageServer, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
+    """The pages of the rules that comments name."""
+    path = ls.session.places.path(params.text_document.uri)
+    tooltips = ls.session.can("text_document.document_link.tooltip_support")
+    return links(ls.session.documents, path, tooltips=tooltips) if path else []
 
 
 @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))

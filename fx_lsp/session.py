@@ -67,7 +67,7 @@ class Session:
         self.publisher = DiagnosticsPublisher(
             self.analysis,
             self.places,
-            publish,
+            (lambda params: None) if self.pulls_diagnostics else publish,
             related=self.can("text_document.publish_diagnostics.related_information"),
             described=self.can("text_document.publish_diagnostics.code_description_support"),
         )
@@ -76,7 +76,7 @@ class Session:
         self.descriptions = Descriptions(self.analysis, self.agents.agent_for)
         self.outlines = Outlines(self.documents)
         self.views = Views(self.analysis, self.descriptions, self.places)
-        self.refresher = Refresher([method for method, capability in REFRESHES.items() if self.can(capability)], ask)
+        self.refresher = Refresher(self._refreshes(), ask)
         self.analysis.on_result = self._on_result
         self.descriptions.on_described = self._on_described
         self.configured = False
@@ -89,6 +89,13 @@ class Session:
         """The commands that the client says it has."""
         named = self.options.get("commands")
         return frozenset(map(str, named)) if isinstance(named, list | tuple) else frozenset()
+
+    @property
+    def pulls_diagnostics(self) -> bool:
+        """Whether the client asks for diagnostics, and is sent none: it says so, or takes them in no other way."""
+        wanted = self.options.get("diagnostics")
+        published = self.can("text_document.publish_diagnostics")
+        return self.can("text_document.diagnostic") and (wanted == "pull" or not published)
 
     def can(self, capability: str) -> bool:
         """Whether the client has a capability, e.g. ``workspace.configuration``."""
@@ -188,6 +195,11 @@ class Session:
         self.refresher.refresh()
         if self.options.get("views"):
             self._notify(CHANGED, {"textDocument": {"uri": self.places.uri(path)}, "targets": keys})
+
+    def _refreshes(self) -> list[str]:
+        """The methods that ask the client to ask again for what it shows."""
+        taken = [method for method, capability in REFRESHES.items() if self.can(capability)]
+        return [method for method in taken if method != types.WORKSPACE_DIAGNOSTIC_REFRESH or self.pulls_diagnostics]
 
     def _is_watched(self, path: str) -> bool:
         """Whether what the disk has of a file matters: of an open one it does not, and installing is no editing."""

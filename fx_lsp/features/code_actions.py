@@ -17,7 +17,6 @@ from fx_lsp.features.places import ClientPlaces
 from fx_lsp.findings import Finding, merged
 from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.proofs import Proofs
-from fx_lsp.rules import rule_for
 from fx_lsp.tracing_calls import calls_with
 
 FIX_ALL = "source.fixAll.fx"
@@ -91,14 +90,23 @@ def _wanted(context: types.CodeActionContext, kind: str) -> bool:
 
 
 def _finding(analysis: Analysis, places: ClientPlaces, path: str, diagnostic: types.Diagnostic) -> Finding | None:
-    """The finding that the client shows as ``diagnostic``; None when it is no longer there."""
+    """The finding that the client shows as ``diagnostic``; None when it is no longer there.
+
+    Where none has its range, one on its line that says the same is meant: some clients (Neovim 0.7) don't give back the
+    range that they were sent where a line has characters beyond ASCII.
+    """
     if diagnostic.source != SOURCE:
         return None
+    alike = []
     for finding in merged(analysis.findings()):
-        same_code = rule_for(finding.failure.kind).code == diagnostic.code
-        if same_code and finding.place.path == path and places.range(finding.place) == diagnostic.range:
+        found = places.range(finding.place)
+        if finding.place.path != path or finding.rule.code != diagnostic.code or found is None:
+            continue
+        if found == diagnostic.range:
             return finding
-    return None
+        if found.start.line == diagnostic.range.start.line and diagnostic.message.startswith(finding.message):
+            alike.append(finding)
+    return alike[0] if len(alike) == 1 else None
 
 
 def _fresh(analysis: Analysis, files: Iterable[str], moment: int) -> bool:

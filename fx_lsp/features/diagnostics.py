@@ -109,6 +109,10 @@ class DiagnosticsPublisher:
             version = None if being_traced else self._analysis.documents.version(file)
             self._show(file, version, current.get(file, []))
 
+    def current(self, path: str) -> list[types.Diagnostic]:
+        """All that is known of a file, where it stands now: for clients that ask for it."""
+        return self._diagnostics().get(path, [])
+
     def _diagnostics(self) -> dict[str, list[types.Diagnostic]]:
         by_path = defaultdict(list)
         for finding in merged(self._analysis.findings()):

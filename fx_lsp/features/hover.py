@@ -39,30 +39,26 @@ def hover(
     position: types.Position,
     *,
     shapes: bool = True,
-) -> types.Hover | None:
-    """The hover at a position; None where there is nothing to say. Answers from the reports that are kept.
+) -> str:
+    """The hover at a position, in Markdown; empty where there is nothing to say. Told from the reports that are kept.
 
     ``shapes``: whether to tell what expressions yield.
     """
     offset = places.offset(path, position)
     text = analysis.documents.text(path)
     if offset is None or text is None:
-        return None
+        return ""
     name = _class_of_forward(outlines, path, offset) or _name_at(text, offset)
     found = _named(analysis, path, name)
     if not found and (nodes := described_nodes(descriptions, analysis.documents, path, offset, shapes=shapes)):
-        return _hover(nodes[:MOST])
+        return "\n\n".join(nodes[:MOST])
     found = found or _around(analysis, path, offset)
     parts = [_described(analysis, places, path, traced) for traced in found[:MOST]]
     if len(found) > MOST:
         parts.append(f"It is traced in {len(found) - MOST} more ways.")
     if not parts and name in _MODULE_CLASS.findall(text):
         parts = [_not_traced(name)]
-    return _hover(parts) if parts else None
-
-
-def _hover(parts: list[str]) -> types.Hover:
-    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(parts)))
+    return "\n\n".join(parts)
 
 
 def _class_of_forward(outlines: Outlines, path: str, offset: int) -> str:

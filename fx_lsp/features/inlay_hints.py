@@ -89,7 +89,7 @@ def inlay_hints(
         if start <= at <= end:
             position = types.Position(*lines.position(at, documents.encoding))
             label = f" → {hint.text}" if hint.arrow else f": {hint.text}"
-            tooltip = types.MarkupContent(types.MarkupKind.Markdown, _tooltip(hint))
+            tooltip = f"While tracing {'; '.join(hint.inputs)}"
             hints.append(types.InlayHint(position, label, types.InlayHintKind.Type, tooltip=tooltip))
     return hints
 
@@ -115,7 +115,7 @@ def _told(description: Description, path: str) -> Iterator[tuple[Anchor, Hint]]:
     if not values or lines is None:
         return
     by_ends = {(place.start, place.end): found for place, found in values.items()}
-    given = f"`{description.title}`, `{description.details.input}`"
+    given = f"{description.title}, {description.details.input}"
     for anchor in anchors_of(lines.text):
         for value in by_ends.get(anchor.value, ()):
             yield anchor, Hint(value.removesuffix(" float32"), (given,), anchor.arrow)
@@ -124,7 +124,3 @@ def _told(description: Description, path: str) -> Iterator[tuple[Anchor, Hint]]:
 def _together(hints: list[Hint]) -> Hint:
     given = dict.fromkeys(given for hint in hints for given in hint.inputs)
     return Hint(hints[0].text, tuple(given), hints[0].arrow)
-
-
-def _tooltip(hint: Hint) -> str:
-    return f"While tracing {'; '.join(hint.inputs)}"

@@ -13,6 +13,7 @@ TOGETHER_SECONDS = 0.05
 REFRESHES = {
     types.WORKSPACE_CODE_LENS_REFRESH: "workspace.code_lens.refresh_support",
     types.WORKSPACE_INLAY_HINT_REFRESH: "workspace.inlay_hint.refresh_support",
+    types.WORKSPACE_DIAGNOSTIC_REFRESH: "workspace.diagnostics.refresh_support",
 }
 """Method -> the capability of the client that it takes."""
 

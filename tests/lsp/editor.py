@@ -275,7 +275,14 @@ def capabilities(encoding: Encoding, *, pulls: bool) -> types.ClientCapabilities
             publish_diagnostics=types.PublishDiagnosticsClientCapabilities(
                 related_information=True, code_description_support=True
             ),
-            code_action=types.CodeActionClientCapabilities(disabled_support=True),
+            code_action=types.CodeActionClientCapabilities(
+                disabled_support=True,
+                is_preferred_support=True,
+                code_action_literal_support=types.ClientCodeActionLiteralOptions(
+                    types.ClientCodeActionKindOptions([types.CodeActionKind.QuickFix])
+                ),
+            ),
+            hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.Markdown]),
         ),
         workspace=types.WorkspaceClientCapabilities(
             configuration=pulls,

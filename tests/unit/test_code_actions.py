@@ -71,13 +71,21 @@ async def test_an_edit_is_in_the_form_that_the_client_takes(bench: Bench, versio
     assert edit.range.start == edit.range.end
 
 
+async def test_a_diagnostic_whose_range_comes_back_wrong_has_its_fixes(bench: Bench) -> None:
+    path, places, shown = await traced(bench)
+    start = types.Position(shown.range.start.line, shown.range.start.character + 2)
+    moved = types.Diagnostic(types.Range(start, start), shown.message, code=shown.code, source=shown.source)
+    asked = request(path, moved)
+    assert await code_actions(bench.analysis, bench.proofs, places, asked, versioned=True, disabled=True)
+
+
 async def test_a_diagnostic_that_is_not_there_has_no_fix(bench: Bench) -> None:
     path, places, shown = await traced(bench)
     others = [
         types.Diagnostic(shown.range, shown.message, code=shown.code, source="other"),
         types.Diagnostic(shown.range, shown.message, code="control-flow", source=shown.source),
         types.Diagnostic(
-            types.Range(shown.range.start, shown.range.start), shown.message, code=shown.code, source=shown.source
+            types.Range(shown.range.start, shown.range.start), "another", code=shown.code, source=shown.source
         ),
     ]
     assert (

@@ -1,0 +1,106 @@
+"""Help within the comments that say something to fx-lsp: what may be written, what it means, and the rules' pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from fx_lsp.documents import Documents
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.positions import Encoding, LineIndex, Position
+from fx_lsp.rule_pages import page_file
+from fx_lsp.rules import Rule, all_rules
+
+VERBS = {
+    "trace": "Trace the class below, built with these arguments: `# fx: trace(dim=64)`. With labels, several times: "
+    "`# fx: trace[small](dim=8)`.",
+    "concrete_args": "Fix inputs of the forward: `# fx: concrete_args(mask=None)`.",
+    "inputs": "What the forward is given, for shapes and for trying fixes: `# fx: inputs(torch.rand(1, 3, 32, 32))`.",
+    "leaf": "Record calls of these modules as one node: `# fx: leaf(Attention)`.",
+    "tracer": "Trace with a tracer of your own: `# fx: tracer(MyTracer())`.",
+    "skip": "Don't trace the class or function below.",
+    "ignore": "Don't tell of problems in this line, or in the next one: `# fx: ignore`, `# fx: ignore[len]`.",
+}
+"""What each directive does."""
+
+_STARTED = re.compile(r"#\s*fx:\s*(?P<verb>\w*)$")
+_IGNORING = re.compile(r"#\s*fx:\s*ignore\[(?:[^\]]*,)?\s*(?P<code>[\w-]*)$")
+_VERB = re.compile(r"#\s*fx:\s*(?P<verb>\w+)")
+_CODES = re.compile(r"#\s*fx:\s*ignore\[(?P<codes>[^\]]*)\]")
+_CODE = re.compile(r"[\w-]+")
+
+
+def completions(
+    documents: Documents, places: ClientPlaces, path: str, position: types.Position
+) -> list[types.CompletionItem]:
+    """What may stand at a position: a verb, or, in the brackets of ``ignore``, the code of a rule."""
+    line = _up_to(documents, places, path, position)
+    if found := _STARTED.search(line):
+        start = types.Position(position.line, position.character - len(found["verb"]))
+        return [_item(verb, meaning, start, position) for verb, meaning in VERBS.items()]
+    if found := _IGNORING.search(line):
+        start = types.Position(position.line, position.character - len(found["code"]))
+        return [_item(rule.code, rule.title, start, position) for rule in all_rules()]
+    return []
+
+
+def directive_hover(documents: Documents, places: ClientPlaces, path: str, position: types.Position) -> str:
+    """What the word at a position means to fx-lsp, in Markdown; empty where it means nothing."""
+    lines = documents.lines(path)
+    if lines is None:
+        return ""
+    line = lines.line(position.line)
+    at = len(_up_to(documents, places, path, position))
+    for found in _VERB.finditer(line):
+        if found.start("verb") <= at <= found.end("verb"):
+            return VERBS.get(found["verb"], "")
+    for start, end, rule in _rules_in(line):
+        if start <= at <= end:
+            return f"**{rule.code}**: {rule.title}.\n\n{rule.why}"
+    return ""
+
+
+def links(documents: Documents, path: str, *, tooltips: bool) -> list[types.DocumentLink]:
+    """Each code of a rule in an ``ignore``, with the rule's page. ``tooltips``: whether the client shows them."""
+    lines = documents.lines(path)
+    if lines is None or "fx:" not in lines.text:
+        return []
+    return [
+        types.DocumentLink(found, target=file.as_uri(), tooltip=f"{rule.code}: {rule.title}" if tooltips else None)
+        for number in range(lines.text.count("\n") + 1)
+        for start, end, rule in _rules_in(lines.line(number))
+        if (file := page_file(rule)) and (found := _range(lines, number, start, end, documents.encoding))
+    ]
+
+
+def _rules_in(line: str) -> Iterator[tuple[int, int, Rule]]:
+    """The codes of rules in a line's directive, each with its columns."""
+    codes = _CODES.search(line)
+    if codes is None:
+        return
+    rules = {rule.code: rule for rule in all_rules()}
+    for found in _CODE.finditer(line, *codes.span("codes")):
+        if rule := rules.get(found[0]):
+            yield *found.span(), rule
+
+
+def _up_to(documents: Documents, places: ClientPlaces, path: str, position: types.Position) -> str:
+    """The text of a line up to a position."""
+    lines, offset = documents.lines(path), places.offset(path, position)
+    if lines is None or offset is None:
+        return ""
+    start = lines.offset_of_client(Position(position.line, 0), documents.encoding)
+    return lines.text[start:offset]
+
+
+def _item(word: str, meaning: str, start: types.Position, end: types.Position) -> types.CompletionItem:
+    edit = types.TextEdit(types.Range(start, end), word)
+    return types.CompletionItem(word, kind=types.CompletionItemKind.Keyword, documentation=meaning, text_edit=edit)
+
+
+def _range(lines: LineIndex, number: int, start: int, end: int, encoding: Encoding) -> types.Range:
+    first = lines.offset_of_client(Position(number, 0), encoding)
+    ends = (lines.position(first + column, encoding) for column in (start, end))
+    return types.Range(*(types.Position(*position) for position in ends))

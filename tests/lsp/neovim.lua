@@ -1,0 +1,66 @@
+-- A session in Neovim without a screen: what its own client makes of the server, as JSON in the file $FX_SEEN.
+-- $FX_SERVER is the server's command line as JSON, $FX_OPTIONS its initializationOptions, $FX_FILE what is opened.
+
+local PATIENCE = 120000 -- milliseconds
+
+local seen = {}
+
+local function wait(what, happened)
+  assert(vim.wait(PATIENCE, happened, 20), "waited in vain for " .. what)
+end
+
+local function ask(client, method, params)
+  local answer, problem = client.request_sync(method, params, PATIENCE, 0)
+  assert(answer and not answer.err, method .. ": " .. vim.inspect(problem or answer.err))
+  return answer.result
+end
+
+local function place(text)
+  vim.fn.cursor(1, 1)
+  assert(vim.fn.search("\\V" .. text, "cW") > 0, text)
+end
+
+local function session()
+  vim.cmd("edit " .. vim.fn.fnameescape(os.getenv("FX_FILE")))
+  vim.bo.filetype = "python"
+  local id = vim.lsp.start_client({
+    name = "fx-lsp",
+    cmd = vim.json.decode(os.getenv("FX_SERVER")),
+    root_dir = vim.fn.expand("%:p:h"),
+    init_options = vim.json.decode(os.getenv("FX_OPTIONS")),
+  })
+  assert(id, "the server did not start")
+  vim.lsp.buf_attach_client(0, id)
+  local client = vim.lsp.get_client_by_id(id)
+
+  wait("diagnostics", function() return #vim.diagnostic.get(0) > 0 end)
+  seen.diagnostics = vim.tbl_map(function(found)
+    local line = vim.fn.getline(found.lnum + 1)
+    return { found.code, line:sub(found.col + 1, found.end_col) }
+  end, vim.diagnostic.get(0))
+
+  place("class Net")
+  vim.fn.search("Net", "W")
+  seen.hover = ask(client, "textDocument/hover", vim.lsp.util.make_position_params()).contents.value
+
+  seen.lenses = vim.tbl_map(function(lens) return lens.command.title end,
+    ask(client, "textDocument/codeLens", { textDocument = vim.lsp.util.make_text_document_params() }))
+  vim.lsp.codelens.refresh()
+  wait("the lenses to be shown", function() return #vim.lsp.codelens.get(0) > 0 end)
+
+  place("len(x)")
+  local params = vim.lsp.util.make_range_params()
+  params.context = { diagnostics = vim.lsp.diagnostic.get_line_diagnostics() }
+  local actions = ask(client, "textDocument/codeAction", params)
+  vim.lsp.util.apply_workspace_edit(actions[1].edit, client.offset_encoding)
+  wait("the fix to help", function() return #vim.diagnostic.get(0) == 0 end)
+  seen.fixed = table.concat(vim.fn.getline(1, "$"), "\n")
+
+  vim.lsp.stop_client(id)
+  wait("the end", function() return vim.lsp.get_client_by_id(id) == nil end)
+end
+
+local fine, problem = pcall(session)
+seen.problem = not fine and tostring(problem) or nil
+vim.fn.writefile({ vim.json.encode(seen) }, os.getenv("FX_SEEN"))
+vim.cmd("qall!")

@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from fx_lsp.directives import directives_of
+from fx_lsp.documents import Documents
+from fx_lsp.features.directive_help import VERBS, completions, directive_hover, links
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.rules import all_rules
+
+TEXT = "s = 'é😋'; y = len(x)  # fx: ignore[len, nothing]\n# fx: sk\nclass Net: ...\n"
+
+
+@pytest.fixture
+def documents() -> Documents:
+    documents = Documents("utf-16")
+    documents.open("/model.py", TEXT, 1)
+    return documents
+
+
+def position_of(at: str) -> types.Position:
+    before = TEXT[: TEXT.index(at)]
+    return types.Position(before.count("\n"), len(before.rpartition("\n")[2].encode("utf-16-le")) // 2)
+
+
+def offered(documents: Documents, position: types.Position) -> dict[str, types.CompletionItem]:
+    return {item.label: item for item in completions(documents, ClientPlaces(documents), "/model.py", position)}
+
+
+def test_every_verb_is_one_that_is_understood_and_all_are_explained() -> None:
+    (mistake,) = directives_of("# fx: nothing\nclass Net: ...\n").mistakes
+    assert all(f"`{verb}`" in mistake.reason for verb in VERBS)
+    assert mistake.reason.count("`") == 2 * (len(VERBS) + 1)
+
+
+def test_verbs_are_offered_behind_the_mark_and_replace_what_is_typed(documents: Documents) -> None:
+    items = offered(documents, position_of("\nclass Net"))
+    assert items.keys() == VERBS.keys()
+    edit = items["skip"].text_edit
+    assert isinstance(edit, types.TextEdit)
+    assert (edit.new_text, edit.range.start.character, edit.range.end.character) == ("skip", 6, 8)
+
+
+def test_codes_are_offered_in_the_brackets_of_ignore(documents: Documents) -> None:
+    assert offered(documents, position_of("len, ")).keys() == {rule.code for rule in all_rules()}
+    assert offered(documents, position_of("nothing]")).keys() == {rule.code for rule in all_rules()}
+    assert offered(documents, position_of("len(x)")) == {}
+    assert offered(documents, position_of("Net:")) == {}
+
+
+def test_hover_explains_verbs_and_rules(documents: Documents) -> None:
+    places = ClientPlaces(documents)
+    assert directive_hover(documents, places, "/model.py", position_of("gnore")) == VERBS["ignore"]
+    assert directive_hover(documents, places, "/model.py", position_of("len, ")).startswith("**len**: ")
+    assert directive_hover(documents, places, "/model.py", position_of("nothing")) == ""
+    assert directive_hover(documents, places, "/model.py", position_of("len(x)")) == ""
+    assert directive_hover(documents, places, "/no/such.py", types.Position(0, 0)) == ""
+
+
+def test_codes_link_to_their_pages(documents: Documents) -> None:
+    (link,) = links(documents, "/model.py", tooltips=False)
+    assert link.range == types.Range(position_of("len, "), position_of(", nothing"))
+    assert link.tooltip is None
+    assert link.target is not None
+    assert Path(link.target.removeprefix("file://")).name == "len.md"
+    assert links(documents, "/model.py", tooltips=True)[0].tooltip
