@@ -24,7 +24,9 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     source, node = found
     function = source.function(node)
     defaults = _constant_defaults(function) if function else {}
-    flags = sorted(_deciding(failure, node) & defaults.keys())
+    named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & defaults.keys()
+    is_further_in = len(failure.chain) > 1  # where an optional input may have been passed on to, but hardly a flag
+    flags = sorted(flag for flag in named if defaults[flag] == "None" or not is_further_in)
     if not flags:
         return
     title = f"Trace with {', '.join(f'{flag}={defaults[flag]}' for flag in flags)}"
@@ -34,16 +36,6 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     if not calls and function is not None:
         changes.append(_directive(source, function, ", ".join(f"{flag}={defaults[flag]}" for flag in flags)))
     yield from (Fix(title, (change,)) for change in changes if change is not None)
-
-
-def _deciding(failure: Failure, node: ast.expr) -> set[str]:
-    """What may be an optional parameter of the root that the failure is about; ``node`` is the root's part in it.
-
-    Where it fails further in, the value that it fails on tells which input it comes from.
-    """
-    if len(failure.chain) > 1:
-        return {failure.cause[0].name} if failure.cause else set()
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:

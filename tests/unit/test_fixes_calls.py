@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
 from fx_lsp.agent.messages import Failure, Span, Step
-from fx_lsp.fixes import Fix, ReadText, concrete, leaf
+from fx_lsp.fixes import concrete, leaf
 from fx_lsp.targets import find_targets
 from tests.unit.fixing import INPUTS, Program, applied, same
 
@@ -108,19 +106,15 @@ def export():
 @pytest.mark.parametrize("call", ["net", "net, concrete_args=None", "net, None"])
 def test_an_optional_input_is_left_out_where_it_fails_further_in(call: str, tmp_path: Path) -> None:
     program = Program(tmp_path, OPTIONAL.format(call=call))
-
-    def about(name: str) -> list[Fix]:
-        def offered(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
-            cause = (Step(name, failure.chain[0].span),)
-            return concrete.fixes(dataclasses.replace(failure, cause=cause), read, calls)
-
-        return program.fixes_at_calls(offered)
-
-    (fix,) = about("mask")
+    (fix,) = program.fixes_at_calls(concrete.fixes)
     assert fix.title == "Trace with mask=None"
     mended = Program(tmp_path, applied(program.source, fix.changes))
     assert mended.namespace["export"]()(torch.ones(2), None).tolist() == [1, 1]
-    assert about("x") == []
+
+
+def test_a_flag_is_not_fixed_for_what_fails_further_in(tmp_path: Path) -> None:
+    program = Program(tmp_path, OPTIONAL.format(call="net").replace("mask=None", "mask=3"))
+    assert program.fixes_at_calls(concrete.fixes) == []
 
 
 @pytest.mark.parametrize("above", ["", "# What it is.\n", "# What it is.\n@functools.cache\n"])
