@@ -27,7 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.reach_report import Package, Verdict, page
+from benchmarks.reach_report import FAILED, Package, Verdict, page
 from fx_lsp.agent.messages import Limits, Report, Target, Trace
 from fx_lsp.agents import Agent
 from fx_lsp.targets import find_targets
@@ -149,7 +149,8 @@ def truth_of(package: Package, site: str, folder: Path) -> dict[str, str | None]
     """Of the classes that are said to fail, what torch.fx says of them: see `reach_truth.py`."""
     output = folder / f"{package.name}-truth.json"
     command = [sys.executable, str(ROOT / "benchmarks" / "reach_truth.py"), package.name, str(output), "--site", site]
-    subprocess.run(command, timeout=900, check=False)
+    wanted = "\n".join(one.qualified for one in package.verdicts if one.outcome in FAILED)
+    subprocess.run(command, input=wanted, text=True, check=False)
     found: dict[str, str | None] = json.loads(output.read_text()) if output.exists() else {}
     return found
 

@@ -3,8 +3,8 @@ its own lists of models.
 
     .venv/bin/python benchmarks/reach_truth.py PACKAGE OUTPUT.json [--site FOLDER]
 
-By the dotted name of each class: where its trace ends, or null where it is traced, be it as a part of a model that is traced
-as a whole.
+By the dotted name of each class: where its trace ends, or null where it is traced, be it as a part of a model that is
+traced as a whole.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import re
 import signal
 import sys
 import textwrap
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -43,7 +44,8 @@ Build = Callable[[], object]
 SECONDS = 60
 """For one model, all its parts included."""
 
-MOST_MODELS = 150
+MOST_SECONDS = 600
+"""For one package."""
 
 _BLOCK = re.compile(r"```(?:python|py)\n(.*?)```", re.DOTALL)
 
@@ -185,14 +187,14 @@ class _Watching(torch.fx.Tracer):
 class Truth:
     """What is known of the classes of a package."""
 
-    def __init__(self, package: str) -> None:
-        self._package = package
+    def __init__(self, wanted: set[str]) -> None:
+        self._wanted = wanted
         self._fails: dict[str, str] = {}
         self._traces: set[str] = set()
 
     @property
     def told(self) -> dict[str, str | None]:
-        """By class: where it fails, though it be in one model only that documents it; None where it never does."""
+        """By class: where it fails; None where it does not."""
         return {**dict.fromkeys(self._traces), **self._fails}
 
     def add(self, build: Build) -> None:
@@ -200,20 +202,17 @@ class Truth:
         root = _built(build)
         if not isinstance(root, torch.nn.Module):
             return
+        parts = {_name(type(part)): part for part in root.modules() if _name(type(part)) in self._wanted - {*self.told}}
+        if not parts:
+            return
         whole = _Watching()
-        passed = whole.called if _failure(whole, root) is None else set()
-        self._traces |= {_name(cls) for cls in passed}
-        seen: set[type] = set()
-        for part in root.modules():
-            cls = type(part)
-            if cls in seen or cls.__module__.partition(".")[0] != self._package or cls in passed:
-                continue
-            seen.add(cls)
-            at = _failure(torch.fx.Tracer(), part)
+        passed = {_name(cls) for cls in whole.called} if _failure(whole, root) is None else set()
+        for name, part in parts.items():
+            at = None if name in passed else _failure(torch.fx.Tracer(), part)
             if at is None:
-                self._traces.add(_name(cls))
+                self._traces.add(name)
             else:
-                self._fails[_name(cls)] = at
+                self._fails[name] = at
 
 
 def _name(cls: type) -> str:
@@ -251,9 +250,11 @@ def main() -> None:
         raise TimeoutError
 
     signal.signal(signal.SIGALRM, expire)
-    truth = Truth(arguments.package)
-    for count, build in enumerate(documented(arguments.package)):
-        if count == MOST_MODELS:
+    wanted = set(sys.stdin.read().split())
+    truth = Truth(wanted)
+    end = time.monotonic() + MOST_SECONDS
+    for build in documented(arguments.package):
+        if time.monotonic() > end or wanted <= {*truth.told}:
             break
         signal.alarm(SECONDS)
         with contextlib.suppress(Exception):

@@ -129,6 +129,10 @@ class Settings:
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = value
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """It would have to be a module, which has attributes, too."""
+        raise Misused(self._path, Shape("module"))
+
     def __getitem__(self, key: Any) -> Any:
         return getattr(self, str(key))
 

@@ -190,8 +190,15 @@ class Targets:
             self._close(report)
             return
         before = self._provisional.get(report.target)
-        if before is None or _RANKS.index(report.outcome) >= _RANKS.index(before.outcome) + of_part:
+        if before is None or self._worth(report) >= self._worth(before) + of_part:
             self._provisional[report.target] = report
+
+    def _worth(self, report: Report) -> int:
+        """How much it tells. That a class can't be built as it stands is more than that arguments can't be made up."""
+        target = self._open[report.target]
+        if report.outcome == "not-built" and target.recipe.root.source == f"{target.symbol}()":
+            return _RANKS.index("failed")
+        return _RANKS.index(report.outcome)
 
     def _is_final(self, report: Report) -> bool:
         """Whether no other recipe and no host can tell better; a host may be traced through what can't be alone."""

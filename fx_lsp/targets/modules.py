@@ -120,10 +120,9 @@ def class_targets(names: Names, classes: Classes, text: Text) -> Iterator[Target
         if not classes.is_module(node) or classes.is_abstract(node):
             continue
         span = text.name_span(node)
+        recipes = recipes_for(node, names, text)
         if classes.needs_no_argument(node):
-            recipes: tuple[Recipe, ...] = (Recipe(Snippet(f"{node.name}()", span.line)),)
-        else:
-            recipes = recipes_for(node, names, text)
+            recipes = (Recipe(Snippet(f"{node.name}()", span.line)), *recipes)
         intent: Intent = "assumed" if recipes[0].made_up else "inferred"
         key = f"class:{node.name}"
         yield Target(key, node.name, span, recipes[0], intent, node.name, fallbacks=recipes[1:])

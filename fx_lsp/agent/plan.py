@@ -1,0 +1,142 @@
+"""The arguments that are made up for one class, as far as they are known, and what is built with them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .devices import Devices
+from .guessing import Shape, config_class, first_guess, number_for
+from .made_up import Fraction, MadeUp, Sequence, Settings, Text, Whole, module, module_class, probe
+
+
+@dataclass
+class Plan:
+    """What is known of the arguments of the class ``cls``."""
+
+    cls: type
+    namespace: Mapping[str, Any]
+    """That of the file."""
+    on_meta: bool
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    """By path: ``norm_layer``, ``config.depths``, ``channels[0]``."""
+    extra: tuple[str, ...] = ()
+    """Parameters that have a default, or that a base class asks for, and are given all the same."""
+    last_iterated: list[str] = field(default_factory=list)
+    """The path of the list that was iterated last."""
+    made: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    """By their ids: the modules and classes of the last build, with their paths."""
+    _annotations: dict[str, Any] = field(default_factory=dict)
+    _probing: bool = True
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """Those of the constructor."""
+        return _parameters(self.cls)
+
+    def build(self, *, probing: bool) -> Any:
+        """An instance. ``probing``: with values that tell how they are used."""
+        self._probing = probing
+        self.made.clear()
+        with Devices(on_meta=self.on_meta):
+            args, kwargs = self._arguments_of(self.cls, "", self.extra)
+            return self.cls(*args, **kwargs)
+
+    def shown(self) -> str:
+        """The call that builds it."""
+        args, kwargs = self._arguments_of(self.cls, "", self.extra)
+        given = [*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())]
+        return f"{self.cls.__name__}({', '.join(given)})"
+
+    def takes(self, name: str) -> bool:
+        """Whether the constructor can be given the argument ``name``."""
+        return any(one.kind is one.VAR_KEYWORD or one.name == name for one in self.parameters)
+
+    def _arguments_of(self, cls: type, prefix: str, extra: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for parameter in _parameters(cls):
+            given = parameter.default is parameter.empty or parameter.name in extra
+            if not given or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            self._annotations.setdefault(f"{prefix}{parameter.name}", parameter.annotation)
+            value = self._value(f"{prefix}{parameter.name}", parameter.name)
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                args.append(value)
+            else:
+                kwargs[parameter.name] = value
+        return args, kwargs | {name: self._value(f"{prefix}{name}", name) for name in extra if name not in kwargs}
+
+    def _value(self, path: str, name: str) -> Any:
+        shape = self.shapes.get(path)
+        if shape is None:
+            annotation = self._annotations.get(path, inspect.Parameter.empty)
+            shape = self.shapes[path] = first_guess(name, annotation, self.namespace)
+        match shape.kind:
+            case "number":
+                return self._number(shape.value, path)
+            case "text":
+                return probe(Text, shape.value, path, certain=shape.certain) if self._probing else shape.value
+            case "list":
+                return self._list(shape, path, name)
+            case "settings":
+                known = config_class(self.cls, self.namespace) if "." not in path else None
+                return known() if known is not None else Settings(path, self._value)
+        made = self._thing(shape, path, name)
+        self.made[id(made)] = path, made
+        return made
+
+    def _thing(self, shape: Shape, path: str, name: str) -> Any:
+        match shape.kind:
+            case "class":
+                return module_class(name)
+            case "module":
+                return module(name)
+            case "object":
+                args, kwargs = self._arguments_of(shape.value, f"{path}.", ())
+                return shape.value(*args, **kwargs)
+        return shape.value
+
+    def _number(self, number: float | None, path: str) -> Any:
+        if number is None:
+            number = number_for(path)
+        if not self._probing:
+            return number
+        return probe(Fraction if isinstance(number, float) else Whole, number, path)
+
+    def _list(self, shape: Shape, path: str, name: str) -> Any:
+        items = []
+        for index in range(shape.value):
+            self._annotations.setdefault(f"{path}[{index}]", shape.item or inspect.Parameter.empty)
+            items.append(self._value(f"{path}[{index}]", name))
+        if not self._probing:
+            return items
+        made = probe(Sequence, items, path)
+        made.last_iterated = self.last_iterated
+        return made
+
+
+def _parameters(cls: type) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(cls).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _shown(value: Any) -> str:
+    """A made-up value for people."""
+    if isinstance(value, type):
+        return "…" if value is MadeUp else value.__name__
+    if isinstance(value, torch.nn.Module):
+        return "…" if isinstance(value, MadeUp) else f"{type(value).__name__}()"
+    if isinstance(value, torch.Tensor):
+        return f"torch.ones{tuple(value.shape)}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if value is None or isinstance(value, int | float | str):
+        return repr(value)
+    return f"{type(value).__name__}(…)" if not isinstance(value, Settings) else "…"
