@@ -1,10 +1,12 @@
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fx_lsp.config import Settings, camel_case, vscode_properties
+from fx_lsp.settings_pages import files, schema
 
 
 def test_nothing_sent_means_defaults() -> None:
@@ -45,12 +47,18 @@ def test_what_is_no_setting_is_left_alone() -> None:
         ("memoryLimit", 1.5, "must be a whole number"),
         ("hover", 1, "must be true or false"),
         ("logLevel", "loud", "must be one of error, warning, info, debug"),
+        ("ignore", ["len", "lenn"], "has 'lenn', which must be one of "),
+        ("notices", ["none"], "has 'none', which must be one of "),
+        ("severity", {"len": "grave"}, "has 'grave', which must be one of error, warning, information, hint"),
+        ("severity", {"lenn": "error"}, "has 'lenn', which must be one of "),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_and_has_its_default(name: str, value: Any, expected: str) -> None:
     settings, problems = Settings.read({name: value, "exclude": ["a"]})
     assert settings == Settings(exclude=("a",))
-    assert problems == [f"fxLsp.{name} {expected}, so it has its default"]
+    (problem,) = problems
+    assert problem.startswith(f"fxLsp.{name} {expected}")
+    assert problem.endswith(", so it has its default")
 
 
 def test_something_else_than_an_object_is_one_problem() -> None:
@@ -65,3 +73,15 @@ def test_vs_codes_properties_are_json_and_their_defaults_are_valid() -> None:
     defaults = {name.removeprefix("fxLsp."): item["default"] for name, item in properties.items()}
     assert Settings.read(defaults) == (Settings(), [])
     assert all(item["markdownDescription"].endswith(".") for item in properties.values())
+
+
+def test_the_page_and_the_schema_are_up_to_date() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    stale = [name for name, text in files().items() if (docs / name).read_text(encoding="utf-8") != text]
+    assert stale == [], "python -m fx_lsp.settings_pages docs"
+
+
+def test_the_schema_has_what_a_project_can_say_and_nothing_else() -> None:
+    names = schema()["properties"]
+    assert {"interpreter", "time-limit", "leaf-modules", "severity"} <= names.keys()
+    assert not {"hover", "env", "log-level"} & names.keys()
