@@ -71,12 +71,12 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool
     tracer = tracer_for(tracer, (*leaves, MadeUp))
     shown = recipe.root.source
     if recipe.made_up and isinstance(root, type):
-        made = make_up(root, namespace, partial(_own_error, tracer, concrete_args), on_meta=on_meta)
+        made = make_up(root, namespace, partial(own_error, tracer, concrete_args), on_meta=on_meta)
         root, shown = made.root, made.shown
     return Built(root, concrete_args, tracer, recipe, shown)
 
 
-def _own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception | None:
+def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception | None:
     """The error of the program's own that ends the trace of ``root``; None where it does not end in one."""
     torch.manual_seed(SEED)
     try:

@@ -27,8 +27,8 @@ class Shape:
     ``object``: an instance of the class ``value``. ``value``: nothing but ``value``."""
     value: Any = None
     """The number, the text, how many items a list has, the class of an object."""
-    item: Any = None
-    """What the items of a list are annotated with."""
+    items: tuple[Any, ...] = ()
+    """What the items of a list are annotated with, over and over."""
     certain: bool = True
     """It is not to be changed for a text that the program compares it with."""
 
@@ -119,7 +119,7 @@ def _by_name(name: str) -> Shape:
 
 
 def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> Shape | None:
-    if annotation is _EMPTY:
+    if annotation is _EMPTY or annotation is Any:
         return None
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
@@ -133,7 +133,7 @@ def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> 
     if cls in _SEQUENCES:
         inner = tuple(argument for argument in arguments if argument is not Ellipsis)
         fixed = cls is tuple and inner and Ellipsis not in arguments
-        return Shape("list", len(inner) if fixed else items_of(name), inner[0] if inner else _EMPTY)
+        return Shape("list", len(inner) if fixed else items_of(name), inner)
     if cls in (type, collections.abc.Callable, types.FunctionType):
         return Shape("class")
     return _by_class(name, cls) if isinstance(cls, type) else None

@@ -111,7 +111,8 @@ class Plan:
     def _list(self, shape: Shape, path: str, name: str) -> Any:
         items = []
         for index in range(shape.value):
-            self._annotations.setdefault(f"{path}[{index}]", shape.item or inspect.Parameter.empty)
+            if shape.items:
+                self._annotations.setdefault(f"{path}[{index}]", shape.items[index % len(shape.items)])
             items.append(self._value(f"{path}[{index}]", name))
         if not self._probing:
             return items

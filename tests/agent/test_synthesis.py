@@ -1,0 +1,197 @@
+"""Arguments that are made up for a class: what they are like follows from annotations, names and, before both, use."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import pytest
+import torch
+from torch import nn
+
+from fx_lsp.agent.build import own_error
+from fx_lsp.agent.made_up import MadeUp, Probe, Settings
+from fx_lsp.agent.synthesis import CannotMakeUp, make_up
+from fx_lsp.agent.tracers import tracer_for
+
+
+def made(cls: type) -> str:
+    """The call that is found to build the class."""
+    tracer = tracer_for(None, (MadeUp,))
+    return make_up(cls, globals(), partial(own_error, tracer, None), on_meta=True).shown
+
+
+def module(constructor: Callable[..., None], forward: Callable[..., Any] | None = None) -> type:
+    """A module's class with this constructor."""
+
+    def init(self: nn.Module, *args: Any, **kwargs: Any) -> None:
+        nn.Module.__init__(self)
+        constructor(self, *args, **kwargs)
+
+    init.__wrapped__ = constructor  # type: ignore[attr-defined]
+    return type("M", (nn.Module,), {"__init__": init, "forward": forward or (lambda self, x: x)})
+
+
+class TestByAnnotation:
+    class Mode(enum.Enum):
+        FAST = 1
+        SLOW = 2
+
+    @dataclasses.dataclass
+    class Sizes:
+        width: int
+        depth: int = 3
+
+    @pytest.mark.parametrize(
+        ("annotation", "shown"),
+        [
+            (int, "64"),
+            (bool, "False"),
+            (str, "''"),
+            (float, "64.0"),
+            (Any, "64"),
+            (int | None, "64"),
+            (Literal["sum", "mean"], "'sum'"),
+            (Mode, "Mode(…)"),
+            (list[int], "[64, 64, 64, 64]"),
+            (tuple[int, bool], "[64, False]"),
+            (Sequence[str], "['', '', '', '']"),
+            (Callable[..., nn.Module], "…"),
+            (type[nn.Module], "…"),
+            (nn.Module, "…"),
+            (torch.Tensor, "torch.ones(64,)"),
+            (Sizes, "Sizes(…)"),
+            ("int", "64"),
+            ("nowhere.Known", "64"),
+        ],
+    )
+    def test_a_parameter_is_what_it_is_annotated_with(self, annotation: Any, shown: str) -> None:
+        def constructor(self: Any, thing: Any) -> None: ...
+
+        constructor.__annotations__ = {"thing": annotation}
+        assert made(module(constructor)) == f"M(thing={shown})"
+
+
+class TestByName:
+    @pytest.mark.parametrize(
+        ("name", "shown"),
+        [
+            ("dim", "64"),
+            ("in_channels", "64"),
+            ("num_heads", "4"),
+            ("head_dim", "16"),
+            ("dropout", "0.0"),
+            ("eps", "1e-05"),
+            ("kernel_size", "3"),
+            ("stride", "1"),
+            ("use_bias", "False"),
+            ("activation", "'relu'"),
+            ("num_classes", "10"),
+            ("config", "…"),
+            ("device", "None"),
+        ],
+    )
+    def test_a_parameter_is_what_its_name_says(self, name: str, shown: str) -> None:
+        namespace: dict[str, Any] = {}
+        exec(f"def constructor(self, {name}): ...", namespace)
+        assert made(module(namespace["constructor"])) == f"M({name}={shown})"
+
+
+class TestByUse:
+    """Use goes before names."""
+
+    def test_what_is_called_in_the_constructor_makes_modules(self) -> None:
+        def constructor(self: Any, attn: Any, norm_layer: Any, act_layer: Any) -> None:
+            self.parts = nn.Sequential(attn(3, heads=2), norm_layer(8), act_layer(inplace=True))
+
+        assert made(module(constructor)) == "M(attn=…, norm_layer=LayerNorm, act_layer=ReLU)"
+
+    def test_what_is_called_in_forward_is_a_module(self) -> None:
+        def constructor(self: Any, fn: Any) -> None:
+            self.fn = fn
+
+        assert made(module(constructor, lambda self, x: self.fn(x) + 1)) == "M(fn=…)"
+
+    def test_what_is_put_among_modules_is_one(self) -> None:
+        def constructor(self: Any, head: Any) -> None:
+            self.all = nn.ModuleList([nn.Linear(2, 2), head])
+
+        assert made(module(constructor)) == "M(head=…)"
+
+    def test_what_is_iterated_is_a_list_as_long_as_it_is_unpacked(self) -> None:
+        def constructor(self: Any, width: Any, pair: Any) -> None:
+            self.layers = nn.ModuleList([nn.Linear(one, one) for one in width])
+            self.first, self.second, self.third = pair
+
+        assert made(module(constructor)) == "M(width=[64, 64, 64, 64], pair=[64, 64, 64])"
+
+    def test_what_is_compared_with_a_text_is_that_text(self) -> None:
+        def constructor(self: Any, kind: Any, mode: Any) -> None:
+            if kind == "layer":
+                self.norm = nn.LayerNorm(3)
+            if mode not in ("sum", "mean"):
+                raise ValueError(mode)
+
+        assert made(module(constructor)) == "M(kind='layer', mode='sum')"
+
+    def test_what_has_attributes_and_items_is_a_settings_object(self) -> None:
+        def constructor(self: Any, given: Any) -> None:
+            self.layer = nn.Linear(given.model.width, given["classes"])
+            self.blocks = nn.ModuleList(nn.Linear(2, 2) for _ in range(given.depth))
+
+        assert made(module(constructor)) == "M(given=…)"
+
+    def test_a_number_that_does_not_fit_is_changed(self) -> None:
+        def constructor(self: Any, ratio: Any, dim: Any) -> None:
+            assert 0 < ratio < 1
+            assert dim % 256 == 0
+
+        assert made(module(constructor)) == "M(ratio=0.5, dim=256)"
+
+    def test_what_may_be_left_out_is_given_where_it_may_not(self) -> None:
+        def constructor(self: Any, dim: Any, image_size: Any = None, other: Any = None) -> None:
+            assert image_size is not None
+
+        assert made(module(constructor)) == "M(dim=64, image_size=32)"
+
+    def test_a_base_asks_for_more(self) -> None:
+        class Base(nn.Module):
+            def __init__(self, width: int) -> None:
+                super().__init__()
+                self.layer = nn.Linear(width, width)
+
+        class Derived(Base):
+            def __init__(self, depth: int, **more: Any) -> None:
+                super().__init__(**more)
+
+            def forward(self, x: Any) -> Any:
+                return self.layer(x)
+
+        assert made(Derived) == "Derived(depth=2, width=64)"
+
+
+def test_nothing_that_probes_is_left_in_what_was_built() -> None:
+    class Net(nn.Module):
+        def __init__(self, width: Any, names: Any, config: Any) -> None:
+            super().__init__()
+            self.width, self.names, self.depth = width, list(names), config.depth
+
+        def forward(self, x: Any) -> Any:
+            return x.view(self.width)
+
+    root = make_up(Net, {}, lambda root: None, on_meta=True).root
+    values = [root.width, *root.names, root.depth]
+    assert [type(value) for value in values] == [int] * len(values)
+    assert not any(isinstance(value, Probe | Settings) for value in values)
+
+
+def test_what_can_t_be_made_up_says_what_the_constructor_raised() -> None:
+    def constructor(self: Any, key: Any) -> None:
+        raise LookupError("never")
+
+    with pytest.raises(CannotMakeUp) as caught:
+        made(module(constructor))
+    assert isinstance(caught.value.__cause__, LookupError)
