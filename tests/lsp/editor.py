@@ -57,9 +57,10 @@ class Editor:
         settings: Mapping[str, Any] | None = None,
         pulls: bool = True,
         options: Mapping[str, Any] | None = None,
+        roots: Sequence[str] = ("",),
     ) -> AsyncIterator["Editor"]:
         """The server, from ``initialize`` to its orderly end."""
-        await self.start(python=python, settings=settings, pulls=pulls, options=options)
+        await self.start(python=python, settings=settings, pulls=pulls, options=options, roots=roots)
         try:
             yield self
         finally:
@@ -73,11 +74,12 @@ class Editor:
         settings: Mapping[str, Any] | None = None,
         pulls: bool = True,
         options: Mapping[str, Any] | None = None,
+        roots: Sequence[str] = ("",),
     ) -> types.InitializeResult:
         """Start the server; ``python`` is the interpreter that is selected in the editor.
 
         ``pulls``: the server can ask for settings; else it is told them at the start. ``options``: what else the client
-        says of itself.
+        says of itself. ``roots``: the workspace folders, below ``folder``.
         """
         self.client.set_configuration({"fxLsp": dict(settings or {})})
         await self.client.start_io(*SERVER, cwd=ROOT)
@@ -90,7 +92,7 @@ class Editor:
                     **({} if pulls else dict(settings or {})),
                     **(options or {}),
                 },
-                workspace_folders=[types.WorkspaceFolder(self.folder.as_uri(), "work")],
+                workspace_folders=[types.WorkspaceFolder(self.uri(root), root or "work") for root in roots],
             )
         )
 

@@ -3,14 +3,18 @@
 # expect crash: SIGSEGV
 
 import sys
+import threading
 
 import torch
 
 sys.setrecursionlimit(10**9)
+threading.stack_size(1 << 16)
 nested = []
-for _ in range(10**5):
+for _ in range(20_000):
     nested = [nested]
-repr(nested)
+thread = threading.Thread(target=repr, args=(nested,))
+thread.start()
+thread.join()
 
 
 class Net(torch.nn.Module):

@@ -1,0 +1,100 @@
+"""Each workspace folder is traced with its own Python, and one that can't trace says so once, in one sentence."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.lsp.editor import Editor
+
+MODEL = """\
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.relu()
+"""
+
+OTHER = "FX_LSP_OTHER_PYTHON"
+"""The environment variable that names a second Python with a torch, of another version, to test with."""
+
+
+@pytest.fixture(autouse=True)
+def _no_active_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+
+
+def environment(folder: Path, *entries: Path | str) -> None:
+    """Make a virtual environment in a folder, with more places to import from."""
+    venv.create(folder / ".venv", symlinks=True)
+    (packages,) = (folder / ".venv").glob("lib/python*/site-packages")
+    (packages / "more.pth").write_text("".join(f"{entry}\n" for entry in entries))
+
+
+def installed() -> str:
+    """Where the torch is that the tests run with."""
+    return next(entry for entry in sys.path if Path(entry, "torch", "__init__.py").exists())
+
+
+def old_python() -> str | None:
+    """A Python 3.9, if there is one: on the PATH, or where pyenv puts them."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    found = [shutil.which("python3.9"), *map(str, versions.glob("3.9.*/bin/python"))]
+    return next((python for python in found if python and subprocess.run([python, "-c", ""]).returncode == 0), None)
+
+
+async def test_each_folder_has_its_python(folder: Path) -> None:
+    editor = Editor(folder)
+    (folder / "broken").mkdir()
+    package = folder / "broken" / "packages" / "torch"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')\n")
+    for name, entry in {"good": installed(), "none": "", "broken": str(package.parent)}.items():
+        environment(folder / name, entry)
+    async with editor.session(python=(), roots=["good", "none", "broken"]):
+        for name in ("none", "broken", "good"):
+            editor.open(f"{name}/net.py", MODEL)
+            assert await editor.diagnostics(f"{name}/net.py") == []
+        assert "can be traced" in await editor.hover("good/net.py", "Net")
+        problems = [status.message for status in editor.statuses if status.phase == "no-torch"]
+    none, broken = sorted(problems, key=lambda message: "libtorch" in message)
+    assert "torch is not installed in this Python." in none
+    assert f"{folder / 'none' / '.venv'}" in none
+    assert "torch is installed in this Python but can't be imported" in broken
+    assert "libtorch_cpu.so: cannot open shared object file" in broken
+
+
+async def test_a_python_that_is_too_old(folder: Path) -> None:
+    old = old_python()
+    if old is None:
+        pytest.skip("there is no Python 3.9 here")
+    async with Editor(folder).session(python=(old,)) as editor:
+        for name in ("net.py", "other.py"):
+            editor.open(name, MODEL)
+            assert await editor.diagnostics(name) == []
+        told = [status.message for status in editor.statuses if status.phase == "failed"]
+    assert len(told) == 1
+    assert "Tracing needs Python 3.10 or later, and this is Python 3.9." in told[0]
+
+
+async def test_two_versions_of_torch_at_once(folder: Path) -> None:
+    other = os.environ.get(OTHER)
+    if not other:
+        pytest.skip(f"{OTHER} names no Python with another torch")
+    editor = Editor(folder)
+    environment(folder / "one", installed())
+    (folder / "two").mkdir()
+    (folder / "two" / ".venv").symlink_to(Path(other).parent.parent)
+    async with editor.session(python=(), roots=["one", "two"]):
+        for name in ("one", "two"):
+            editor.open(f"{name}/net.py", MODEL)
+            assert await editor.diagnostics(f"{name}/net.py") == []
+            assert "can be traced" in await editor.hover(f"{name}/net.py", "Net")
+        versions = {status.torch for status in editor.statuses if status.phase == "ready"}
+    assert len(versions) == 2
+    assert all(re.match(r"\d+\.\d+", version) for version in versions)
