@@ -1,13 +1,17 @@
 """How long after a keystroke the diagnostics are right, against running a script anew; and how fast the server starts.
 
-    .venv/bin/python benchmarks/latency.py [--edits 15] [--scripts 5]
+    .venv/bin/python benchmarks/latency.py [--edits 15] [--scripts 5] [--only resnet50 …]
 
-A workspace holds torchvision's resnet50 with a head that can't be traced. A real server process is told of one edit
-after the other; each is timed from the moment the change is sent until the diagnostics of that version arrive, so the
-server's debounce is in the figure. In turn with them, a fresh interpreter runs the script that people use today: import
-torch and the model, build it, ``torch.fx.symbolic_trace`` it. The start is timed as ``initialize`` (process start to
-answer) against a fresh interpreter that imports what the server is made with. Figures are medians; what counts is
-their ratio, since both sides ran in turn on the same machine.
+The cases are torchvision's resnet50 and swin_t with a head that can't be traced, a package of 5 files, and a generated
+repository of 200. A real server process is told of one edit after the other; each is timed from the moment the change
+is sent until the diagnostics of that version arrive, so the server's debounce is in the figure. In turn with them, a
+fresh interpreter runs the script that people use today: import torch and the model, build it, trace it with
+``torch.fx.symbolic_trace``. While edits are traced, hovers are asked for. The first diagnostics of the open file are
+timed from the start of the server, with nothing kept on disk and with what that run has kept, against a fresh
+interpreter that imports torch.
+
+The start is timed as ``initialize`` (process start to answer) against a fresh interpreter that imports what the server
+is made with. Figures are medians; what counts is their ratio, since both sides ran in turn on the same machine.
 """
 
 from __future__ import annotations
@@ -20,25 +24,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 ROOT = Path(__file__).resolve().parent.parent
-MODEL = """\
+HEAD = """\
 import torch
 from torch import nn
 
-import zoo_operators  # declares torchvision's compiled operators where they are missing
-from torchvision.models import resnet50
+{imports}
 
 
 class Model(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.backbone = resnet50()
+        self.backbone = {backbone}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         scores = self.backbone(x)
@@ -46,14 +50,78 @@ class Model(nn.Module):
             return scores
         return -scores
 """
+LAYER = """\
+import torch
+from torch import nn
+{imports}
+
+class Layer{number}(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+        {inner}
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.linear(x)) + {call}
+"""
 SCRIPT = """\
 import torch, torch.fx
-from model import Model
+from {module} import Model
 try:
     torch.fx.symbolic_trace(Model())
 except torch.fx.proxy.TraceError as error:
     print(error)
 """
+OPERATORS = "import zoo_operators  # declares torchvision's compiled operators where they are missing"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workspace and the file of it that is edited, whose ``Model`` fails at one place."""
+
+    files: Mapping[str, str]
+    """By path below the workspace's folder."""
+    edited: str
+
+    @property
+    def module(self) -> str:
+        """The dotted name of the edited file."""
+        return self.edited.removesuffix(".py").replace("/", ".")
+
+    @property
+    def text(self) -> str:
+        """That of the edited file."""
+        return self.files[self.edited]
+
+
+def torchvision_case(name: str) -> Case:
+    """One of torchvision's models as it is installed, in a file of its own."""
+    imports = f"{OPERATORS}\nfrom torchvision.models import {name}"
+    return Case({"model.py": HEAD.format(imports=imports, backbone=f"{name}()")}, "model.py")
+
+
+def layers_case(count: int) -> Case:
+    """A package of ``count`` files; the edited one uses a layer that rests on up to ten others."""
+    files = {"zoo/__init__.py": ""}
+    for number in range(count - 2):
+        below = number - 1 if number % 10 else None
+        files[f"zoo/layer{number}.py"] = LAYER.format(
+            imports="" if below is None else f"from zoo.layer{below} import Layer{below}\n",
+            number=number,
+            inner="" if below is None else f"self.inner = Layer{below}()",
+            call="x" if below is None else "self.inner(x)",
+        )
+    top = count - 3
+    files["zoo/model.py"] = HEAD.format(imports=f"from zoo.layer{top} import Layer{top}", backbone=f"Layer{top}()")
+    return Case(files, "zoo/model.py")
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "resnet50": lambda: torchvision_case("resnet50"),
+    "swin_t": lambda: torchvision_case("swin_t"),
+    "5 files": lambda: layers_case(5),
+    "200 files": lambda: layers_case(200),
+}
 
 
 class Editor(LanguageClient):
@@ -91,6 +159,28 @@ class Editor(LanguageClient):
         self.initialized(types.InitializedParams())
         return seconds
 
+    def open(self, file: Path, text: str) -> None:
+        """Open ``file``, as version 0."""
+        item = types.TextDocumentItem(file.as_uri(), types.LanguageKind.Python, 0, text)
+        self.text_document_did_open(types.DidOpenTextDocumentParams(item))
+
+    def change(self, file: Path, text: str, version: int) -> None:
+        """Replace the whole text."""
+        self.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(version, file.as_uri()),
+                [types.TextDocumentContentChangeWholeDocument(text)],
+            )
+        )
+
+    async def hover_seconds(self, file: Path) -> float:
+        """How long the answer to a hover over ``Model`` takes."""
+        began = time.perf_counter()
+        line = file.read_text().splitlines().index("class Model(nn.Module):")
+        where = types.HoverParams(types.TextDocumentIdentifier(file.as_uri()), types.Position(line, 8))
+        await self.text_document_hover_async(where)
+        return time.perf_counter() - began
+
     async def drain(self) -> None:
         """Read the server's log away: a full pipe would stop it."""
         while self._server and self._server.stderr and await self._server.stderr.readline():
@@ -117,48 +207,69 @@ def fresh(*arguments: str, cwd: Path, env: dict[str, str] | None) -> float:
     )
 
 
-def make_workspace(folder: Path) -> tuple[Path, dict[str, str]]:
-    """Write the model's workspace below ``folder``; the path of the file that is edited, and an environment.
+def make_workspace(case: Case, folder: Path) -> tuple[Path, dict[str, str]]:
+    """Write the workspace below ``folder``; its folder, and an environment with an empty cache.
 
     The environment has a stand-in for an installed package that declares torchvision's operators.
     """
     packages, workspace = folder / "packages", folder / "workspace"
-    packages.mkdir()
-    workspace.mkdir()
+    packages.mkdir(parents=True)
     (packages / "zoo_operators.py").write_text((ROOT / "tests" / "zoo.py").read_text())
-    model = workspace / "model.py"
-    model.write_text(MODEL)
-    return model, {**os.environ, "PYTHONPATH": str(packages)}
+    for name, text in case.files.items():
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(text)
+    paths = os.pathsep.join([str(packages), str(ROOT)])
+    return workspace, {**os.environ, "PYTHONPATH": paths, "FX_LSP_CACHE": str(folder / "cache")}
 
 
-async def measure_edits(folder: Path, edits: int, scripts: int) -> None:
-    """Edit and run the script in turn, and print both medians."""
-    model, env = make_workspace(folder)
+async def measure_first(case: Case, folder: Path, runs: int) -> None:
+    """Open the file in new servers, without and with what an earlier one has kept; and import torch in turn."""
+    without: list[float] = []
+    kept: list[float] = []
+    imports: list[float] = []
+    for run in range(runs):
+        workspace, env = make_workspace(case, folder / str(run))
+        for figures in (without, kept):
+            editor = Editor()
+            began = time.perf_counter()
+            await editor.start(workspace, env)
+            editor.open(workspace / case.edited, case.text)
+            found = await editor.diagnostics(0)
+            figures.append(time.perf_counter() - began)
+            assert [item.code for item in found] == ["control-flow"], found
+            await editor.leave()
+        imports.append(await asyncio.to_thread(fresh, "-c", "import torch", cwd=workspace, env=env))
+    compare("  start to first diagnostics", without, "importing torch", imports)
+    compare("  the same from the cache", kept, "importing torch", imports)
+
+
+async def measure_edits(case: Case, folder: Path, edits: int, scripts: int) -> None:
+    """Edit, hover and run the script in turn, and print the medians."""
+    workspace, env = make_workspace(case, folder)
+    file = workspace / case.edited
     editor = Editor()
-    await editor.start(model.parent, env)
-    editor.text_document_did_open(
-        types.DidOpenTextDocumentParams(types.TextDocumentItem(model.as_uri(), types.LanguageKind.Python, 0, MODEL))
-    )
-    first = await asyncio.wait_for(editor.diagnostics(0), 120)
-    assert [item.code for item in first] == ["control-flow"], first
-    edit_seconds: list[float] = []
-    script_seconds: list[float] = []
+    await editor.start(workspace, env)
+    editor.open(file, case.text)
+    await editor.diagnostics(0)
+    edited: list[float] = []
+    hovers: list[float] = []
+    script: list[float] = []
     for number in range(1, edits + 1):
-        text = MODEL.replace("> 0", f"> {number}")
         began = time.perf_counter()
-        editor.text_document_did_change(
-            types.DidChangeTextDocumentParams(
-                types.VersionedTextDocumentIdentifier(number, model.as_uri()),
-                [types.TextDocumentContentChangeWholeDocument(text)],
-            )
-        )
-        found = await editor.diagnostics(number)
-        edit_seconds.append(time.perf_counter() - began)
-        assert [item.code for item in found] == ["control-flow"], found
-        if len(script_seconds) < scripts:
-            script_seconds.append(await asyncio.to_thread(fresh, "-c", SCRIPT, cwd=model.parent, env=env))
+        editor.change(file, case.text.replace("> 0", f"> {number}"), number)
+        waiting = asyncio.ensure_future(editor.diagnostics(number))
+        while not waiting.done():
+            hovers.append(await editor.hover_seconds(file))
+            await asyncio.wait([waiting], timeout=0.02)
+        edited.append(time.perf_counter() - began)
+        assert [item.code for item in waiting.result()] == ["control-flow"], waiting.result()
+        if len(script) < scripts:
+            code = SCRIPT.format(module=case.module)
+            script.append(await asyncio.to_thread(fresh, "-c", code, cwd=workspace, env=env))
     await editor.leave()
-    compare("last edit to diagnostics", edit_seconds, "a fresh script", script_seconds)
+    compare("  last edit to diagnostics", edited, "a fresh script", script)
+    hovers.sort()
+    print(f"  hover while traces run: p99 {hovers[int(0.99 * (len(hovers) - 1))] * 1000:.1f} ms (n={len(hovers)})")
 
 
 async def measure_start(folder: Path, runs: int) -> None:
@@ -182,14 +293,19 @@ def compare(name: str, ours: list[float], other: str, theirs: list[float]) -> No
 
 
 def main() -> None:
-    """Measure both and print two lines."""
+    """Measure every case, then the start."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--edits", type=int, default=15)
     parser.add_argument("--scripts", type=int, default=5)
+    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        asyncio.run(measure_edits(folder, options.edits, options.scripts))
+        for number, chosen in enumerate(options.only):
+            print(chosen)
+            case = CASES[chosen]()
+            asyncio.run(measure_first(case, folder / f"first{number}", max(1, options.scripts // 2)))
+            asyncio.run(measure_edits(case, folder / f"edits{number}", options.edits, options.scripts))
         asyncio.run(measure_start(folder, options.scripts))
 
 
