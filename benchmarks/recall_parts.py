@@ -81,7 +81,8 @@ def found_by_exploring(case: Case) -> Result:
     module = case.build()
     fresh = copy.deepcopy(module)
     concrete = case.concrete_args
-    guessed, informed = explore(module, concrete), explore(module, concrete, examples=case.inputs())
+    guessed = explore(module, concrete)
+    informed = explore(case.build(), concrete, examples=case.inputs())  # the other may have kept traced values
 
     def places(exploration: Exploration) -> list[Any]:
         found = [(site.failure.span, site.assumption) for site in exploration.sites]
