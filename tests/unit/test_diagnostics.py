@@ -151,3 +151,18 @@ def test_the_clients_own_spelling_of_a_uri_is_kept() -> None:
     assert path is not None
     assert places.uri(path) == uri
     assert places.path("untitled:Untitled-1") is None
+
+
+async def test_of_many_targets_with_one_problem_the_first_are_named(bench: Bench) -> None:
+    screen = Screen(bench)
+    path = bench.open(
+        "many.py", HELPER + "import torch.fx" + "".join(f"\ntorch.fx.symbolic_trace(scale, {n})" for n in range(5))
+    )
+    request = await bench.agent.asked()
+    for target in request.targets:
+        request.report(target.key, failure_at(span_of(path, HELPER, "len(x)")))
+    request.done()
+    await bench.complete(path)
+    (shown,) = screen.messages[-1].diagnostics
+    titles = [f"`{target.title}`" for target in request.targets]
+    assert shown.message.endswith(f"While tracing {', '.join(titles[:3])} and 2 more.")

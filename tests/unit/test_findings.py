@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from fx_lsp.agent.messages import Failure, Recipe, Report, Snippet, Span, Step, Target
+from fx_lsp.agent.messages import Failure, Intent, Recipe, Report, Snippet, Span, Step, Target
 from fx_lsp.documents import Documents
 from fx_lsp.findings import Finding, findings_of, merged
 from fx_lsp.selection import Selection
@@ -30,10 +30,10 @@ class Files:
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def found(self, *failures: Failure, title: str = "forward") -> list[Finding]:
+    def found(self, *failures: Failure, title: str = "forward", intent: Intent = "inferred") -> list[Finding]:
         span = span_of(self.model, MODEL, "forward")
         target = Target("key", title, span, Recipe(Snippet("forward", 1)))
-        report = Report(1, "key", "failed", failures)
+        report = Report(1, "key", "failed", failures, intent=intent)
         snapshot = Documents().snapshot()
         return findings_of(target, report, snapshot, lambda path: path.startswith(str(self.own)), Selection())
 
@@ -124,3 +124,32 @@ def test_targets_that_fail_at_one_place_for_one_reason_are_one_finding(files: Fi
         ("len(x)", ("a",)),
         ("scale(resize(x))", ("b",)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("intent", "kind", "severity"),
+    [
+        ("explicit", "len", "error"),
+        ("inferred", "len", "warning"),
+        ("assumed", "len", "hint"),
+        ("explicit", "build", "warning"),
+        ("assumed", "build", "hint"),
+        ("assumed", "import", "warning"),
+        ("assumed", "missing-package", "information"),
+    ],
+)
+def test_how_grave_it_is_follows_from_who_wants_it_traced(
+    files: Files, intent: Intent, kind: str, severity: str
+) -> None:
+    call = span_of(files.model, MODEL, "scale(resize(x))")
+    (finding,) = files.found(failure_at(call, kind=kind), intent=intent)
+    assert finding.severity == severity
+
+
+def test_one_finding_of_several_targets_is_as_grave_as_the_gravest(files: Files) -> None:
+    failure = failure_at(span_of(files.model, MODEL, "scale(resize(x))"))
+    found = [
+        finding for intent in ("assumed", "explicit", "inferred") for finding in files.found(failure, intent=intent)
+    ]
+    assert [finding.severity for finding in found] == ["hint", "error", "warning"]
+    assert [finding.severity for finding in merged(found)] == ["error"]
