@@ -119,7 +119,8 @@ class TargetRun:
             report = dataclasses.replace(self._traced(again), reason="without its optional inputs")
             return None if missing_part() else report
         except BaseException as error:
-            return None if missing_part(error=error) else self._failed(error, again, on_meta)
+            failed = None if missing_part(error=error) else self._failed(error, again, on_meta)
+            return failed if failed and failed.outcome == "failed" else None
 
     def explore(self, first: Report, *, on_meta: bool) -> Report:
         """``first``, the report of a failed trace, with all the failures that there are."""
