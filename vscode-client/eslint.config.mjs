@@ -23,7 +23,9 @@ export default defineConfig(
   {
     files: ["**/*.mjs"],
     extends: [js.configs.recommended],
-    languageOptions: { globals: readonly("URL", "console", "document", "performance", "process", "window") },
+    languageOptions: {
+      globals: readonly("Buffer", "URL", "console", "document", "performance", "process", "structuredClone", "window"),
+    },
   },
   {
     files: ["**/*.cjs"],

@@ -16,4 +16,14 @@ const run = (command, ...args) => execFileSync(command, args, { stdio: "inherit"
 run(python, "scripts/bundle.py", ...target);
 run(python, "-I", "launch.py", "--version"); // what does not start here is not packaged
 run("npm", "run", "--silent", "build");
-run("npx", "vsce", "package", "--no-dependencies", "--allow-missing-repository", ...target, "--out", `${name}.vsix`);
+run(
+  "npx",
+  "vsce",
+  "package",
+  "--no-dependencies",
+  ...target,
+  "--allow-missing-repository",
+  "--no-rewrite-relative-links",
+  "--out",
+  `${name}.vsix`,
+);

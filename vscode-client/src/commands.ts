@@ -32,6 +32,7 @@ export function registerCommands({ server, log, forwards, graphs, diagnosis }: P
       log.show();
     },
     "fxLsp.showActions": showActions,
+    "fxLsp.clearCache": () => clearCache(server),
     "fxLsp.selectInterpreter": selectInterpreter,
     "fxLsp.debugInformation": () => diagnosis.open(),
     "fxLsp.openForward": (argument) => forward.open(argument),
@@ -50,6 +51,7 @@ async function showActions(): Promise<void> {
     { label: "$(output) Show Logs", command: "fxLsp.showLogs" },
     { label: "$(debug-restart) Restart Tracing Process", command: "fxLsp.restartAgent" },
     { label: "$(refresh) Restart Language Server", command: "fxLsp.restart" },
+    { label: "$(trash) Clear Cache", command: "fxLsp.clearCache" },
     { label: "$(symbol-misc) Select Interpreter", command: "fxLsp.selectInterpreter" },
     { label: "$(info) Show Debug Information", command: "fxLsp.debugInformation" },
     { label: "$(gear) Open Settings", command: "workbench.action.openSettings", argument: SECTION },
@@ -57,6 +59,16 @@ async function showActions(): Promise<void> {
   const chosen = await vscode.window.showQuickPick(actions, { placeHolder: "fx-lsp" });
   if (chosen) {
     await vscode.commands.executeCommand(chosen.command, chosen.argument);
+  }
+}
+
+/** Removes what was kept of earlier traces, and traces everything anew. */
+async function clearCache(server: Server): Promise<void> {
+  try {
+    void vscode.window.showInformationMessage(await server.runCommand("cache", "clear"));
+    await vscode.commands.executeCommand("fxLsp.restartAgent");
+  } catch (error) {
+    void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
   }
 }
 

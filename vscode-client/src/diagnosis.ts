@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Interpreters } from "./interpreter";
 import { SECTION, type Server } from "./server";
-import type { Status } from "./status";
+import { STARTING, type Status } from "./status";
 
 const SCHEME = "fx-debug";
 const DOCUMENT = vscode.Uri.from({ scheme: SCHEME, path: "/fx-lsp debug information.md" });
@@ -10,25 +10,36 @@ const DOCUMENT = vscode.Uri.from({ scheme: SCHEME, path: "/fx-lsp debug informat
 export class Diagnosis implements vscode.TextDocumentContentProvider {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
+  private status: Status = STARTING;
 
   constructor(
     private readonly version: string,
     private readonly server: Server,
     private readonly interpreters: Interpreters,
-    private readonly status: () => Status,
   ) {}
+
+  /** Tells another status from now on. */
+  show(status: Status): void {
+    this.status = status;
+    this.refresh();
+  }
 
   register(): vscode.Disposable {
     return vscode.Disposable.from(this.changed, vscode.workspace.registerTextDocumentContentProvider(SCHEME, this));
   }
 
   async open(): Promise<void> {
-    this.changed.fire(DOCUMENT);
+    this.refresh();
     await vscode.window.showTextDocument(DOCUMENT, { preview: true });
   }
 
+  /** The document says something else now, should it be open. */
+  private refresh(): void {
+    this.changed.fire(DOCUMENT);
+  }
+
   async provideTextDocumentContent(): Promise<string> {
-    const { phase, message, python, torch } = this.status();
+    const { phase, message, python, torch } = this.status;
     const rows = {
       "fx-lsp": this.version,
       "VS Code": `${vscode.version}, ${vscode.env.appName}, ${vscode.env.remoteName ?? "local"}`,
@@ -60,5 +71,5 @@ export class Diagnosis implements vscode.TextDocumentContentProvider {
 function settings(): string {
   const { env, ...others } = vscode.workspace.getConfiguration().get<Record<string, unknown>>(SECTION, {});
   const names = Object.keys((env as object | undefined) ?? {});
-  return JSON.stringify({ ...others, env: Object.fromEntries(names.map((name) => [name, "…"])) }, null, 2);
+  return JSON.stringify({ env: Object.fromEntries(names.map((name) => [name, "…"])), ...others }, null, 2);
 }

@@ -7,7 +7,7 @@ import { ForwardLinks } from "./forward/links";
 import { GraphPanels } from "./graph/panels";
 import { findInterpreters } from "./interpreter";
 import { SECTION, Server } from "./server";
-import { appearance, STARTING, type Status } from "./status";
+import { appearance } from "./status";
 
 let server: Server | undefined;
 
@@ -17,17 +17,16 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   item.name = "fx-lsp";
   item.command = { command: "fxLsp.showActions", title: "Actions" };
 
-  let status: Status = STARTING;
   const interpreters = await findInterpreters((id) => vscode.extensions.getExtension(id));
-  const running = new Server(context.asAbsolutePath("launch.py"), log, interpreters, (newStatus) => {
-    status = newStatus;
+  const running = new Server(context.asAbsolutePath("launch.py"), log, interpreters, (status) => {
     Object.assign(item, appearance(status, vscode.workspace.isTrusted));
+    diagnosis.show(status);
   });
+  const { version } = context.extension.packageJSON as { version: string };
+  const diagnosis = new Diagnosis(version, running, interpreters);
   server = running;
   const forwards = new ForwardDocuments(running);
   const graphs = new GraphPanels(running, vscode.Uri.joinPath(context.extensionUri, "dist"));
-  const { version } = context.extension.packageJSON as { version: string };
-  const diagnosis = new Diagnosis(version, running, interpreters, () => status);
   context.subscriptions.push(
     log,
     item,

@@ -1,4 +1,6 @@
 /** The language server's life: start, stop, restart, one at a time. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions } from "vscode-languageclient/node";
 import type { Interpreters } from "./interpreter";
@@ -6,6 +8,8 @@ import { copyLines } from "./log";
 import type { Changed } from "./protocol";
 import { candidates, firstUsable, OLDEST, type Python } from "./python";
 import type { Status } from "./status";
+
+const run = promisify(execFile);
 
 /** The configuration section; as the client's id it is also what `fxLsp.trace.server` belongs to. */
 export const SECTION = "fxLsp";
@@ -73,6 +77,16 @@ export class Server {
     }
   }
 
+  /** Runs one of the command line's commands, and returns what it says. Rejects where there is no Python to run it on. */
+  async runCommand(...words: string[]): Promise<string> {
+    await this.turn;
+    const [command, ...args] = this.python;
+    if (command === undefined) {
+      throw new Error(NOT_RUNNING);
+    }
+    return (await run(command, [...args, "-I", this.launcher, ...words])).stdout.trim();
+  }
+
   /** Tells the server which interpreters are selected now; one that found no Python to run on tries again. */
   async interpretersChanged(): Promise<void> {
     await this.turn;
@@ -92,6 +106,10 @@ export class Server {
   }
 
   private async begin(): Promise<void> {
+    if (!vscode.workspace.isTrusted) {
+      this.onStatus({ phase: "stopped", message: "The workspace is not trusted" });
+      return;
+    }
     this.onStatus({ phase: "starting", message: "Looking for a Python to run the language server" });
     const folders = vscode.workspace.workspaceFolders ?? [];
     const interpreter = await this.interpreters.selected(folders[0]?.uri);
@@ -151,7 +169,6 @@ export class Server {
         status: true,
         views: true,
         commands: LENS_COMMANDS,
-        trusted: vscode.workspace.isTrusted,
         interpreter,
       },
       outputChannel: this.log,
