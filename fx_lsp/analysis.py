@@ -114,6 +114,11 @@ class Analysis:
         if self.results.pop(path, None):
             self.on_result(path, True)
 
+    def cancel(self) -> None:
+        """Trace nothing more until something else happens; what was reported is kept."""
+        for path in [*self._tasks, *self._quiet]:
+            self._stop(path)
+
     def is_tracing(self, path: str) -> bool:
         """Whether newer reports on a file are on their way."""
         return path in self._tasks or path in self._quiet
@@ -129,8 +134,7 @@ class Analysis:
     async def close(self) -> None:
         """Stop all work, and wait until it has stopped."""
         tasks = list(self._tasks.values())
-        for path in [*self._tasks, *self._quiet]:
-            self._stop(path)
+        self.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def trace(self, path: str) -> None:

@@ -63,6 +63,10 @@ class Description:
         items = itertools.chain(told, ((call.span, call.value) for call in calls))
         return self._by_place((span, value) for span, value in items if value)
 
+    def prepare(self) -> None:
+        """Work out what is worked out once, lest a hover wait for it."""
+        _ = self.recorded, self.values
+
     def _by_place(self, items: Iterable[tuple[Span | None, _Item]]) -> dict[str, dict[Place, tuple[_Item, ...]]]:
         found: dict[str, dict[Place, tuple[_Item, ...]]] = {}
         places: dict[Span, Place | None] = {}
@@ -169,9 +173,9 @@ class Descriptions:
             async for details in answers:
                 traced = asked[details.target]
                 if traced.report is not None:
-                    self._known[path, details.target] = Description(
-                        traced.target.title, details, traced.report, snapshot
-                    )
+                    description = Description(traced.target.title, details, traced.report, snapshot)
+                    await asyncio.to_thread(description.prepare)
+                    self._known[path, details.target] = description
                     self.on_described(path, details.target)
 
     def _is_new(self, path: str, traced: Traced) -> bool:

@@ -70,6 +70,7 @@ def initialize(ls: FxLanguageServer, params: types.InitializeParams) -> None:
         notify=ls.protocol.notify,
         ask=ls.protocol.send_request,
         log_to_client=lambda message: ls.window_log_message(types.LogMessageParams(types.MessageType.Warning, message)),
+        progress=ls.work_done_progress,
     )
     if ls.session.pulls_diagnostics:
         options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False)
@@ -270,6 +271,12 @@ def _chosen(params: Any) -> tuple[str | None, types.Position | None]:
     """The target's key, or a place, of a request of ours."""
     position = getattr(params, "position", None)
     return getattr(params, "target", None), types.Position(position.line, position.character) if position else None
+
+
+@server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+def cancel_progress(ls: FxLanguageServer, params: types.WorkDoneProgressCancelParams) -> None:
+    """The user does not want to wait for what is being traced."""
+    ls.session.analysis.cancel()
 
 
 @server.feature("fx/interpreterChanged")

@@ -9,6 +9,7 @@ from typing import Any
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
+from pygls.progress import Progress
 
 from fx_lsp.agent_pool import AgentPool, TracingAgent
 from fx_lsp.agents import Agent, AgentState
@@ -20,6 +21,7 @@ from fx_lsp.documents import Documents
 from fx_lsp.features.diagnostics import DiagnosticsPublisher
 from fx_lsp.features.outline import Outlines
 from fx_lsp.features.places import ClientPlaces
+from fx_lsp.features.progress import TracingProgress
 from fx_lsp.features.project import ProjectPublisher
 from fx_lsp.features.refresh import REFRESHES, Refresher
 from fx_lsp.features.status import STATUS, AgentLog, status
@@ -48,6 +50,7 @@ class Session:
         notify: Callable[[str, Any], None],
         ask: Callable[[str], object],
         log_to_client: Callable[[str], None],
+        progress: Progress,
     ) -> None:
         """``encoding`` is how positions are counted; ``notify`` sends a notification of our own, ``ask`` a
         request without parameters."""
@@ -83,6 +86,7 @@ class Session:
         """Whether the settings are known; nothing is traced before, lest it be with another Python than was chosen."""
         self._notify = notify
         self._agent_log = AgentLog(log_to_client)
+        self._progress = TracingProgress(progress)
 
     @property
     def commands(self) -> frozenset[str]:
@@ -216,6 +220,8 @@ class Session:
         def on_state(state: AgentState) -> None:
             if self.options.get("status"):
                 self._notify(STATUS, status(state, interpreter))
+            elif self.can("window.work_done_progress"):
+                self._progress.note(folder, state.phase in ("starting", "busy"))
             self._agent_log.note(state, interpreter)
 
         agent = Agent(

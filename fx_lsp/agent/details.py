@@ -24,32 +24,28 @@ from .observation import Input, forward_of
 from .places import to_span
 from .shapes import Shapes, shapes_of
 
-SHARE = 0.5
-"""Of the seconds that a target may take, how many go into finding shapes."""
 
+def details_of(request: int, target: str, built: Built, inputs: Iterator[Input], seconds: float) -> Iterator[Details]:
+    """The details of a program that can be traced, first without what its nodes yield; it is traced once more for them.
 
-def details_of(request: int, target: str, built: Built, inputs: Iterator[Input], seconds: float) -> Details:
-    """The details of a program that can be traced; it is traced once more for them.
-
-    What its nodes yield is told for the first of ``inputs`` that it runs on. It takes about ``seconds`` at most. Raises
-    what tracing raises.
+    What its nodes yield is told for the first of ``inputs`` that it runs on, if it is found within ``seconds`` of
+    processor time. Raises what tracing raises.
     """
-    until = time.monotonic() + SHARE * seconds
     tracer, root = built.tracer, built.root
     recorder = ExecOrderTracer(deep=True)
     with recorder.patch_tracer(tracer, root if isinstance(root, torch.nn.Module) else torch.nn.Module()):
         graph = tracer.trace(root, built.concrete_args)
     nodes = _Nodes(graph, tracer.root)
-    shapes = _shapes(graph, built, inputs, until)
-    order = _order(tracer.root, recorder.exec_info, shapes) if recorder.exec_info else ()
-    return Details(
-        request,
-        target,
-        tuple(nodes.described(node, shapes) for node in graph.nodes),
-        order,
-        shapes.input if shapes else "",
-        dict(shapes.symbols) if shapes else {},
-    )
+
+    def told(shapes: Shapes | None) -> Details:
+        described = tuple(nodes.described(node, shapes) for node in graph.nodes)
+        order = _order(tracer.root, recorder.exec_info, shapes) if recorder.exec_info else ()
+        given, symbols = (shapes.input, dict(shapes.symbols)) if shapes else ("", {})
+        return Details(request, target, described, order, given, symbols)
+
+    yield told(None)
+    if shapes := _shapes(graph, built, inputs, time.process_time() + seconds):
+        yield told(shapes)
 
 
 def parameter_count(root: object) -> int:

@@ -300,7 +300,10 @@ class ModuleCall:
 
 @dataclass(frozen=True)
 class Details:
-    """Agent to server: what was traced, for views of it. Sent after the report of a target, where it is asked for."""
+    """Agent to server: what was traced, for views of it. Sent after the report of a target, where it is asked for.
+
+    It comes at once without what the nodes yield, and again when that is known: the last one counts.
+    """
 
     id: int
     """The request's."""

@@ -168,7 +168,8 @@ class Targets:
         if isinstance(answer, Report) and answer.outcome == "traced" and self._request.details:
             emit(Imported(self._file.workspace.dependencies, MODULES_FOR_META))
             with time_limit(limits.seconds, lambda frame: None), contextlib.suppress(Exception):
-                emit(run.details(limits.seconds))
+                for details in run.details(limits.seconds):
+                    emit(details)
 
     def _heard(self, attempt: _Attempt, item: object) -> None:
         match item:

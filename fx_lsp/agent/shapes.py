@@ -72,7 +72,7 @@ def shapes_of(
     """What the nodes yield for the first of ``inputs`` on which the graph runs; None where there is none.
 
     ``module`` holds what the graph refers to, and is moved to meta; ``forward`` is what the graph was traced from. No
-    run begins or goes on after ``until`` (by ``time.monotonic``).
+    run begins or goes on after ``until`` (by ``time.process_time``).
     """
     program = _Program(graph, module.to("meta"), inspect.signature(forward), until)
     for given in itertools.islice(inputs, MOST_INPUTS):
@@ -151,7 +151,7 @@ class _Recorder(fxcore.Interpreter):
 
     def run_node(self, n: Node) -> Any:
         """The node's value; None where it can't be told."""
-        if time.monotonic() > self._until:
+        if time.process_time() > self._until:
             raise NotRun
         if not self._unknown.isdisjoint(n.all_input_nodes):
             self._unknown.add(n)

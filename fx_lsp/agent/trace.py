@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,8 +128,8 @@ class TargetRun:
         given = example(self._target.recipe.inputs, self._file.namespace)
         return self.report("failed", *all_failures(first.failures[0], built, for_exploring(given, built.root)))
 
-    def details(self, seconds: float) -> Details:
-        """What the trace that was just reported brought, for views; it takes about ``seconds`` at most."""
+    def details(self, seconds: float) -> Iterator[Details]:
+        """What the trace that was just reported brought, for views; the last is all, if ``seconds`` are enough."""
         assert self._built is not None
         torch.manual_seed(SEED)
         namespace = self._file.namespace

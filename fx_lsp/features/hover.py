@@ -48,7 +48,9 @@ def hover(
     text = analysis.documents.text(path)
     if offset is None or text is None:
         return ""
-    name = _class_of_forward(outlines, path, offset) or _name_at(text, offset)
+    name = _name_at(text, offset)
+    if name == "forward":
+        name = _class_of_forward(outlines, path, offset) or name
     found = _named(analysis, path, name)
     if not found and (nodes := described_nodes(descriptions, analysis.documents, path, offset, shapes=shapes)):
         return "\n\n".join(nodes[:MOST])

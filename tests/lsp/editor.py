@@ -180,11 +180,13 @@ class Editor:
             await self.ask("fx/targets", {"textDocument": {"uri": self.uri("")}})
 
     async def described(self, name: str, node: str) -> None:
-        """Wait until the server knows what yields ``node``."""
+        """Wait until the server knows what ``node`` yields."""
 
         async def poll() -> None:
-            while not any(item.name == node for item in (await self.ask("fx/graph", self.document(name))).nodes):
+            nodes: list[Any] = []
+            while not any(item.name == node and item.value for item in nodes):
                 await asyncio.sleep(0.05)
+                nodes = (await self.ask("fx/graph", self.document(name))).nodes
 
         await asyncio.wait_for(poll(), PATIENCE)
 

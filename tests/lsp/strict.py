@@ -18,6 +18,8 @@ NEEDS = {
     "workspace/inlayHint/refresh": "workspace.inlayHint.refreshSupport",
     "workspace/diagnostic/refresh": "workspace.diagnostics.refreshSupport",
     "textDocument/publishDiagnostics": "textDocument.publishDiagnostics",
+    "window/workDoneProgress/create": "window.workDoneProgress",
+    "$/progress": "window.workDoneProgress",
     "fxLsp/status": "status",
     "fx/changed": "views",
 }
@@ -32,6 +34,7 @@ ALWAYS = {"window/logMessage"}
 """What every client takes. No test here does anything that deserves a message box."""
 
 FULL: Json = {
+    "window": {"workDoneProgress": True},
     "workspace": {
         "configuration": True,
         "codeLens": {"refreshSupport": True},

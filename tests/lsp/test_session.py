@@ -10,6 +10,7 @@ import pytest
 from lsprotocol import types
 
 from tests.lsp.editor import PATIENCE, ROOT, SERVER, Editor
+from tests.lsp.strict import StrictClient
 
 MODEL = """\
 import torch.fx
@@ -19,6 +20,8 @@ def f(x):
 
 torch.fx.symbolic_trace(f)
 """
+
+BEGIN = {"kind": "begin", "title": "Tracing", "cancellable": True}
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes in /proc")
 
@@ -160,6 +163,19 @@ async def test_the_agent_can_be_restarted(editor: Editor) -> None:
     await editor.client.workspace_execute_command_async(types.ExecuteCommandParams("fxLsp.restartAgent", [{}]))
     await editor.until(lambda: [status.phase for status in editor.statuses][-2:] == ["busy", "ready"])
     assert "starting" in [status.phase for status in editor.statuses]
+
+
+async def test_a_long_trace_is_a_progress_that_can_be_cancelled(folder: Path) -> None:
+    capabilities = {"window": {"workDoneProgress": True}, "textDocument": {"publishDiagnostics": {}}}
+    client = StrictClient(folder, capabilities, {"timeLimit": 60})
+    async with client.session():
+        text = "import time\n\ntime.sleep(600)\n\ndef f(x):\n    return x\n\ntorch.fx.symbolic_trace(f)\n"
+        document = {"uri": (folder / "a.py").as_uri(), "languageId": "python", "version": 1, "text": text}
+        client.tell("textDocument/didOpen", {"textDocument": document})
+        created = await client.until("window/workDoneProgress/create")
+        await client.until("$/progress", lambda told: told["value"] == BEGIN)
+        client.tell("window/workDoneProgress/cancel", created)
+        await client.until("$/progress", lambda told: told["value"]["kind"] == "end")
 
 
 async def test_documents_that_are_no_python_files_are_left_alone(editor: Editor) -> None:

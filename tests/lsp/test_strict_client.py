@@ -115,7 +115,7 @@ async def look_around(driver: Driver) -> None:
     assert found["range"] == driver.range(MODEL, "len(x)")
     await check_hover(driver)
     await check_code_actions(driver, found)
-    while not (await driver.ask("fx/graph", target="class:Net"))["nodes"]:
+    while (await driver.ask("fx/graph", target="class:Net"))["input"] is None:
         await asyncio.sleep(POLL_SECONDS)
     lenses = await driver.ask("textDocument/codeLens")
     assert lenses[0]["command"]["title"].startswith("✓ traces")
@@ -163,6 +163,7 @@ async def change_things(driver: Driver) -> None:
     driver.tell("workspace/didChangeWatchedFiles", changes=[{"uri": driver.document["uri"], "type": 2}])
     renamed = {"oldUri": (driver.client.folder / "a.py").as_uri(), "newUri": (driver.client.folder / "b.py").as_uri()}
     driver.tell("workspace/didRenameFiles", files=[renamed])
+    driver.tell("window/workDoneProgress/cancel", token="none")
     driver.tell("workspace/didChangeWorkspaceFolders", event={"added": [], "removed": []})
     driver.tell("workspace/didChangeConfiguration", settings={"fxLsp": {"traceDelay": 10}})
     driver.tell("fx/interpreterChanged", interpreter=None, folder=None)
