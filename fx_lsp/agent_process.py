@@ -87,6 +87,10 @@ class AgentFailed(Exception):
     """An agent could not be started, died, or made no sense. The text is one for people."""
 
 
+class AgentKilled(AgentFailed):
+    """A signal has ended it, so that another one may well live."""
+
+
 class AgentProcess:
     """A running agent. `start` makes one."""
 
@@ -197,7 +201,8 @@ class AgentProcess:
         except (asyncio.IncompleteReadError, ConnectionError):
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._process.wait(), CLOSE_SECONDS)
-            raise AgentFailed(self._obituary()) from None
+            is_killed = (self._process.returncode or 0) < 0
+            raise (AgentKilled if is_killed else AgentFailed)(self._obituary()) from None
         except ValueError as error:
             raise AgentFailed(f"The agent made no sense: {error}.") from error
 

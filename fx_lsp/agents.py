@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from fx_lsp.agent.messages import Details, Done, Failure, Hello, Proof, Prove, Report, Trace
-from fx_lsp.agent_process import AgentFailed, AgentProcess
+from fx_lsp.agent_process import AgentFailed, AgentKilled, AgentProcess
 
 BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
 """Seconds to wait before a start that follows no death, one, two, … in a row; after as many there is no other start."""
@@ -154,7 +154,7 @@ class Agent:
         """The process, started if need be. Raises AgentFailed where there is none to be had."""
         if self._process is not None and self._process.dead:
             await self._bury(self._process)
-        if self._process is None and not self._closed and self.state.phase not in ("no-torch", "failed"):
+        while self._process is None and not self._closed and self.state.phase not in ("no-torch", "failed"):
             # The start serves all who wait for it, so it goes on when one of them is cancelled.
             self._launch = self._launch or asyncio.create_task(self._start())
             await asyncio.wait([self._launch])
@@ -175,6 +175,10 @@ class Agent:
             self._set_state(AgentState("starting"))
             await asyncio.sleep(BACK_OFF_SECONDS[self._deaths])
             process = await AgentProcess.start(self._python, cwd=self._cwd, env=self._env, log=self._log)
+        except AgentKilled:
+            self._deaths += 1
+            self._set_state(AgentState("stopped"))
+            return
         except AgentFailed as error:
             self._set_state(AgentState("failed", problem=str(error)))
             return

@@ -123,6 +123,10 @@ class Editor:
         start = self._texts[name].index(old)
         self._apply(name, [types.TextEdit(self._range(name, start, start + len(old)), new)])
 
+    def replace(self, name: str, start: int, end: int, new: str) -> None:
+        """Put ``new`` in the place of ``text[start:end]``, without saving."""
+        self._apply(name, [types.TextEdit(self._range(name, start, end), new)])
+
     def apply(self, action: types.CodeAction) -> None:
         """Take a code action."""
         assert action.edit is not None
