@@ -32,7 +32,14 @@ from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
 from fxcore.session import current
 from fxcore.shadow import Shadows
-from fxcore.soft_calls import Call, soften_assertions, soften_calls, soften_imports, unsoftened
+from fxcore.soft_calls import (
+    Call,
+    refuse_to_misread,
+    soften_assertions,
+    soften_calls,
+    soften_imports,
+    unsoftened,
+)
 from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
 from fxcore.tracer import TRACE_CODE, Tracer
 from fxcore.untouched import untouched
@@ -284,6 +291,7 @@ class _Explorer(Tracer):
         """
         self._probing += 1
         try:
+            refuse_to_misread(function, kwargs)
             return function(*args, **kwargs)
         except Exception as error:
             value = find_proxy(args, kwargs)

@@ -15,6 +15,7 @@ import torch
 
 from fxcore.patching import PatchScope
 from fxcore.torch_compat import compiler_marks
+from fxcore.wrap import find_proxy
 
 Call = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """How to call one of them: function, arguments -> what the call returns."""
@@ -56,6 +57,15 @@ def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -
 def soften_assertions(patches: PatchScope, call: Call) -> None:
     """The same for ``torch._assert``."""
     patches.replace(torch.__dict__, "_assert", functools.partial(_soft_of_torch, call))
+
+
+def refuse_to_misread(function: Callable[..., Any], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError where C++ would read the memory of a traced value as if it were a dtype.
+
+    ``new_tensor`` doesn't look what it is given; a trace gets a tensor of a dtype by chance, or the process ends.
+    """
+    if function.__name__ == "new_tensor" and find_proxy(kwargs.get("dtype")) is not None:
+        raise TypeError("new_tensor(): argument 'dtype' must be torch.dtype, not Proxy")
 
 
 def unsoftened(function: Any) -> Any:

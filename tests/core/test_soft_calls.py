@@ -95,6 +95,12 @@ def test_a_call_is_told_if_torch_fx_fails_at_it(function: str) -> None:
     assert told == {arguments for arguments, module in modules.items() if not traces(module)}
 
 
+@pytest.mark.parametrize(("function", "arguments"), MISREAD)
+def test_no_memory_is_read_that_is_no_dtype(function: str, arguments: str) -> None:
+    (site,) = explore(program(function, arguments)).sites
+    assert site.failure.kind is FailureKind.FOREIGN_CALL
+
+
 def test_what_python_asks_for_is_answered() -> None:
     source = """
         def f(x):
