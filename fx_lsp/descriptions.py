@@ -45,6 +45,11 @@ class Description:
     report: Report
     snapshot: Snapshot
 
+    @property
+    def is_assumed(self) -> bool:
+        """Whether what was traced was built with arguments that are made up."""
+        return self.report.intent == "assumed"
+
     @functools.cached_property
     def recorded(self) -> Mapping[str, Mapping[Place, tuple[GraphNode, ...]]]:
         """By path, the expressions that became nodes, and these: one for each module that ran it."""
@@ -109,7 +114,13 @@ class Descriptions:
         return self._known.get((path, key))
 
     def __iter__(self) -> Iterator[Description]:
-        return iter(self._known.values())
+        """All of them, those that rest on made up arguments last."""
+        return iter(sorted(self._known.values(), key=lambda description: description.is_assumed))
+
+    def keep(self, path: str, key: str, description: Description) -> None:
+        """This is the latest one of a target."""
+        self._known[path, key] = description
+        self.on_described(path, key)
 
     def on_result(self, path: str, complete: bool) -> None:
         """As `Analysis.on_result`: drop what is no longer so, and begin once nothing is traced."""
@@ -175,8 +186,7 @@ class Descriptions:
                 if traced.report is not None:
                     description = Description(traced.target.title, details, traced.report, snapshot)
                     await asyncio.to_thread(description.prepare)
-                    self._known[path, details.target] = description
-                    self.on_described(path, details.target)
+                    self.keep(path, details.target, description)
 
     def _is_new(self, path: str, traced: Traced) -> bool:
         """Whether a target's last report was of a trace, which is not described yet."""

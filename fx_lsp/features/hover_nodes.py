@@ -24,6 +24,8 @@ def described_nodes(
     ``shapes``: whether to tell what they yield.
     """
     around = list(_around(descriptions, documents, path, offset))
+    if any(not description.is_assumed for description, _, _ in around):
+        around = [found for found in around if not found[0].is_assumed]
     smallest = min((now.end - now.start for _, now, _ in around), default=None)
     return [
         _described(description, nodes if shapes else _without_values(nodes), documents)

@@ -95,8 +95,12 @@ def inlay_hints(
 
 
 def hints_of(descriptions: Descriptions, documents: Documents, path: str) -> dict[int, Hint]:
-    """By offset in the text as it is now, what is known there; not where two traces differ."""
+    """By offset in the text as it is now, what is known there; not where two traces differ.
+
+    A trace of something that was built with made up arguments counts only where no other comes by.
+    """
     found: dict[int, list[Hint]] = {}
+    sure: set[int] = set()
     text = documents.text(path) or ""
     for description in descriptions:
         for anchor, hint in _told(description, path):
@@ -104,6 +108,10 @@ def hints_of(descriptions: Descriptions, documents: Documents, path: str) -> dic
             statement = documents.now(Place(path, *anchor.statement, moment))
             if statement is not None and _ENDED.match(text, statement.end):
                 at = anchor.at + statement.start - anchor.statement[0]
+                if not description.is_assumed:
+                    sure.add(at)
+                elif at in sure:
+                    continue
                 found.setdefault(at, []).append(hint)
     return {at: _together(hints) for at, hints in found.items() if len({hint.text for hint in hints}) == 1}
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from fx_lsp.agent.messages import Report
 from fx_lsp.analysis import Traced
 
+LONGEST = 80
+"""Characters of a reason that are shown."""
+
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 _ENDINGS = {
@@ -30,7 +33,8 @@ def summary(traced: Traced, *, tracing: bool) -> str:
         places = len({failure.chain[-1].span if failure.chain else None for failure in report.failures})
         return "✗ 1 place" if places == 1 else f"✗ {places} places"
     if report.outcome == "unchecked":
-        return f"could not check: {report.reason}".removesuffix(".")
+        reason = report.reason.removesuffix(".")
+        return f"could not check: {reason if len(reason) <= LONGEST else reason[: LONGEST - 1] + '…'}"
     return _ENDINGS[report.outcome]
 
 

@@ -1,10 +1,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, Span
+from fx_lsp.agent.messages import Details, GraphNode, Intent, ModuleCall, Report, Span
+from fx_lsp.descriptions import Description
+from fx_lsp.features.hover_nodes import described_nodes
+from fx_lsp.features.inlay_hints import hints_of
 from tests.unit.fake_agent import PATIENCE, Bench, Request, failure_at, span_of
 
 MODEL = """\
@@ -107,6 +111,20 @@ async def test_what_fails_is_not_described(bench: Bench) -> None:
     asked = await asyncio.wait_for(bench.agent.described.get(), PATIENCE)
     assert asked.file == fine
     bench.agent.details.put_nowait(None)
+
+
+async def test_what_was_built_with_made_up_arguments_counts_only_where_nothing_else_does(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    span = span_of(path, MODEL, "x + 1")
+    for title, intent, value in (("made up", "assumed", "[1]"), ("sure", "inferred", "[2]")):
+        report = Report(1, title, "traced", intent=cast("Intent", intent))
+        nodes = (GraphNode("add", "call_function", "operator.add", (), (), "", span=span, value=value),)
+        described = Description(title, Details(1, title, nodes, ()), report, bench.documents.snapshot())
+        bench.descriptions.keep(path, title, described)
+        hints = hints_of(bench.descriptions, bench.documents, path)
+        assert {at: (hint.text, hint.arrow) for at, hint in hints.items()} == {MODEL.index(" + 1") + 4: (value, True)}
+        (shown,) = described_nodes(bench.descriptions, bench.documents, path, MODEL.index("x + 1") + 2, shapes=True)
+        assert title in shown
 
 
 async def test_the_value_of_a_call_is_what_the_outermost_module_returns(bench: Bench) -> None:
