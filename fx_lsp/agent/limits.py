@@ -18,6 +18,7 @@ GRACE = 3.0
 MIB = 1 << 20
 
 OPEN_FILES = 1024
+"""What a trace may have open; it can allow itself more, as far as its user may, and harms nobody else by it."""
 
 FILE_MB = 256
 """MiB that one file may grow to."""
@@ -54,7 +55,8 @@ def limit_resources() -> None:
     rather than another.
     """
     _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_NOFILE, OPEN_FILES)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, most), most))  # programs that load data raise it
     _lower(resource.RLIMIT_FSIZE, FILE_MB * MIB)
     with contextlib.suppress(OSError):  # what Linux tells
         _, tasks = Path("/proc/loadavg").read_text().split()[3].split("/")

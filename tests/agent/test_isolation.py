@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,55 @@ async def test_what_a_child_is_told_of_its_surroundings(client: Client) -> None:
     )
     assert (await client.trace(file, "model")).only.outcome == "traced"
     assert [path.name for path in client.root.iterdir()] == ["net.py"]
+
+
+async def test_the_limits_of_a_child(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(2048, most), most))
+        limits = [
+            resource.getrlimit(limit)
+            for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC)
+        ]
+
+        def model(x):
+            print(limits, flush=True)
+            return x
+        """,
+    )
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    ((core, _), (size, _), (files, _), (processes, hard)) = ast.literal_eval(client.log[-1])
+    assert (core, size) == (0, 256 << 20)
+    assert 0 < files <= 2048
+    assert 0 < processes == hard
+
+
+async def test_nothing_is_left_in_the_temporary_folder(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    client = connect()
+    file = client.write(
+        "net.py",
+        """
+        import tempfile
+        from pathlib import Path
+
+        Path(tempfile.mkdtemp(), "left.txt").write_text("of the trace")
+
+        def model(x):
+            return x
+        """,
+    )
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    (scratch,) = tmp_path.glob("fx-lsp-*")
+    assert [path for path in scratch.rglob("*") if path.is_file()] == []
+    await client.agent.close()
+    assert list(tmp_path.glob("fx-lsp-*")) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
