@@ -135,8 +135,13 @@ class _Trial:
         check_places(before.found, after, before.mended, self._edited_lines())
 
     def _watched(self, file: ImportedFile) -> list[Part]:
-        """What some input has to come by: the failing expressions, and what the edit takes out."""
-        spans = [span_of(failure, file.workspace.owns) for failure in self._request.failures]
+        """What some input has to come by: what the edit takes out, and the failing expressions.
+
+        An edit that fixes an argument may be there for them not to be reached.
+        """
+        fixes_argument = self._request.target.recipe.concrete_args != self._request.edited_target.recipe.concrete_args
+        failures = () if fixes_argument else self._request.failures
+        spans = [span_of(failure, file.workspace.owns) for failure in failures]
         failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
         edited = [replaced_parts(path, old, new) for path, old, new in self._edits()]
         return [*failing, *itertools.chain.from_iterable(edited)]

@@ -66,6 +66,14 @@ async def test_a_parameter_that_the_edit_fixes_is_fixed_for_both(client: Client)
     assert proof.verdict == "proven", proof.reason
 
 
+async def test_what_a_fixed_parameter_leaves_out_need_not_be_run(client: Client) -> None:
+    text = "def model(x, mask=None):\n    if mask is not None:\n        x = x * len(mask)\n    return x * 2\n"
+    edit = Edit(text, "def model", "def model", root="model")
+    fixed = target_of(str(client.root / "net.py"), "model", concrete_args=Snippet("{'mask': None}", 1))
+    proof = await prove(client, edit, edited_target=fixed)
+    assert proof.verdict == "proven", proof.reason
+
+
 async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
     text = program("if len(x) > 0:\n    while type(x) is torch.Tensor:\n        pass\nreturn x")
     file = client.write("net.py", text)
