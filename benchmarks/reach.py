@@ -94,7 +94,7 @@ def _is_model(node: ast.ClassDef) -> bool:
 async def verdicts(file: File, root: Path, agent: Agent) -> Iterator[Verdict]:
     """What fx-lsp says of each class of one file."""
     targets = find_targets(str(file.path), file.text) or ()
-    request = Trace(file=str(file.path), targets=targets, roots=(str(root),), limits=Limits(seconds=20))
+    request = Trace(file=str(file.path), targets=targets, roots=(str(root),), limits=Limits(seconds=60))
     reports: dict[str, Report] = {}
     start = time.perf_counter()
     stream = agent.trace(request)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import torch
 
-Kind = Literal["number", "text", "list", "settings", "class", "module", "object", "value"]
+Kind = Literal["number", "text", "list", "tuple", "settings", "class", "module", "object", "value"]
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Shape:
     """``settings``: something with attributes and items of any name. ``class``: what makes modules when it is called.
     ``object``: an instance of the class ``value``. ``value``: nothing but ``value``."""
     value: Any = None
-    """The number, the text, how many items a list has, the class of an object."""
+    """The number, the text, how many items a list or a tuple has, the class of an object."""
     items: tuple[Any, ...] = ()
-    """What the items of a list are annotated with, over and over."""
+    """What the items of a list or a tuple are annotated with, over and over."""
     certain: bool = True
     """It is not to be changed for a text that the program compares it with."""
 
@@ -133,7 +133,7 @@ def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> 
     if cls in _SEQUENCES:
         inner = tuple(argument for argument in arguments if argument is not Ellipsis)
         fixed = cls is tuple and inner and Ellipsis not in arguments
-        return Shape("list", len(inner) if fixed else items_of(name), inner)
+        return Shape("tuple" if cls is tuple else "list", len(inner) if fixed else items_of(name), inner)
     if cls in (type, collections.abc.Callable, types.FunctionType):
         return Shape("class")
     return _by_class(name, cls) if isinstance(cls, type) else None

@@ -9,12 +9,19 @@ import torch
 
 from fxcore.proxy import Proxy
 
-from .guessing import Shape, items_of, number_for
+from .guessing import WIDTH, Shape, items_of, number_for
 
 T = TypeVar("T")
 
 Make = Callable[[str, str], Any]
 """Makes the value at a path, of the last name on the way there."""
+
+
+_OF_MODULES = frozenset(
+    {"parameters", "named_parameters", "buffers", "modules", "named_modules", "children", "named_children"}
+    | {"state_dict", "load_state_dict", "forward", "eval", "requires_grad_", "register_forward_hook"}
+)
+"""Methods by which a module is known."""
 
 
 class Misused(BaseException):
@@ -42,6 +49,8 @@ class Probe:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _OF_MODULES:
+            raise Misused(self.path, Shape("module"))
         raise Misused(self.path, Shape("text", "", certain=False) if hasattr(str, name) else Shape("settings"))
 
     def __getitem__(self, key: Any) -> Any:
@@ -124,6 +133,8 @@ class Settings:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _OF_MODULES:
+            raise Misused(self._path, Shape("module"))
         return self.__dict__.setdefault(name, self._make(f"{self._path}.{name}", name))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -167,6 +178,8 @@ class MadeUp(torch.nn.Module):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
+        # Not by assignment: as it has every attribute, that would be refused.
+        self._parameters["weight"] = torch.nn.Parameter(torch.zeros(WIDTH, WIDTH))
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -81,7 +81,7 @@ class Plan:
                 return self._number(shape.value, path)
             case "text":
                 return probe(Text, shape.value, path, certain=shape.certain) if self._probing else shape.value
-            case "list":
+            case "list" | "tuple":
                 return self._list(shape, path, name)
             case "settings":
                 known = config_class(self.cls, self.namespace) if "." not in path else None
@@ -114,6 +114,8 @@ class Plan:
             if shape.items:
                 self._annotations.setdefault(f"{path}[{index}]", shape.items[index % len(shape.items)])
             items.append(self._value(f"{path}[{index}]", name))
+        if shape.kind == "tuple":
+            return tuple(items)
         if not self._probing:
             return items
         made = probe(Sequence, items, path)
@@ -136,8 +138,9 @@ def _shown(value: Any) -> str:
         return "…" if isinstance(value, MadeUp) else f"{type(value).__name__}()"
     if isinstance(value, torch.Tensor):
         return f"torch.ones{tuple(value.shape)}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, list | tuple):
+        items = ", ".join(map(_shown, value))
+        return f"[{items}]" if isinstance(value, list) else f"({items})"
     if value is None or isinstance(value, int | float | str):
         return repr(value)
     return f"{type(value).__name__}(…)" if not isinstance(value, Settings) else "…"

@@ -24,7 +24,10 @@ MOST_BUILDS = 80
 MOST_MISUSES = 25
 """How often a value turns out to be another kind of thing before one attempt is given up."""
 
-_KINDS = (Shape("module"), Shape("list", 2), Shape("class"), Shape("settings"), Shape("value", None))
+_KINDS = (
+    *(Shape("module"), Shape("list", 2), Shape("tuple", 2), Shape("class"), Shape("settings")),
+    Shape("value", None),
+)
 """What a value may be that an error came by, in the order to try."""
 
 _QUOTED = re.compile(r"'(\w+)'")

@@ -57,7 +57,7 @@ class TestByAnnotation:
             (Literal["sum", "mean"], "'sum'"),
             (Mode, "Mode(…)"),
             (list[int], "[64, 64, 64, 64]"),
-            (tuple[int, bool], "[64, False]"),
+            (tuple[int, bool], "(64, False)"),
             (Sequence[str], "['', '', '', '']"),
             (Callable[..., nn.Module], "…"),
             (type[nn.Module], "…"),
@@ -114,6 +114,18 @@ class TestByUse:
             self.fn = fn
 
         assert made(module(constructor, lambda self, x: self.fn(x) + 1)) == "M(fn=…)"
+
+    def test_what_is_asked_for_its_parameters_is_a_module(self) -> None:
+        def constructor(self: Any, net: Any) -> None:
+            self.device = next(net.parameters()).device
+
+        assert made(module(constructor)) == "M(net=…)"
+
+    def test_what_has_to_be_a_tuple_is_one(self) -> None:
+        def constructor(self: Any, depth: Any) -> None:
+            assert isinstance(depth, tuple)
+
+        assert made(module(constructor)) == "M(depth=(2, 2))"
 
     def test_what_is_put_among_modules_is_one(self) -> None:
         def constructor(self: Any, head: Any) -> None:
