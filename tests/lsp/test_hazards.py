@@ -84,10 +84,6 @@ async def hovering(editor: Editor) -> AsyncIterator[None]:
     ("text", "code", "place", "mended"),
     [
         (HANGS, "time-limit", "while True: pass", HANGS.replace("while True: pass", "return x")),
-<<<<<<< tests/lsp/test_hazards.py
-        (EXITS, "definitions-only", "sys.exit(3)", EXITS.replace("sys.exit(3)", "")),
-=======
->>>>>>> /tmp/s2/safe/new
         (EATS_MEMORY, "memory-limit", "bytearray(1 << 40)", EATS_MEMORY.replace("1 << 40", "1")),
         (WRITES, "control-flow", "x", WRITES.replace("x if x else -x", "-x")),
     ],
