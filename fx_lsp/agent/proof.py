@@ -90,7 +90,7 @@ class _Trial:
         try:
             watched = self._watched(file)
             program, run = self._built(file, watched)
-            runs = run_on_inputs(apart, file, program, self._search(file, missing(watched, run)))
+            runs = run_on_inputs(apart, file, program, self._search(file, program, missing(watched, run)))
             found = met(apart, program.built, file.workspace.owns, runs.inputs[0].by_parameter(program.built.root))
             if not mended - found.places:
                 return _Before(found, runs.inputs[0], mended, runs)
@@ -107,10 +107,10 @@ class _Trial:
         with watching(watched, run):
             return build_program(file, self._request.target), run
 
-    def _search(self, file: ImportedFile, watched: Collection[Part]) -> Search:
+    def _search(self, file: ImportedFile, program: Program, watched: Collection[Part]) -> Search:
         seconds = self._request.limits.seconds
         fixed = partial(fixed_values, file, self._request.edited_target)
-        inputs = self._request.target.recipe.inputs
+        inputs = program.built.recipe.inputs
         return Search(fixed, inputs, time.monotonic() + SEARCH_SHARE * seconds, RUN_SECONDS, watched)
 
     def _after(self, before: _Before) -> None:

@@ -125,7 +125,7 @@ class TargetRun:
     def explore(self, first: Report, *, on_meta: bool) -> Report:
         """``first``, the report of a failed trace, with all the failures that there are."""
         built = self._build(on_meta)  # the trace may have left its mark on the other
-        given = example(self._target.recipe.inputs, self._file.namespace)
+        given = example(built.recipe.inputs, self._file.namespace)
         return self.report("failed", *all_failures(first.failures[0], built, for_exploring(given, built.root)))
 
     def details(self, seconds: float) -> Iterator[Details]:
