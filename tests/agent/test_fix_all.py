@@ -84,6 +84,7 @@ MODELS = (
     of_timm("crossvit", "crossvit_tiny_240()", 240),
     of_timm("efficientvit_mit", "efficientvit_b0()"),
     of_timm("efficientvit_msra", "efficientvit_m0()"),
+    of_timm("hiera", "hiera_tiny_224()"),
     of_timm("mobilevit", "mobilevit_xxs()", 256),
     of_timm("mobilevit", "mobilevitv2_050()", 256),
     of_timm("mvitv2", "mvitv2_tiny(img_size=64)", 64),
