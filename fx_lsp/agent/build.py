@@ -82,7 +82,9 @@ def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception
     try:
         tracer.trace(root, concrete_args)
     except TraceFailure as failure:
-        return failure.__cause__ if failure.kind is FailureKind.EXCEPTION else None  # type: ignore[return-value]
+        # To call what is not callable is not for a traced value to refuse, though it be an argument.
+        own = failure.kind is FailureKind.EXCEPTION or "object is not callable" in str(failure.__cause__)
+        return failure.__cause__ if own else None  # type: ignore[return-value]
     except Exception as error:
         return error
     return None

@@ -35,16 +35,15 @@ class Misused(BaseException):
 
 
 class Probe:
-    """What all made-up values do that are used for something else: say so."""
+    """What all made-up values do that are used for something else: say so.
+
+    They can't be called, for then `callable` would hold. The error that this brings names their class, and each has one
+    of its own, named like its path (see `probe`).
+    """
 
     path: str
     """Where it comes from: ``config.depths[0]``."""
     certain: bool
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """It would have to be a module, or what makes one."""
-        called_in_forward = any(isinstance(value, Proxy) for value in (*args, *kwargs.values()))
-        raise Misused(self.path, Shape("module" if called_in_forward else "class"))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -140,10 +139,6 @@ class Settings:
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = value
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """It would have to be a module, which has attributes, too."""
-        raise Misused(self._path, Shape("module"))
-
     def __getitem__(self, key: Any) -> Any:
         return getattr(self, str(key))
 
@@ -208,14 +203,26 @@ def module_class(name: str) -> type[torch.nn.Module]:
     return next((cls for part, cls in _BY_NAME if part in name.lower()), MadeUp)
 
 
+def probing_class(name: str, path: str) -> type[torch.nn.Module]:
+    """The same, which tells when it is used as a module itself."""
+    base = module_class(name)
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if any(isinstance(value, Proxy) for value in (*args, *kwargs.values())):
+            raise Misused(path, Shape("module"))
+        base.__init__(self, *args, **kwargs)
+
+    return type(base.__name__, (base,), {"__init__": init})
+
+
 def module(name: str) -> torch.nn.Module:
     """A module that a parameter of this name is likely to be."""
     return torch.nn.ReLU() if module_class(name) is torch.nn.ReLU else MadeUp()
 
 
-def probe(kind: Callable[..., T], value: Any, path: str, *, certain: bool = True) -> T:
+def probe(kind: type[T], value: Any, path: str, *, certain: bool = True) -> T:
     """A made-up value that knows where it comes from."""
-    made: Any = kind(value)
+    made: Any = type(path, (kind,), {})(value)
     made.path = path
     made.certain = certain
     return made  # type: ignore[no-any-return]

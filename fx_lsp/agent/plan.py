@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 
 from .devices import Devices
 from .guessing import Shape, config_class, first_guess, number_for
-from .made_up import Fraction, MadeUp, Sequence, Settings, Text, Whole, module, module_class, probe
+from .made_up import Fraction, MadeUp, Sequence, Settings, Text, Whole, module, module_class, probe, probing_class
 
 
 @dataclass
@@ -25,7 +25,9 @@ class Plan:
     shapes: dict[str, Shape] = field(default_factory=dict)
     """By path: ``norm_layer``, ``config.depths``, ``channels[0]``."""
     extra: tuple[str, ...] = ()
-    """Parameters that have a default, or that a base class asks for, and are given all the same."""
+    """The paths of parameters that have a default, or that a base class asks for, and are given all the same."""
+    within: tuple[str, type] | None = None
+    """The object, by its path, that was being built last, and its class; None for the root."""
     last_iterated: list[str] = field(default_factory=list)
     """The path of the list that was iterated last."""
     made: dict[int, tuple[str, Any]] = field(default_factory=dict)
@@ -34,31 +36,38 @@ class Plan:
     _probing: bool = True
 
     @property
-    def parameters(self) -> list[inspect.Parameter]:
-        """Those of the constructor."""
-        return _parameters(self.cls)
+    def optional(self) -> list[str]:
+        """The paths of parameters of what is being built that are None where they are not given."""
+        path, cls = self.within or ("", self.cls)
+        return [f"{path}{one.name}" for one in _parameters(cls) if one.default is None]
 
     def build(self, *, probing: bool) -> Any:
         """An instance. ``probing``: with values that tell how they are used."""
         self._probing = probing
         self.made.clear()
+        self.within = None
         with Devices(on_meta=self.on_meta):
-            args, kwargs = self._arguments_of(self.cls, "", self.extra)
+            args, kwargs = self._arguments_of(self.cls, "")
             return self.cls(*args, **kwargs)
 
     def shown(self) -> str:
         """The call that builds it."""
-        args, kwargs = self._arguments_of(self.cls, "", self.extra)
+        args, kwargs = self._arguments_of(self.cls, "")
         given = [*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())]
         return f"{self.cls.__name__}({', '.join(given)})"
 
-    def takes(self, name: str) -> bool:
-        """Whether the constructor can be given the argument ``name``."""
-        return any(one.kind is one.VAR_KEYWORD or one.name == name for one in self.parameters)
+    def taken(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The paths of those of ``names`` that what is being built takes and was not given yet."""
+        path, cls = self.within or ("", self.cls)
+        takes_any = any(one.kind is one.VAR_KEYWORD for one in _parameters(cls))
+        known = {one.name for one in _parameters(cls)}
+        found = (f"{path}{name}" for name in names if takes_any or name in known)
+        return tuple(one for one in dict.fromkeys(found) if one not in self.extra)
 
-    def _arguments_of(self, cls: type, prefix: str, extra: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments_of(self, cls: type, prefix: str) -> tuple[list[Any], dict[str, Any]]:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
+        extra = [path.removeprefix(prefix) for path in self.extra if path.startswith(prefix)]
         for parameter in _parameters(cls):
             given = parameter.default is parameter.empty or parameter.name in extra
             if not given or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -69,7 +78,8 @@ class Plan:
                 args.append(value)
             else:
                 kwargs[parameter.name] = value
-        return args, kwargs | {name: self._value(f"{prefix}{name}", name) for name in extra if name not in kwargs}
+        more = [name for name in extra if name not in kwargs and "." not in name]
+        return args, kwargs | {name: self._value(f"{prefix}{name}", name) for name in more}
 
     def _value(self, path: str, name: str) -> Any:
         shape = self.shapes.get(path)
@@ -85,7 +95,7 @@ class Plan:
                 return self._list(shape, path, name)
             case "settings":
                 known = config_class(self.cls, self.namespace) if "." not in path else None
-                return known() if known is not None else Settings(path, self._value)
+                return known() if known is not None else self._settings(path)
         made = self._thing(shape, path, name)
         self.made[id(made)] = path, made
         return made
@@ -93,13 +103,20 @@ class Plan:
     def _thing(self, shape: Shape, path: str, name: str) -> Any:
         match shape.kind:
             case "class":
-                return module_class(name)
+                return probing_class(name, path) if self._probing else module_class(name)
             case "module":
                 return module(name)
             case "object":
-                args, kwargs = self._arguments_of(shape.value, f"{path}.", ())
-                return shape.value(*args, **kwargs)
+                args, kwargs = self._arguments_of(shape.value, f"{path}.")
+                around, self.within = self.within, (f"{path}.", shape.value)
+                built = shape.value(*args, **kwargs)
+                self.within = around
+                return built
         return shape.value
+
+    def _settings(self, path: str) -> Settings:
+        cls: type[Settings] = type(path, (Settings,), {}) if self._probing else Settings
+        return cls(path, self._value)
 
     def _number(self, number: float | None, path: str) -> Any:
         if number is None:

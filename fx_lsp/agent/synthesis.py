@@ -31,6 +31,9 @@ _KINDS = (
 """What a value may be that an error came by, in the order to try."""
 
 _QUOTED = re.compile(r"'(\w+)'")
+_CALLED = re.compile(r"'(.+)' object is not callable")
+"""What Python says of what can't be called; a made-up value's class is named like its path."""
+
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 
 Traced = Callable[[Any], Exception | None]
@@ -137,32 +140,41 @@ class _Search:
                 continue
             except Exception as raised:
                 error = raised
+            if error is not None and (called := _CALLED.match(str(error))) and self._is_new(called[1], is_built):
+                continue
             return _End(error, is_built, _lines(error.__traceback__) if error else ())
         return _End(Misused("", Shape("value")), is_built=False)
+
+    def _is_new(self, path: str, is_built: bool) -> bool:
+        """Take what was called for a module, or for what makes one. False where it is no made-up value, or is that."""
+        shape = Shape("module" if is_built else "class")
+        if path not in self._plan.shapes or self._plan.shapes[path] == shape:
+            return False
+        self._plan.shapes[path] = shape
+        return True
 
 
 def _changes(error: BaseException, is_built: bool, plan: Plan) -> Iterator[_Change]:
     """What may help against ``error``, the likeliest first. ``is_built``: it was raised by the trace."""
     text = str(error)
-    named = tuple(name for name in re.findall(r"\w+", text) if plan.takes(name) and name not in plan.extra)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
-        yield _Change(extra=tuple(name for name in _QUOTED.findall(text) if plan.takes(name)))
+        yield _Change(extra=plan.taken(_QUOTED.findall(text)))
         return
     expected = _EXPECTED.search(text)
     if isinstance(error, ValueError) and expected and plan.last_iterated:
         yield _Change(plan.last_iterated[0], Shape("list", int(expected[1])))
     suspects = [(path, plan.shapes[path]) for path in _suspects(error.__traceback__, plan.made) if path in plan.shapes]
-    optional = tuple(one.name for one in plan.parameters if one.default is None and one.name not in plan.extra)
+    named, optional = plan.taken(re.findall(r"\w+", text)), [path for path in plan.optional if path not in plan.extra]
     if not is_built:
         for path, shape in suspects:
             yield from _numbers(path, shape)
-        if of_those := tuple(name for name in optional if name in named):
-            yield _Change(extra=of_those)
+        if named:
+            yield _Change(extra=named)
     for path, shape in suspects:
         others = (Shape("value", shape.value),) if shape.kind == "object" else _KINDS
         yield from (_Change(path, other) for other in others if other != shape)
     if not is_built:
-        yield from (_Change(extra=(name,)) for name in optional)
+        yield from (_Change(extra=(path,)) for path in optional)
 
 
 def _numbers(path: str, shape: Shape) -> Iterator[_Change]:
