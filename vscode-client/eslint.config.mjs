@@ -24,7 +24,17 @@ export default defineConfig(
     files: ["**/*.mjs"],
     extends: [js.configs.recommended],
     languageOptions: {
-      globals: readonly("Buffer", "URL", "console", "document", "performance", "process", "structuredClone", "window"),
+      globals: readonly(
+        "Buffer",
+        "URL",
+        "console",
+        "document",
+        "getComputedStyle",
+        "performance",
+        "process",
+        "structuredClone",
+        "window",
+      ),
     },
   },
   {

@@ -21,6 +21,9 @@ BUNDLED = CLIENT / "bundled"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 PACKAGES = ("fx_lsp", "fxcore")
 
+PURE = ("--implementation", "py", "--abi", "none", "--platform", "any")
+"""Options of pip for wheels that every Python can use: some packages have compiled ones, too."""
+
 WHEEL_PLATFORMS = {
     "alpine-arm64": "musllinux_1_2_aarch64",
     "alpine-x64": "musllinux_1_2_x86_64",
@@ -46,7 +49,7 @@ def download_all(directory: Path, target: str) -> None:
     lines = (CLIENT / "requirements.txt").read_text("utf-8").splitlines()
     requirements = [line for line in lines if line and not line.startswith("#")]
     compiled = [line for line in requirements if line.startswith("libcst==")]
-    download(directory, [line for line in requirements if line not in compiled])
+    download(directory, [line for line in requirements if line not in compiled], *PURE)
     wheel_platform = WHEEL_PLATFORMS[target]
     for python in PYTHONS if wheel_platform else ():
         download(directory, compiled, "--python-version", python, "--platform", str(wheel_platform))
