@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,10 +118,11 @@ class Bench:
         self.folder = folder
         self._own = tuple(str(folder / name) + os.sep for name in packages(library))
         self._results = results
-        known = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
-        self.models: dict[str, list[Taken]] = {name: [told(item) for item in found] for name, found in known.items()}
-        """By name, what was found in those that are done."""
-        self._seen = {(taken.place, taken.kind) for found in self.models.values() for taken in found}
+        known = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {"models": [], "places": []}
+        self.models: list[str] = known["models"]
+        """Those that are done."""
+        self.places = [told(item) for item in known["places"]]
+        self._seen = {(taken.place, taken.kind) for taken in self.places}
 
     def main_of(self, name: str) -> str:
         """A file that traces the model."""
@@ -146,10 +147,9 @@ class Bench:
         self._seen.add((place, failure.kind))
         return Taken(self.library, name, failure.kind, place)
 
-    def done(self, name: str, found: list[Taken]) -> None:
-        """Keep what was found in a model."""
-        self.models[name] = found
-        plain = {model: [asdict(taken) for taken in its] for model, its in self.models.items()}
+    def keep(self) -> None:
+        """Write down what is known."""
+        plain = {"models": self.models, "places": [asdict(taken) for taken in self.places]}
         self._results.write_text(json.dumps(plain, indent=1), encoding="utf-8")
 
 
@@ -173,20 +173,24 @@ class Worker:
         """Take models from ``names`` until there are none left."""
         try:
             while names:
-                name = names.pop(0)
-                self._bench.done(name, await self._measure(name))
+                await self._measure(names.pop(0))
         finally:
             await self._analysis.close()
             await self._agents.close()
 
-    async def _measure(self, name: str) -> list[Taken]:
+    async def _measure(self, name: str) -> None:
         path = self._bench.main_of(name)
         await self._analysis.trace(path)
         reports = [traced.report for traced in self._analysis.results[path].traced.values()]
         found = [failure for report in reports if report for failure in report.failures]
         if not found:
             logging.warning("%s: nothing fails: %s", name, reports)
-        return [await self._tried(taken, failure) for failure in found if (taken := self._bench.new(name, failure))]
+        for failure in found:
+            if taken := self._bench.new(name, failure):
+                self._bench.places.append(await self._tried(taken, failure))
+                self._bench.keep()
+        self._bench.models.append(name)
+        self._bench.keep()
 
     async def _tried(self, taken: Taken, failure: Failure) -> Taken:
         calls = calls_with(failure, self._analysis.results)
@@ -214,15 +218,15 @@ def start_agent(interpreter: Interpreter, folder: Path) -> Agent:
     )
 
 
-async def measure(library: str, match: str, jobs: int, limits: Limits, results: Path) -> dict[str, list[Taken]]:
-    """What comes of the fixes for a library's models, ``jobs`` of them at a time; those in ``results`` are known."""
+async def measure(library: str, match: str, jobs: int, limits: Limits, results: Path) -> Bench:
+    """What comes of the fixes for a library's models, ``jobs`` of them at a time; what is in ``results`` is known."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
         copy_sources(library, folder)
         bench = Bench(library, folder, results / f"{library}.json")
         names = [case.name for case in CASES[library]() if match in case.name and case.name not in bench.models]
         await asyncio.gather(*(Worker(bench, limits).work(names) for _ in range(jobs)))
-    return bench.models
+    return bench
 
 
 def share(part: int, whole: int) -> str:
@@ -249,9 +253,10 @@ def grouped(places: list[Taken], key: Callable[[Taken], str]) -> dict[str, list[
     return {name: [taken for taken in places if key(taken) == name] for name in sorted(set(map(key, places)))}
 
 
-def page(models: dict[str, list[Taken]]) -> str:
+def page(benches: Sequence[Bench]) -> str:
     """docs/fixes.md."""
-    places = [taken for found in models.values() for taken in found]
+    places = [taken for bench in benches for taken in bench.places]
+    models = [name for bench in benches for name in bench.models]
     reasons = Counter(
         (attempt.verdict, re.sub(r"`[^`]*`|[(][^)]*[)]|\d+", "…", attempt.reason))
         for taken in places
@@ -259,6 +264,8 @@ def page(models: dict[str, list[Taken]]) -> str:
         if attempt.verdict != "proven"
     )
     cases = sum(len(list(its())) for its in CASES.values())
+    begun = sorted({taken.model for taken in places} - set(models))
+    in_part = f", and a part of {', '.join(begun)}" if begun else ""
     leaves = sum(taken.attempts[-1].title.endswith("as a leaf") for taken in places if taken.verdict == "proven")
     lines = [
         "# How many failures have a fix, and a proven one",
@@ -267,7 +274,7 @@ def page(models: dict[str, list[Taken]]) -> str:
         "of `benchmarks/recall_models.py` fail, each taken up once. A place counts as proven when one of its fixes is,",
         "and as refuted when all are.",
         "",
-        f"torch {importlib.metadata.version('torch')}; {len(models)} models of {cases} were looked at.",
+        f"torch {importlib.metadata.version('torch')}; {len(models)} models of {cases} were looked at{in_part}.",
         f"{share(leaves, len(places))} of the places have no proven fix but a leaf, which keeps a module out of",
         "the graph.",
         "",
@@ -300,13 +307,13 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    models: dict[str, list[Taken]] = {}
+    benches = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         for library in options.library:
             work = measure(library, options.match, options.jobs, Limits(options.seconds), folder)
-            models |= asyncio.run(work)
-    text = page(models)
+            benches.append(asyncio.run(work))
+    text = page(benches)
     print(text)
     if options.write:
         PAGE.write_text(text, encoding="utf-8")
