@@ -195,7 +195,7 @@ class Settings:
     @property
     def limits(self) -> Limits:
         """What one trace may use."""
-        return Limits(self.time_limit, self.memory_limit, self.jobs)
+        return Limits(float(self.time_limit), self.memory_limit, self.jobs)
 
     @property
     def selection(self) -> Selection:

@@ -68,6 +68,11 @@ class Uses:
                 first, last = statistics.median(values[:few]), statistics.median(values[-few:])
                 yield f"{name}'s {figure}", last / first - 1
 
+    def memory_of_server(self) -> list[int]:
+        """MiB, at ten times."""
+        step = max(1, len(self.server) // 10)
+        return [use.memory // 1024 for use in self.server[::step]]
+
 
 class Typist:
     """Edits the files at random; the same seed makes the same edits of the same files."""
@@ -218,6 +223,7 @@ def main() -> None:
         names = tuple(options.files)
         work = endure(folder, names, edits=options.edits, seed=options.seed, compare_every=options.compare_every)
         uses = asyncio.run(work)
+    print(f"server's memory in MiB, over time: {uses.memory_of_server()}")
     for what, share in uses.growth():
         print(f"{what}: {share:+.1%} over the last four fifths")
 
