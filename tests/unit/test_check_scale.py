@@ -82,6 +82,12 @@ def test_what_became_of_each_model_is_written(project: Path) -> None:
     assert all(row["reason"] for row in others)
 
 
+def test_a_terminal_shows_how_far_it_is_and_nothing_else_does(project: Path) -> None:
+    shown = check("bad.py", cwd=project, FORCE_COLOR="1", TERM="xterm")  # rich's word for: take it for a terminal
+    assert "bad.py" in shown.stderr
+    assert check("bad.py", cwd=project).stderr == ""
+
+
 def test_a_summary_counts_by_folder(project: Path) -> None:
     done = check(".", "--summary", cwd=project)
     assert [line.split() for line in done.stdout.splitlines()] == [
