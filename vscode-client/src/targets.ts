@@ -25,7 +25,7 @@ export function targetParams(argument?: Partial<LensArgument>): TargetParams | u
 export async function pickTarget(server: Server, uri: string, placeHolder: string): Promise<Target | undefined> {
   const targets = (await server.request<Target[]>("fx/targets", { textDocument: { uri } })) ?? [];
   const items = targets.map((target) => ({ label: target.title, description: target.summary, target }));
-  return (await vscode.window.showQuickPick(items, { placeHolder }))?.target;
+  return (await vscode.window.showQuickPick(items, { placeHolder, matchOnDescription: true }))?.target;
 }
 
 export function sayNothingToTrace(): void {
