@@ -122,9 +122,11 @@ class AgentProcess:
             process = await asyncio.create_subprocess_exec(
                 *python, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env=environ, start_new_session=True
             )
-        except OSError as error:
+        except BaseException as error:
             shutil.rmtree(scratch, ignore_errors=True)
-            raise AgentFailed(f"{' '.join(python)} can't be run: {error.strerror}.") from error
+            if isinstance(error, OSError):
+                raise AgentFailed(f"{' '.join(python)} can't be run: {error.strerror}.") from error
+            raise
         self = cls(process, scratch, log)
         try:
             self.hello = await asyncio.wait_for(self._hello(), START_SECONDS)

@@ -56,5 +56,5 @@ def move_into(scratch: Path) -> None:
 
 
 def remove(scratch: Path) -> None:
-    """Remove the folder and what is in it."""
+    """Remove the folder and what is in it, as far as that can be done."""
     shutil.rmtree(scratch, ignore_errors=True)

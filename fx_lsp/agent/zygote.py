@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import os
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from .children import Brood, Child, Emit, Job, adopt_orphans
 from .confinement import confine, missing
@@ -64,6 +66,7 @@ class Zygote:
                     self._rehearsal.proceed()
         finally:
             self._brood.kill_all()
+            remove(Path(tempfile.gettempdir()))  # where the server was ended, nobody else does
 
     def _receive(self) -> None:
         data = os.read(self._read, CHUNK)

@@ -11,7 +11,7 @@ import pytest
 
 from fx_lsp.agent import confinement, seccomp
 
-from .client import Client, text_at
+from .client import Client, gone, text_at
 from .conftest import Connect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -130,6 +130,20 @@ async def test_nothing_is_left_in_the_temporary_folder(
     (scratch,) = tmp_path.glob("fx-lsp-*")
     assert [path for path in scratch.rglob("*") if path.is_file()] == []
     await client.agent.close()
+    assert list(tmp_path.glob("fx-lsp-*")) == []
+
+
+async def test_nothing_is_left_when_the_server_is_gone(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    client = connect()
+    await client.agent.start()
+    process = client.agent._process
+    assert process is not None
+    assert process._process.stdin is not None
+    process._process.stdin.close()  # what the agent hears of a server that was ended
+    await gone(process._process.pid)
     assert list(tmp_path.glob("fx-lsp-*")) == []
 
 
