@@ -11,7 +11,7 @@ from .edits import REFUTED, UNTRIED, prove
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-MAIN = "main(sys.argv[2])\n"
+MAIN = "main(*sys.argv[2:])\n"
 """How the agent's first program ends."""
 
 BROKEN = """
