@@ -172,8 +172,9 @@ class TargetRun:
             return self.report("unchecked", reason=reason)
         if on_meta:
             raise Doubtful from error
-        if isinstance(error, CannotMakeUp):
+        if isinstance(error, CannotMakeUp) and not isinstance(error.__cause__, NameError):
             return self.report("unchecked", reason=f"it takes arguments that can't be made up: {_cause_of(error)}")
+        error = error.__cause__ if isinstance(error, CannotMakeUp) and error.__cause__ else error
         chain = chain_of_error(error, self._owns)
         return self.report("not-built", Failure("build", describe(error), chain))
 
