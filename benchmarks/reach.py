@@ -167,7 +167,9 @@ def main() -> None:
     parser.add_argument("--site", default="", help="a folder with more packages")
     parser.add_argument("--package", nargs="+", default=PACKAGES)
     parser.add_argument("--most", type=int, default=120, help="classes of a package, about")
-    parser.add_argument("--keep", type=Path, help="a folder for the verdicts, as JSON lines, and the agents' logs")
+    parser.add_argument(
+        "--keep", type=Path, help="a folder for verdicts and logs; a package that has its there is not read"
+    )
     parser.add_argument("--write", action="store_true", help="write docs/reach.md")
     arguments = parser.parse_args()
     packages = []
@@ -175,6 +177,10 @@ def main() -> None:
         kept = arguments.keep or Path(scratch)
         kept.mkdir(parents=True, exist_ok=True)
         for name in arguments.package:
+            verdicts = kept / f"{name}.jsonl"
+            if verdicts.exists():
+                packages.append(Package(name, tuple(Verdict(**json.loads(line)) for line in verdicts.open())))
+                continue
             source = _source(name, arguments.site)
             if source is None:
                 print(f"{name} is not installed", file=sys.stderr)
@@ -182,7 +188,7 @@ def main() -> None:
             package = asyncio.run(reach(name, source, arguments.most, Path(scratch) / "w", kept / f"{name}.log"))
             package = package.compared(truth_of(package, arguments.site, Path(scratch)))
             packages.append(package)
-            (kept / f"{name}.jsonl").write_text("".join(json.dumps(vars(one)) + "\n" for one in package.verdicts))
+            verdicts.write_text("".join(json.dumps(vars(one)) + "\n" for one in package.verdicts))
     text = page(packages)
     print(text)
     if arguments.write:
