@@ -28,8 +28,8 @@ QUIET_SECONDS = 0.15
 """How long nothing is traced before a description is asked for."""
 
 
-TIME_FACTOR = 3
-"""How much more time it has than a trace: beside tracing twice it runs the graph, on several inputs."""
+TIME_FACTOR = 6
+"""How much more time it has than a trace: beside tracing twice it runs the graph, on several inputs, and gives way."""
 
 
 _Item = TypeVar("_Item")
@@ -44,6 +44,8 @@ class Description:
     details: Details
     report: Report
     snapshot: Snapshot
+    place: Place
+    """Where the target stands."""
 
     @property
     def is_assumed(self) -> bool:
@@ -184,7 +186,7 @@ class Descriptions:
             async for details in answers:
                 traced = asked[details.target]
                 if traced.report is not None:
-                    description = Description(traced.target.title, details, traced.report, snapshot)
+                    description = Description(traced.target.title, details, traced.report, snapshot, traced.place)
                     await asyncio.to_thread(description.prepare)
                     self.keep(path, details.target, description)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import os
 from collections import deque
 from collections.abc import Iterable
@@ -84,6 +85,8 @@ class Targets:
 
     def run(self) -> None:
         """Trace them all, and emit a `Report` for each."""
+        if self._request.details:
+            self._load_for_meta()
         sure = [_sure(target) for target in self._request.targets if not target.recipe.made_up]
         self._trace(_Attempt(target) for target in sure)
         self._trace(self._part_attempts())
@@ -112,6 +115,13 @@ class Targets:
             if own:
                 attempts.append(_Attempt(attempt.target, attempt.on_meta, parts=own))
         return attempts
+
+    def _load_for_meta(self) -> None:
+        """Spare each child the import of what running on meta takes, and have the agent spare it the next request."""
+        self._emit(Imported(self._file.workspace.dependencies, MODULES_FOR_META))
+        for name in MODULES_FOR_META:
+            with contextlib.suppress(ImportError):  # another torch has others
+                importlib.import_module(name)
 
     def _fork(self, brood: Brood, attempt: _Attempt) -> None:
         work = partial(self._work_on_parts if attempt.parts else self._work, attempt)
@@ -166,7 +176,6 @@ class Targets:
             with time_limit(limits.seconds, lambda frame: None), contextlib.suppress(Exception):
                 emit(run.explore(answer, on_meta=on_meta))
         if isinstance(answer, Report) and answer.outcome == "traced" and self._request.details:
-            emit(Imported(self._file.workspace.dependencies, MODULES_FOR_META))
             with time_limit(limits.seconds, lambda frame: None), contextlib.suppress(Exception):
                 for details in run.details(limits.seconds):
                     emit(details)

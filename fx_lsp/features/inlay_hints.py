@@ -6,6 +6,7 @@ The places are found in the text that was traced, and move with edits: a hint go
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import re
 import warnings
@@ -44,6 +45,8 @@ class Hint:
     inputs: tuple[str, ...]
     """What it holds for, e.g. ``Net, x: [2, 3, 64, 64]``; one for each target."""
     arrow: bool
+    target: Place
+    """Where what was traced stands: the first such."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -88,9 +91,10 @@ def inlay_hints(
     for at, hint in hints_of(descriptions, documents, path).items():
         if start <= at <= end:
             position = types.Position(*lines.position(at, documents.encoding))
-            label = f" → {hint.text}" if hint.arrow else f": {hint.text}"
+            text = f" → {hint.text}" if hint.arrow else f": {hint.text}"
             tooltip = f"While tracing {'; '.join(hint.inputs)}"
-            hints.append(types.InlayHint(position, label, types.InlayHintKind.Type, tooltip=tooltip))
+            label = types.InlayHintLabelPart(text, location=places.location(hint.target))
+            hints.append(types.InlayHint(position, [label], types.InlayHintKind.Type, tooltip=tooltip))
     return hints
 
 
@@ -126,9 +130,9 @@ def _told(description: Description, path: str) -> Iterator[tuple[Anchor, Hint]]:
     given = f"{description.title}, {description.details.input}"
     for anchor in anchors_of(lines.text):
         for value in by_ends.get(anchor.value, ()):
-            yield anchor, Hint(value.removesuffix(" float32"), (given,), anchor.arrow)
+            yield anchor, Hint(value.removesuffix(" float32"), (given,), anchor.arrow, description.place)
 
 
 def _together(hints: list[Hint]) -> Hint:
     given = dict.fromkeys(given for hint in hints for given in hint.inputs)
-    return Hint(hints[0].text, tuple(given), hints[0].arrow)
+    return dataclasses.replace(hints[0], inputs=tuple(given))

@@ -172,7 +172,13 @@ class Editor:
         text = self._texts[name]
         params = types.InlayHintParams(self._identifier(name), self._range(name, 0, len(text)))
         hints = await asyncio.wait_for(self.client.text_document_inlay_hint_async(params), PATIENCE) or []
-        return {text[: self._offset(name, hint.position)].split("\n")[-1].strip(): str(hint.label) for hint in hints}
+        shown: dict[str, str] = {}
+        for hint in hints:
+            assert not isinstance(hint.label, str)
+            assert all(part.location for part in hint.label), "a click leads to what was traced"
+            line = text[: self._offset(name, hint.position)].split("\n")[-1].strip()
+            shown[line] = "".join(part.value for part in hint.label)
+        return shown
 
     async def ask(self, method: str, params: Any) -> Any:
         """The answer to a request that is not part of LSP."""
@@ -184,13 +190,16 @@ class Editor:
             await self.ask("fx/targets", {"textDocument": {"uri": self.uri("")}})
 
     async def described(self, name: str, node: str) -> None:
-        """Wait until the server knows what ``node`` yields."""
+        """Wait until the server knows what ``node`` of one of the targets yields."""
+        document = self.document(name)
 
         async def poll() -> None:
             nodes: list[Any] = []
             while not any(item.name == node and item.value for item in nodes):
                 await asyncio.sleep(0.05)
-                nodes = (await self.ask("fx/graph", self.document(name))).nodes
+                keys = [target["key"] for target in await self.ask("fx/targets", document)]
+                graphs = [await self.ask("fx/graph", {**document, "target": key}) for key in keys]
+                nodes = [node for graph in graphs for node in graph.nodes]
 
         await asyncio.wait_for(poll(), PATIENCE)
 

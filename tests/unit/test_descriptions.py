@@ -7,6 +7,7 @@ import pytest_asyncio
 
 from fx_lsp.agent.messages import Details, GraphNode, Intent, ModuleCall, Report, Span
 from fx_lsp.descriptions import Description
+from fx_lsp.documents import Place
 from fx_lsp.features.hover_nodes import described_nodes
 from fx_lsp.features.inlay_hints import hints_of
 from tests.unit.fake_agent import PATIENCE, Bench, Request, failure_at, span_of
@@ -115,11 +116,11 @@ async def test_what_fails_is_not_described(bench: Bench) -> None:
 
 async def test_what_was_built_with_made_up_arguments_counts_only_where_nothing_else_does(bench: Bench) -> None:
     path = bench.open("model.py", MODEL)
-    span = span_of(path, MODEL, "x + 1")
+    span, snapshot = span_of(path, MODEL, "x + 1"), bench.documents.snapshot()
     for title, intent, value in (("made up", "assumed", "[1]"), ("sure", "inferred", "[2]")):
         report = Report(1, title, "traced", intent=cast("Intent", intent))
         nodes = (GraphNode("add", "call_function", "operator.add", (), (), "", span=span, value=value),)
-        described = Description(title, Details(1, title, nodes, ()), report, bench.documents.snapshot())
+        described = Description(title, Details(1, title, nodes, ()), report, snapshot, Place(path, 0, 1, 0))
         bench.descriptions.keep(path, title, described)
         hints = hints_of(bench.descriptions, bench.documents, path)
         assert {at: (hint.text, hint.arrow) for at, hint in hints.items()} == {MODEL.index(" + 1") + 4: (value, True)}
