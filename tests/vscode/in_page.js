@@ -20,29 +20,37 @@ window.fxLspTest = (() => {
 
   const middle = (box) => ({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
 
-  /** The text of the line at a squiggle's height that is between its two ends. */
-  function underlined(squiggle) {
-    const { y } = middle(squiggle);
+  /** The text of the line at a box's height that is between its two ends. */
+  function within(box) {
+    const { y } = middle(box);
     const line = lines().find((element) => {
-      const box = element.getBoundingClientRect();
-      return box.top <= y && y <= box.bottom;
+      const { left, right, top, bottom } = element.closest(".monaco-editor").getBoundingClientRect();
+      const here = element.getBoundingClientRect();
+      return left <= box.left && box.left <= right && top <= y && y <= bottom && here.top <= y && y <= here.bottom;
     });
-    const within = ({ box }) => squiggle.left < middle(box).x && middle(box).x < squiggle.right;
+    const covered = (character) => box.left < middle(character.box).x && middle(character.box).x < box.right;
     return line
       ? characters(line)
-          .filter(within)
+          .filter(covered)
           .map(({ text }) => text)
           .join("")
       : "";
   }
 
+  function textsUnder(selector) {
+    const boxes = [...document.querySelectorAll(selector)].map((element) => element.getBoundingClientRect());
+    return boxes.sort((a, b) => a.y - b.y || a.x - b.x).map(within);
+  }
+
   return {
     /** The texts under the error squiggles, from the top. */
     squiggles() {
-      const boxes = [...document.querySelectorAll(".editor-instance .squiggly-error")].map((element) =>
-        element.getBoundingClientRect(),
-      );
-      return boxes.sort((a, b) => a.y - b.y || a.x - b.x).map(underlined);
+      return textsUnder(".editor-instance .squiggly-error");
+    },
+
+    /** The texts that an extension has marked, from the left and the top. */
+    marked() {
+      return textsUnder('.editor-instance .cdr[class*="TextEditorDecorationType"]');
     },
 
     /** The middle of `text` in the first visible line that contains `context`. */

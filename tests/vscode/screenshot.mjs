@@ -1,7 +1,9 @@
-// Makes the README's pictures in docs/: the packaged extension over examples/models.
+// Makes the pictures of docs/ and of the extension's own pages: the packaged extension over examples/models.
 import { join } from "node:path";
 import { startBed } from "./bed.mjs";
-import { DOCS } from "./paths.mjs";
+import { GraphPage } from "./graph_page.mjs";
+import { CLIENT, DOCS } from "./paths.mjs";
+import { until } from "./until.mjs";
 import { Workbench } from "./workbench.mjs";
 
 const bed = await startBed({
@@ -26,9 +28,13 @@ const bed = await startBed({
   },
 });
 
-async function picture(name) {
+const IMAGES = join(CLIENT, "images");
+
+async function picture(...paths) {
   await bed.page.waitForTimeout(1_000); // a hover fades in
-  await bed.page.screenshot({ path: join(DOCS, name) });
+  for (const path of paths) {
+    await bed.page.screenshot({ path });
+  }
 }
 
 async function failure(editor) {
@@ -42,7 +48,7 @@ async function failure(editor) {
   await bed.page.locator(".markers-panel .monaco-list-row").first().waitFor();
   await editor.focusEditor();
   await editor.hover("if missing > 0", "missing > 0", "fx-lsp");
-  await picture("screenshot.png");
+  await picture(join(DOCS, "screenshot.png"), join(IMAGES, "failure.png"));
   await editor.leave();
   await bed.page.keyboard.press("Control+J");
 }
@@ -51,13 +57,29 @@ async function generatedForward(editor) {
   await editor.openFile("classifier.py");
   await editor.goTo(20, 1);
   await editor.hover("class Classifier", "Classifier", "def forward");
-  await picture("hover.png");
+  await picture(join(DOCS, "hover.png"));
+}
+
+/** The generated forward and then the graph, beside the source. */
+async function views(editor) {
+  await editor.leave();
+  await editor.goTo(30, 30);
+  await editor.command("fx-lsp: Open Generated Forward");
+  await until("marks", async () => (await editor.marks()).length > 0, 180_000);
+  await picture(join(IMAGES, "forward.png"));
+  await editor.closeEditor("forward.py");
+  await editor.command("fx-lsp: Show Graph");
+  const graph = new GraphPage(bed.page);
+  await graph.ready();
+  await graph.find("blocks_0_first");
+  await picture(join(IMAGES, "graph.png"));
 }
 
 try {
   const editor = new Workbench(bed);
   await failure(editor);
   await generatedForward(editor);
+  await views(editor);
 } finally {
   await bed.stop();
 }

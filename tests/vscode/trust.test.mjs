@@ -5,7 +5,7 @@ import { startBed } from "./bed.mjs";
 import { processesBelow } from "./processes.mjs";
 import { Workbench } from "./workbench.mjs";
 
-test("no server runs before the workspace is trusted, and it does its work after", async (t) => {
+test("nothing runs before the workspace is trusted, the reason is said, and all works after", async (t) => {
   const bed = await startBed({ trusted: false, settings: { "security.workspace.trust.startupPrompt": "never" } });
   t.after(() => bed.stop());
   const servers = () => processesBelow(bed.pid).filter(({ command }) => command.includes("launch.py"));
@@ -16,6 +16,9 @@ test("no server runs before the workspace is trusted, and it does its work after
   await editor.command("Workspaces: Manage Workspace Trust");
   await bed.page.locator(".workspace-trust-editor", { hasText: "You are in Restricted Mode" }).waitFor();
   assert.deepEqual(servers(), []);
+  await bed.page.locator(".tab", { hasText: "rectify.py" }).click();
+  assert.match(await editor.languageStatus(), /nothing is traced.*not trusted/s);
+  await editor.command("Workspaces: Manage Workspace Trust");
 
   await bed.page.keyboard.press("Control+Enter");
   await bed.page.locator(".workspace-trust-editor", { hasText: "You trust this folder" }).waitFor();

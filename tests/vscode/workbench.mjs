@@ -44,9 +44,34 @@ export class Workbench {
     await this.page.keyboard.press("Enter");
   }
 
+  /** Takes the row with `text` of a list that a command has opened. */
+  async answer(text) {
+    await this.page.locator(".quick-input-widget .monaco-list-row", { hasText: text }).first().waitFor();
+    await this.page.keyboard.type(text);
+    await this.page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: text }).waitFor();
+    await this.page.keyboard.press("Enter");
+  }
+
   async focusEditor() {
     await this.page.keyboard.press("Control+1");
     await this.page.waitForFunction((editor) => document.activeElement?.closest(editor), EDITOR);
+  }
+
+  /** What the language status of the editor's file says of fx-lsp. */
+  async languageStatus() {
+    return (await this.openLanguageStatus()).innerText();
+  }
+
+  async clickLanguageStatus(label) {
+    await (await this.openLanguageStatus()).locator("a", { hasText: label }).first().click();
+  }
+
+  async openLanguageStatus() {
+    await this.page.mouse.move(5, 5);
+    await this.page.locator("#status\\.languageStatus").hover();
+    const ours = this.page.locator(".hover-language-status .element", { hasText: "fx-lsp" });
+    await ours.waitFor();
+    return ours;
   }
 
   /** Puts the cursor at a line and column, both from 1. */
@@ -62,6 +87,44 @@ export class Workbench {
   /** The texts under the red squiggles that can be seen, from the top. */
   squiggles() {
     return this.page.evaluate(() => window.fxLspTest.squiggles());
+  }
+
+  /** The texts that the extension has marked and that can be seen, from the top. */
+  async marks() {
+    return (await this.page.evaluate(() => window.fxLspTest.marked())).map(normalized);
+  }
+
+  /** Waits until exactly these texts are marked by the extension, from the top. */
+  async marked(expected, limit = 20_000) {
+    let seen = [];
+    const same = async () => {
+      seen = await this.marks();
+      return JSON.stringify(seen) === JSON.stringify(expected);
+    };
+    await until("marks", same, limit).catch(() => {
+      throw new Error(`marked: ${JSON.stringify(seen)}; expected: ${JSON.stringify(expected)}`);
+    });
+  }
+
+  /** The lens with `text`, once it is there. */
+  async lens(text) {
+    const found = this.page.locator(".codelens-decoration a", { hasText: text }).first();
+    await found.waitFor();
+    return found;
+  }
+
+  /** The visible line of an editor that contains `text`, once there is one, with what is shown in it. */
+  async line(text) {
+    const found = this.page.locator(`${EDITOR} .view-line`, { hasText: text }).first();
+    await found.waitFor();
+    return normalized(await found.innerText());
+  }
+
+  /** Closes the editor whose tab has `title`. */
+  async closeEditor(title) {
+    const tab = this.page.locator(".tab", { hasText: title }).first();
+    await tab.click({ button: "middle" });
+    await tab.waitFor({ state: "detached" });
   }
 
   /** Waits until exactly these texts are underlined. */
