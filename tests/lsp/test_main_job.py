@@ -118,7 +118,7 @@ async def test_the_diagnostics_of_a_helper_follow_its_edits_and_name_the_way_the
     assert editor.text("helper.py", found.range) == "x"
     assert "`Gate`" in found.message
     assert found.related_information is not None
-    (related,) = found.related_information
+    (related,) = (item for item in found.related_information if item.message.startswith("Called in"))
     assert related.location.uri == editor.uri("model.py")
     assert editor.text("model.py", related.location.range) == "scale(y)"
     assert found.code_description is not None
