@@ -43,9 +43,9 @@ window.fxLspTest = (() => {
   }
 
   return {
-    /** The texts under the error squiggles, from the top. */
+    /** The texts under the squiggles of errors and warnings, from the top. */
     squiggles() {
-      return textsUnder(".editor-instance .squiggly-error");
+      return textsUnder(".editor-instance .squiggly-error, .editor-instance .squiggly-warning");
     },
 
     /** The texts that an extension has marked, from the left and the top. */
