@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +20,10 @@ from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, Report, Span, 
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.analysis import Analysis, Traced
 from fx_lsp.documents import Place, Snapshot
-
-log = logging.getLogger(__name__)
+from fx_lsp.idle_work import IdleWork
 
 QUIET_SECONDS = 0.15
 """How long nothing is traced before a description is asked for."""
-
 
 TIME_FACTOR = 6
 """How much more time it has than a trace: beside tracing twice it runs the graph, on several inputs, and gives way."""
@@ -108,8 +105,7 @@ class Descriptions:
         self._known: dict[tuple[str, str], Description] = {}
         self._waiting: dict[str, None] = {}
         """Files that may have something to describe, in order."""
-        self._timer: asyncio.TimerHandle | None = None
-        self._worker: asyncio.Task[None] | None = None
+        self._idle_work = IdleWork("describing what was traced", analysis, self._work, QUIET_SECONDS)
 
     def of(self, path: str, key: str) -> Description | None:
         """The latest description of a target; None where there is none, or it can't be traced any more."""
@@ -134,32 +130,15 @@ class Descriptions:
                 del self._known[file, key]
         if complete and traced:
             self._waiting[path] = None
-        self._resume_later()
+        self._idle_work.begin()
 
     def pause(self) -> None:
         """Stop until the next result: something is about to be traced."""
-        if self._timer:
-            self._timer.cancel()
-        if self._worker:
-            self._worker.cancel()
-            self._worker = None
+        self._idle_work.pause()
 
     async def close(self) -> None:
         """Stop all work, and wait until it has stopped."""
-        worker = self._worker
-        self.pause()
-        if worker:
-            await asyncio.gather(worker, return_exceptions=True)
-
-    def _resume_later(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._resume)
-
-    def _resume(self) -> None:
-        if any(map(self._analysis.is_tracing, self._analysis.results)):
-            self._resume_later()
-        elif self._waiting:
-            self._worker = asyncio.get_running_loop().create_task(self._work())
-            self._worker.add_done_callback(_log_error)
+        await self._idle_work.close()
 
     async def _work(self) -> None:
         while self._waiting:
@@ -198,8 +177,3 @@ class Descriptions:
 
 def _is_traced(traced: Traced | None) -> bool:
     return traced is not None and traced.report is not None and traced.report.outcome == "traced"
-
-
-def _log_error(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()):
-        log.error("describing what was traced failed", exc_info=error)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +18,9 @@ from fx_lsp.analysis import Analysis, Traced
 from fx_lsp.documents import Snapshot
 from fx_lsp.edits import applied, overlap
 from fx_lsp.fixes import Fix, fixes_for
+from fx_lsp.idle_work import IdleWork
 from fx_lsp.targets import find_targets
 from fx_lsp.tracing_calls import calls_with
-
-log = logging.getLogger(__name__)
 
 QUIET_SECONDS = 0.3
 """How long nothing is traced before the first proof."""
@@ -59,8 +57,7 @@ class Proofs:
         self._urgent: dict[tuple[Failure, Fix], None] = {}
         self._idle: dict[str, None] = {}
         """Files to take up, in order."""
-        self._timer: asyncio.TimerHandle | None = None
-        self._worker: asyncio.Task[None] | None = None
+        self._idle_work = IdleWork("trying fixes", analysis, self._work, QUIET_SECONDS)
 
     @property
     def busy(self) -> bool:
@@ -88,7 +85,7 @@ class Proofs:
         if new:
             self.pause()
             self._urgent.update(dict.fromkeys(new))
-            self._resume_later(0.0)
+            self._idle_work.begin(at_once=True)
 
     def on_result(self, path: str, complete: bool) -> None:
         """As `Analysis.on_result`: forget what was known of older reports, and begin once nothing is traced."""
@@ -100,22 +97,15 @@ class Proofs:
             }
             self._known = {case: item for case, item in self._known.items() if id(item[0]) in current}
             self._idle[path] = None
-        self._resume_later(QUIET_SECONDS)
+        self._idle_work.begin()
 
     def pause(self) -> None:
         """Stop until the next result: something is about to be traced."""
-        if self._timer:
-            self._timer.cancel()
-        if self._worker:
-            self._worker.cancel()
-            self._worker = None
+        self._idle_work.pause()
 
     async def close(self) -> None:
         """Stop all work, and wait until it has stopped."""
-        worker = self._worker
-        self.pause()
-        if worker:
-            await asyncio.gather(worker, return_exceptions=True)
+        await self._idle_work.close()
 
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
         """Try ``fix`` now, unless that was done already."""
@@ -221,16 +211,6 @@ class Proofs:
         workspace = self._analysis.workspace
         return self._analysis.documents.text(path) if workspace.owns(path, workspace.roots_of(path)) else None
 
-    def _resume_later(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._resume)
-
-    def _resume(self) -> None:
-        if any(map(self._analysis.is_tracing, self._analysis.results)):
-            self._resume_later(QUIET_SECONDS)
-        else:
-            self._worker = asyncio.get_running_loop().create_task(self._work())
-            self._worker.add_done_callback(_log_error)
-
     async def _work(self) -> None:
         while self._urgent:
             failure, fix = next(iter(self._urgent))
@@ -268,8 +248,3 @@ def _edited_target(path: str, target: Target, snapshot: Snapshot, edited: dict[s
     if by_key or len(before) != len(after):
         return by_key
     return next((new for old, new in zip(before, after, strict=True) if old.key == target.key), None)
-
-
-def _log_error(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()):
-        log.error("trying fixes failed", exc_info=error)
