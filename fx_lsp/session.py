@@ -78,7 +78,7 @@ class Session:
         self.proofs = Proofs(self.analysis, self.agents.agent_for)
         self.descriptions = Descriptions(self.analysis, self.agents.agent_for)
         self.outlines = Outlines(self.documents)
-        self.views = Views(self.analysis, self.descriptions, self.places)
+        self.views = Views(self.analysis, self.descriptions, self.outlines, self.places)
         self.refresher = Refresher(self._refreshes(), ask)
         self.analysis.on_result = self._on_result
         self.descriptions.on_described = self._on_described

@@ -26,6 +26,9 @@ LONGEST_RECIPE = 200
 
 _HOW_TO_SAY = "A comment `# fx: trace(…)` above the class says with which arguments it is to be built."
 
+_HEADS = frozenset({"class", "def", "async", "forward"})
+"""Words that stand for what they begin."""
+
 _NAME = re.compile(r"[^\W\d]\w*")
 _MODULE_CLASS = re.compile(r"^[ \t]*class\s+(\w+)\s*\([^)]*Module\b", re.MULTILINE)
 
@@ -49,8 +52,8 @@ def hover(
     if offset is None or text is None:
         return ""
     name = _name_at(text, offset)
-    if name == "forward":
-        name = _class_of_forward(outlines, path, offset) or name
+    if name in _HEADS:
+        name = _defined_at(outlines, path, offset) or name
     found = _named(analysis, path, name)
     if not found and (nodes := described_nodes(descriptions, analysis.documents, path, offset, shapes=shapes)):
         return "\n\n".join(nodes[:MOST])
@@ -63,12 +66,12 @@ def hover(
     return "\n\n".join(parts)
 
 
-def _class_of_forward(outlines: Outlines, path: str, offset: int) -> str:
-    """The name of the class whose ``def forward`` is at ``offset``; empty where none is."""
+def _defined_at(outlines: Outlines, path: str, offset: int) -> str:
+    """The name of what is defined by the ``class`` or ``def`` at ``offset``: for a ``def forward``, of its class."""
     for qualified, place in outlines.of(path).items():
-        owner, _, method = qualified.rpartition(".")
-        if method == "forward" and owner and place.start <= offset <= place.end:
-            return owner.rpartition(".")[2]
+        if place.start <= offset <= place.end:
+            owner, _, name = qualified.rpartition(".")
+            return owner.rpartition(".")[2] if owner and name == "forward" else name
     return ""
 
 

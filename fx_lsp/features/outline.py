@@ -22,6 +22,8 @@ class Definition:
     """The offset of its ``class`` or ``def``."""
     end: int
     """The offset behind its name."""
+    whole: tuple[int, int]
+    """From the beginning of its first line, which may be a decorator's, to its end."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -41,10 +43,16 @@ def _within(parent: ast.AST, prefix: str, lines: LineIndex) -> Iterator[Definiti
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             start = lines.offset_of_python(node.lineno, node.col_offset)
             end = lines.text.index(node.name, start) + len(node.name)
-            yield Definition(f"{prefix}{node.name}", start, end)
+            yield Definition(f"{prefix}{node.name}", start, end, _whole(node, lines))
             yield from _within(node, f"{prefix}{node.name}.", lines)
         elif isinstance(node, ast.stmt):
             yield from _within(node, prefix, lines)
+
+
+def _whole(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, lines: LineIndex) -> tuple[int, int]:
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    end = lines.offset_of_python(node.end_lineno or node.lineno, node.end_col_offset or 0)
+    return lines.offset_of_python(first, 0), end
 
 
 class Outlines:
@@ -64,3 +72,17 @@ class Outlines:
             return self._places[path]
         known = self._places.get(path, {})
         return {name: now for name, place in known.items() if (now := self._documents.now(place))}
+
+    def around(self, path: str, offset: int) -> list[str]:
+        """The qualified names of the definitions that an offset is in, the innermost first.
+
+        While the text can't be parsed, that is taken to be in the one that begins last above.
+        """
+        known = self.of(path)
+        text = self._documents.text(path) or ""
+        if (found := definitions_of(text)) is not None:
+            return [item.name for item in reversed(found) if item.whole[0] <= offset <= item.whole[1]]
+        end_of_line = offset + len(text[offset:].partition("\n")[0])
+        above = [(place.start, name) for name, place in known.items() if place.start <= end_of_line]
+        parts = max(above)[1].split(".") if above else []
+        return [".".join(parts[:depth]) for depth in range(len(parts), 0, -1)]

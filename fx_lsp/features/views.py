@@ -10,6 +10,8 @@ from lsprotocol import types
 from fx_lsp.agent.messages import GraphNode, ModuleCall
 from fx_lsp.analysis import Analysis, Traced
 from fx_lsp.descriptions import Description, Descriptions
+from fx_lsp.documents import Place
+from fx_lsp.features.outline import Outlines
 from fx_lsp.features.places import ClientPlaces
 from fx_lsp.features.summary import summary
 
@@ -20,9 +22,12 @@ TARGETS, FORWARD, GRAPH, CHANGED = "fx/targets", "fx/forward", "fx/graph", "fx/c
 class Views:
     """Answers for one client."""
 
-    def __init__(self, analysis: Analysis, descriptions: Descriptions, places: ClientPlaces) -> None:
+    def __init__(
+        self, analysis: Analysis, descriptions: Descriptions, outlines: Outlines, places: ClientPlaces
+    ) -> None:
         self._analysis = analysis
         self._descriptions = descriptions
+        self._outlines = outlines
         self._places = places
 
     def targets(self, path: str) -> list[dict[str, Any]]:
@@ -73,28 +78,47 @@ class Views:
         return list(result.traced.values()) if result else []
 
     def _chosen(self, path: str, key: str | None, position: types.Position | None) -> Traced | None:
-        """The target with a key, or the one at a position, or the first."""
+        """The target with a key, or the one at a position; the first where neither says anything."""
         everything = self._all(path)
         if key is not None:
             return next((traced for traced in everything if traced.target.key == key), None)
         offset = self._places.offset(path, position) if position else None
-        at = self._at(path, offset) if offset is not None else None
-        return at or next(iter(everything), None)
+        if offset is None:
+            return next(iter(everything), None)
+        around = self._outlines.around(path, offset)
+        return self._at(path, offset, around) or (None if around else next(iter(everything), None))
 
-    def _at(self, path: str, offset: int) -> Traced | None:
-        """The target that stands at an offset, else one whose traced code does."""
-        now = self._analysis.documents.now
-        for traced in self._all(path):
-            place = now(traced.place)
-            if place and place.start <= offset <= place.end:
+    def _at(self, path: str, offset: int, around: list[str]) -> Traced | None:
+        """The target that stands at an offset, that the offset is in the class or function of, whose traced code is
+        there, or that stands on its line."""
+        places = [(traced, now) for traced in self._all(path) if (now := self._analysis.documents.now(traced.place))]
+        for traced, place in places:
+            if place.start <= offset <= place.end:
                 return traced
+        for name in around:
+            for traced in self._all(path):
+                if traced.target.symbol == name:
+                    return traced
+        return self._recorded_at(path, offset) or next(
+            (traced for traced, place in places if self._is_on_line(place, offset)), None
+        )
+
+    def _recorded_at(self, path: str, offset: int) -> Traced | None:
+        """A target of which code at an offset became a node."""
         for traced in self._all(path):
             description = self._descriptions.of(path, traced.target.key)
             for place in description.recorded.get(path, {}) if description else ():
-                moved = now(place)
+                moved = self._analysis.documents.now(place)
                 if moved and moved.start <= offset <= moved.end:
                     return traced
         return None
+
+    def _is_on_line(self, place: Place, offset: int) -> bool:
+        lines = self._analysis.documents.lines(place.path)
+        if lines is None:
+            return False
+        first, last, line = (lines.position(end, "utf-8").line for end in (place.start, place.end, offset))
+        return first <= line <= last
 
     def _current(self, path: str, traced: Traced) -> Description | None:
         """The description, if it is one of the code that was generated last."""

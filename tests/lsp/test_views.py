@@ -199,6 +199,38 @@ async def test_the_graph_is_told_with_its_modules_and_its_failures(editor: Edito
     assert (list(failing.nodes), failing.input) == ([], None)
 
 
+async def test_a_position_stands_for_the_class_or_function_that_it_is_in(editor: Editor) -> None:
+    text = MODEL.replace("class Net", "import math\n\n\n@str\nclass Unrelated:\n    pass\n\n\nclass Net", 1)
+    editor.open("model.py", text)
+    await editor.diagnostics("model.py")
+
+    async def chosen(at: str) -> str | None:
+        line = editor.text("model.py").partition(at)[0].count("\n")
+        position = {"line": line, "character": 0}
+        forward = await editor.ask("fx/forward", {**editor.document("model.py"), "position": position})
+        return None if forward is None else str(forward.target.title)
+
+    expected = {
+        "import torch": "Block",
+        "class Block": "Block",
+        "self.conv = ": "Block",
+        "@str": None,
+        "class Unrelated": None,
+        "class Net": "Net",
+        "self.stem = ": "Net",
+        "return logits": "Net",
+        "def broken": "torch.fx.symbolic_trace(broken)",
+        "return x / len": "torch.fx.symbolic_trace(broken)",
+        "torch.fx.symbolic_trace": "torch.fx.symbolic_trace(broken)",
+    }
+    assert {at: await chosen(at) for at in expected} == expected
+    editor.edit("model.py", "class Net", "class Net(  # half typed\n\nclass Net")
+    assert {at: await chosen(at) for at in ("self.conv = ", "self.stem = ")} == {
+        "self.conv = ": "Block",
+        "self.stem = ": "Net",
+    }
+
+
 async def test_what_is_not_there_is_null(editor: Editor) -> None:
     editor.open("empty.py", "")
     await editor.diagnostics("empty.py")

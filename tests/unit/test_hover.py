@@ -67,7 +67,7 @@ async def test_a_name_has_the_generated_code_of_what_it_stands_for(bench: Bench)
     request.report(request.targets[1].key, code="\n\n\ndef forward(self, x):\n    return x\n    ", nodes=2)
     request.done()
     await bench.complete(path)
-    for at in ("f(x)", "f)\nother", "symbolic_trace(f)", "f)\n"):
+    for at in ("f(x)", "def f", "f)\nother", "symbolic_trace(f)", "f)\n"):
         assert "2 nodes" in text_at(bench, path, at)
         assert "```python\ndef forward(self, x):\n    return x\n```" in text_at(bench, path, at)
 
