@@ -14,6 +14,9 @@ from fx_lsp.agent.messages import Span
 from fx_lsp.positions import Edit, Encoding, LineIndex, Position, shifted
 from fx_lsp.source_size import is_oversize
 
+MOST_EDITS = 2000
+"""So many edits of a document are kept, the latest: a place from before all of them counts as edited."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -44,12 +47,17 @@ class Document:
     edits: list[Edit] = field(default_factory=list)
     moments: list[int] = field(default_factory=list)
     """When each of ``edits`` was made; ascending."""
+    forgotten: int = 0
+    """When the last edit was made that is not kept any more."""
 
     def apply(self, edit: Edit, text: str, moment: int) -> None:
         """Take ``text``, which is what ``edit`` made of the old one."""
         self.lines = LineIndex(text)
         self.edits.append(edit)
         self.moments.append(moment)
+        if len(self.edits) > MOST_EDITS:
+            del self.edits[0]
+            self.forgotten = self.moments.pop(0)
 
     def edits_since(self, moment: int) -> list[Edit]:
         """The edits made after ``moment``."""
@@ -152,6 +160,8 @@ class Documents:
     def now(self, place: Place) -> Place | None:
         """Where the text of ``place`` stands now; None once it was edited."""
         document = self._open.get(place.path)
+        if document and place.moment < document.forgotten:
+            return None
         moved = shifted(place.start, place.end, document.edits_since(place.moment) if document else ())
         return Place(place.path, *moved, self._moment) if moved else None
 

@@ -92,7 +92,7 @@ def _characters(line: str, units: int, encoding: Encoding) -> int:
     return len(head.decode(codec, "ignore"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Edit:
     """``length`` new characters in place of ``text[start:end]``."""
 

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from typing import Any
 
 from lsprotocol import types
@@ -34,11 +35,27 @@ CONFIGURATION_SECONDS = 5.0
 
 
 class FxProtocol(LanguageServerProtocol):
-    """pygls's protocol, but for the texts of documents: ours are kept by the session.
+    """pygls's protocol, but for the texts of documents, which are kept by the session, and for what it never forgets.
 
     pygls splits lines at form feeds and other characters that end no line for clients. To apply an edit behind one of
     these it not only takes a wrong place, it also changes the edit's own range before a feature sees it.
     """
+
+    def _execute_handler(
+        self,
+        msg_id: str | int,
+        handler: Callable[..., Any],
+        callback: Callable[[Future[Any]], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Forget a message once it is dealt with: pygls keeps a future of every edit for ever."""
+
+        def done(future: Future[Any]) -> None:
+            self._request_futures.pop(msg_id, None)
+            callback(future)
+
+        super()._execute_handler(msg_id, handler, done, args, kwargs)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:

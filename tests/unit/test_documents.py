@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fx_lsp.agent.messages import Span
-from fx_lsp.documents import Change, Documents, on_disk
+from fx_lsp.documents import MOST_EDITS, Change, Documents, on_disk
 from fx_lsp.positions import LineIndex, Position
 from tests.unit.fake_agent import change_of, span_of
 
@@ -114,3 +114,21 @@ def test_a_snapshot_keeps_the_old_text() -> None:
     lines = snapshot.lines_of("/f.py")
     assert lines is not None
     assert lines.text == TEXT
+
+
+def test_a_place_is_lost_rather_than_wrong_once_the_edits_since_are_not_kept_any_more() -> None:
+    documents = Documents()
+    documents.open("/f.py", TEXT, 1)
+    snapshot = documents.snapshot()
+    place = snapshot.place(span_of("/f.py", TEXT, "b"))
+    assert place
+    documents.change("/f.py", [Change("\n", Position(0, 0), Position(0, 0))] * MOST_EDITS, 2)
+    moved = documents.now(place)
+    assert moved
+    assert moved.start == place.start + MOST_EDITS
+    documents.change("/f.py", [Change("\n", Position(0, 0), Position(0, 0))], 3)
+    assert documents.now(place) is None
+    assert documents.changed_since("/f.py", snapshot.moment)
+    again = documents.now(moved)
+    assert again
+    assert again.start == moved.start + 1
