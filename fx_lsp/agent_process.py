@@ -29,6 +29,7 @@ from fx_lsp.agent.messages import (
     Prove,
     Report,
     Trace,
+    Waiting,
     decode,
     encode,
     length,
@@ -57,6 +58,9 @@ that a ``json.py`` of the user's can't take the standard library's place here; w
 their folders there.
 """
 
+REPRODUCIBLE = {"PYTHONHASHSEED": "0"}
+"""Variables that have every agent find the same, unless they are set to something else: sets are in the same order."""
+
 AGENT_FOLDER = Path(__file__).parent / "agent"
 FXCORE_FOLDER = Path(__file__).parent.parent / "fxcore"
 
@@ -79,7 +83,7 @@ LONGEST_LINE = 2000
 """Characters kept of one such line."""
 
 
-Answer = Report | Details | Proof | Done
+Answer = Report | Details | Proof | Waiting | Done
 """What a request is answered with."""
 
 
@@ -117,7 +121,7 @@ class AgentProcess:
         """
         scratch = tempfile.mkdtemp(prefix="fx-lsp-")
         arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch)
-        environ = {**without_secrets(os.environ), **(env or {})}
+        environ = {**REPRODUCIBLE, **without_secrets(os.environ), **(env or {})}
         try:
             process = await asyncio.create_subprocess_exec(
                 *python, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env=environ, start_new_session=True
@@ -148,7 +152,8 @@ class AgentProcess:
             while not done:
                 answer = await self._next(answers, request.limits.seconds + SLACK_SECONDS)
                 done = isinstance(answer, Done)
-                yield answer
+                if not isinstance(answer, Waiting):
+                    yield answer
         finally:
             del self._answers[request.id]
             if not done and not self.dead:

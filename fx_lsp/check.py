@@ -17,7 +17,7 @@ from fx_lsp.analysis import Analysis, FileResult
 from fx_lsp.cache import Cache
 from fx_lsp.cluster import Cluster, ClusterAgent, connected
 from fx_lsp.config import Settings
-from fx_lsp.documents import Documents
+from fx_lsp.documents import Documents, why_not_python
 from fx_lsp.exit_status import CannotCheck
 from fx_lsp.findings import Finding, merged
 from fx_lsp.fixes import Fix, fixes_for
@@ -66,8 +66,8 @@ class Checked:
     """The texts that the problems' places refer to."""
     results: Mapping[str, FileResult]
     """By path, in the order of the files."""
-    unread: tuple[Path, ...]
-    """Files that can't be read, or are not Python that parses."""
+    unread: Mapping[Path, str]
+    """Files that can't be read, or are not Python that parses, and why."""
     edits: Mapping[str, str] = field(default_factory=dict)
     """Path -> new text, of each file that was to be mended; the problems are those that are left then."""
 
@@ -141,9 +141,12 @@ class _Run:
             problems=tuple(map(self._told, findings)),
             documents=self._documents,
             results=results,
-            unread=tuple(file for file in files if str(file) not in results or not self._documents.lines(str(file))),
+            unread={file: why_not_python(str(file)) for file in files if not self._is_read(str(file))},
             edits=edits,
         )
+
+    def _is_read(self, path: str) -> bool:
+        return path in self._analysis.results and self._documents.lines(path) is not None
 
     async def close(self) -> None:
         """Stop all work and every tracing process."""

@@ -176,8 +176,8 @@ def _tell(checked: Checked, arguments: argparse.Namespace) -> int:
     if arguments.report:
         _write_report(arguments.report, formats.render("report", checked))
     write(formats.render(_format(arguments), checked))
-    for path in checked.unread:
-        say(f"{path} cannot be read as Python, so it was not traced")
+    for path, reason in checked.unread.items():
+        say(f"{path} was not traced: {reason}")
     found = any(problem.finding.is_serious for problem in checked.problems) or (arguments.diff and checked.edits)
     return FAILED if checked.unread else FOUND if found else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -70,8 +71,12 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _serve(tcp: tuple[str, int] | None) -> None:
+    # All that is loaded stays: to look for garbage in it would make the start, and later some answers, slower.
+    gc.disable()
     from fx_lsp.server import serve
 
+    gc.freeze()
+    gc.enable()
     if tcp is None and sys.stdin.isatty():
         say("waiting for an editor on stdin; to trace files in this terminal: fx-lsp check PATH")
     serve(tcp)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import bisect
 import io
 import itertools
 import tokenize
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fx_lsp.agent.messages import Span
 from fx_lsp.positions import Edit, Encoding, LineIndex, Position, shifted
-from fx_lsp.source_size import is_oversize
+from fx_lsp.source_size import is_oversize, oversize
 
 MOST_EDITS = 2000
 """So many edits of a document are kept, the latest: a place from before all of them counts as edited."""
@@ -190,9 +192,33 @@ class Documents:
 def on_disk(path: str) -> LineIndex | None:
     """The file's text as Python would read it; None when it can't be read, or is too large to be."""
     try:
-        content = Path(path).read_bytes()
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-        text = content.decode(encoding)
+        text = _decoded(path)
         return None if is_oversize(text) else LineIndex(text)
     except (OSError, SyntaxError, UnicodeDecodeError, LookupError):
         return None
+
+
+def why_not_python(path: str) -> str:
+    """In words, to follow a colon: why no targets can be looked for in the file at ``path``."""
+    try:
+        text = _decoded(path)
+        if is_oversize(text):
+            return oversize(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            ast.parse(text.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        line = f", line {error.lineno}" if error.lineno else ""
+        return f"it is not Python{line}: {error.msg}"
+    except OSError as error:
+        return f"it can't be read: {error.strerror}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"it can't be read as Python: {str(error) or type(error).__name__}"
+    return "it can't be read as Python"
+
+
+def _decoded(path: str) -> str:
+    """The file's text. Raises OSError; SyntaxError, UnicodeDecodeError or LookupError where its encoding is wrong."""
+    content = Path(path).read_bytes()
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+    return content.decode(encoding)

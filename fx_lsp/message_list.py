@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,9 +10,6 @@ from pathlib import Path
 from fx_lsp.check import Checked, Problem, check
 from fx_lsp.config import Settings
 from fx_lsp.rules import all_rules, rule_for
-
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-"""What differs from run to run in a message that quotes Python's own error."""
 
 _HEAD = """\
 # Messages
@@ -33,7 +29,7 @@ def _section(code: str, problems: Iterable[Problem]) -> str:
     for problem in problems:
         finding = problem.finding
         if rule_for(finding.failure.kind).code == code:
-            rows.setdefault(_ADDRESS.sub("", finding.message), Path(finding.place.path).stem)
+            rows.setdefault(finding.message, Path(finding.place.path).stem)
     if not rows:
         return ""
     return "\n".join([f"## {code}\n", *(f"- {message} *({file})*" for message, file in rows.items()), ""])

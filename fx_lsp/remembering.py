@@ -28,6 +28,10 @@ from fx_lsp.contents import digest, file_digest, modules_digest, sources_digest
 _LASTING = frozenset({"traced", "failed", "unchecked", "not-imported", "not-built", "skipped"})
 """Outcomes that the same trace would have again. The others depend on the machine and on what else it does."""
 
+_COMPUTING = 0.9
+"""The share of its time that a trace which ran out of it has to have computed to do so again: one that waited, for a
+cold disk, say, may not wait the next time."""
+
 _PROBE = "import sys; print(sys.version, sys.platform, *sys.path, sep='\\n')"
 
 
@@ -136,7 +140,7 @@ class RememberingAgent:
         *reports, done = answers
         assert isinstance(done, Done)
         files = {*done.dependencies, request.file}
-        told = {report.target for report in reports if isinstance(report, Report) and report.outcome in _LASTING}
+        told = {report.target for report in reports if isinstance(report, Report) and _lasts(report, request)}
         if done.cancelled or told != {target.key for target in request.targets} or files & request.overlays.keys():
             return
         if any(_modified(file) >= began for file in files):
@@ -147,6 +151,12 @@ class RememberingAgent:
             "answers": [encode(dataclasses.replace(answer, id=0))[HEADER.size :].decode() for answer in answers],
         }
         self._cache.put(key, json.dumps(kept).encode())
+
+
+def _lasts(report: Report, request: Trace) -> bool:
+    """Whether the same trace would be reported so again."""
+    computed = report.processor_seconds >= _COMPUTING * request.limits.seconds
+    return report.outcome in _LASTING or (report.outcome == "timed-out" and computed)
 
 
 def _still(kept: Mapping[str, Any], request: Trace) -> bool:

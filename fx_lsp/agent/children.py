@@ -27,6 +27,7 @@ from typing import IO, Any, NoReturn
 
 from .frames import CHUNK, Frames, write_all
 from .messages import HEADER
+from .queueing import Queueing
 
 Emit = Callable[[object], None]
 """How a job speaks to its parent: it sends one picklable object."""
@@ -56,12 +57,23 @@ class Child:
     last_words: IO[bytes]
     """Where it writes the Python stack when a signal ends it."""
     frames: Frames = field(default_factory=Frames)
+    queueing: Queueing = field(init=False)
     overdue: bool = False
     """It was ended because it was silent for too long."""
     status: int = 0
     """Once it is dead: the exit status, or minus the number of the signal that ended it."""
+    processor_seconds: float = 0.0
+    """Once it is dead: what it has had of a processor."""
     stack: str = ""
     """Once it is dead: what `faulthandler` wrote of the places it was at, where a signal ended it."""
+
+    def __post_init__(self) -> None:
+        self.queueing = Queueing(self.pid, self.seconds)
+
+    def prolong(self) -> None:
+        """It was heard: from now on it may be silent for all its time again."""
+        self.deadline = time.monotonic() + self.seconds
+        self.queueing = Queueing(self.pid, self.seconds)
 
     def abort(self) -> None:
         """Have it write its last words and end, unless it blocks the signal."""
@@ -77,9 +89,14 @@ class Child:
 class Brood:
     """The children of this process and the loop that attends to them."""
 
-    def __init__(self, private: Iterable[int] = ()) -> None:
-        """``private`` are descriptors that no child may have."""
+    def __init__(self, private: Iterable[int] = (), waiting: Callable[[], None] = lambda: None) -> None:
+        """``private`` are descriptors that no child may have.
+
+        ``waiting`` is called when a child is given more time, for what it stood in line for a processor: who waits for
+        this process should not lose patience.
+        """
         self._private = tuple(private)
+        self._waiting = waiting
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, Child] = {}
         self._die_with_parent = _parent_death_signal()
@@ -150,7 +167,7 @@ class Brood:
         with contextlib.suppress(BlockingIOError):
             data = os.read(child.pipe, CHUNK)
             if data:
-                child.deadline = time.monotonic() + child.seconds
+                child.prolong()
             else:
                 self._selector.unregister(child.pipe)
             self._hear(child, data)
@@ -166,17 +183,21 @@ class Brood:
 
     def _attend(self, child: Child) -> None:
         """End a child that is overdue; bury one that is dead."""
-        if time.monotonic() >= child.deadline:
+        if time.monotonic() >= child.deadline and not child.overdue and (owed := child.queueing.owed()):
+            child.deadline = time.monotonic() + owed
+            self._waiting()
+        elif time.monotonic() >= child.deadline:
             (child.kill if child.overdue else child.abort)()
             child.overdue = True
             child.deadline = time.monotonic() + LAST_WORDS_SECONDS
-        pid, status = os.waitpid(child.pid, os.WNOHANG)
+        pid, status, used = os.wait4(child.pid, os.WNOHANG)
         if pid == 0:
             return
         if child.leads_group:
             child.kill()  # what it started and left behind
             self._end_strangers()
         child.status = os.waitstatus_to_exitcode(status)
+        child.processor_seconds = used.ru_utime + used.ru_stime
         self._bury(child)
 
     def _end_strangers(self) -> None:

@@ -23,7 +23,8 @@ def unanswered(request: Trace, key: str, child: Child) -> Report:
     chain = _chain(child.stack, request)
     if child.overdue:
         error = f"it took longer than {request.limits.seconds:g} seconds, outside Python code"
-        return Report(request.id, key, "timed-out", (Failure("time-limit", error, chain),))
+        failure = Failure("time-limit", error, chain)
+        return Report(request.id, key, "timed-out", (failure,), processor_seconds=child.processor_seconds)
     error = f"the process that traced it {ending(child.status)}"
     return Report(request.id, key, "crashed", (Failure("crash", error, chain),))
 

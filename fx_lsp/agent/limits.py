@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from .places import causes, describe
+from .queueing import Queueing
 
 GRACE = 3.0
 """Seconds between the moment a child notices by itself that its time is over and the one when it is killed."""
@@ -31,11 +33,17 @@ SPARE_PROCESSES = 256
 def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iterator[None]:
     """Run the block for at most ``seconds`` of wall clock; then call ``over`` with the frame at work, and exit.
 
+    Time that this process stands in line for a processor does not count: on a busy machine no more is over than else.
     No exception is raised, since code that loops for ever may well catch it. A block that is stuck outside Python is
     not interrupted; it is for the parent to kill it.
     """
 
+    queueing = Queueing(os.getpid(), seconds)
+
     def expire(signum: int, frame: FrameType | None) -> None:
+        if owed := queueing.owed():
+            signal.setitimer(signal.ITIMER_REAL, owed)
+            return
         lift_memory_limit()
         over(frame)
         _exit(0)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Raised whenever a message changes its shape; server and agent refuse to work across two versions."""
 
 HEADER = struct.Struct(">I")
@@ -229,6 +229,8 @@ class Report:
     """The generated forward, as Python."""
     seconds: float = 0.0
     """Wall clock of build and trace."""
+    processor_seconds: float = 0.0
+    """What the process that was at work has had of a processor by then: little where it waited for something else."""
     notices: tuple[Failure, ...] = ()
     """Places where the graph silently differs from the program; their kinds are ``fxcore.notices.NoticeKind``s. And
     what the import had to do without: ``missing-package``, ``definitions-only``."""
@@ -330,6 +332,13 @@ class Proof:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """Agent to server: request ``id`` takes longer, for other processes have the processors."""
+
+    id: int
+
+
+@dataclass(frozen=True)
 class Done:
     """Agent to server: the last word on request ``id``."""
 
@@ -339,7 +348,7 @@ class Done:
     cancelled: bool = False
 
 
-Message = Trace | Prove | Cancel | Hello | Report | Details | Proof | Done
+Message = Trace | Prove | Cancel | Hello | Report | Details | Proof | Waiting | Done
 _BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in typing.get_args(Message)}
 
 

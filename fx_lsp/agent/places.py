@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -17,6 +18,9 @@ ENDS = 25
 LONGEST_ERROR = 4000
 """Characters kept of an exception's text."""
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""What is another one in every process, and tells a person nothing."""
+
 _AGENT = str(Path(__file__).parent)
 
 Belongs = Callable[[str], bool]
@@ -24,9 +28,9 @@ Belongs = Callable[[str], bool]
 
 
 def describe(error: BaseException) -> str:
-    """The exception's type and text; never raises, whatever its ``__str__`` does."""
+    """The exception's type and text, without addresses of objects; never raises, whatever its ``__str__`` does."""
     try:
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        text = _ADDRESS.sub("", error.msg if isinstance(error, SyntaxError) else str(error))
     except Exception:
         text = ""
     name = type(error).__name__

@@ -23,7 +23,7 @@ from .confinement import confine_alone
 from .denials import telling
 from .endings import unanswered
 from .limits import GRACE, limit_memory, time_limit
-from .messages import Failure, Outcome, Report, Target, Trace
+from .messages import Failure, Outcome, Report, Target, Trace, Waiting
 from .parts import Host, held_classes
 from .places import chain_of_frame, is_user_code
 from .shapes import MODULES_FOR_META
@@ -99,7 +99,7 @@ class Targets:
     def _trace(self, attempts: Iterable[_Attempt]) -> None:
         self._waiting.extend(attempts)
         at_once = self._request.limits.at_once or os.cpu_count() or 1
-        brood = Brood()
+        brood = Brood(waiting=lambda: self._emit(Waiting(self._request.id)))
         while self._waiting or brood:
             while self._waiting and len(brood) < at_once:
                 self._fork(brood, self._waiting.popleft())

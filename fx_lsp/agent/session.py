@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import time
 from collections.abc import Collection
 from types import FrameType
 
@@ -77,4 +78,4 @@ class Session:
     def _give_up(self, outcome: Outcome, failure: Failure) -> None:
         self._emit(Imported(self._workspace.dependencies))
         for target in self._request.targets:
-            self._emit(Report(self._request.id, target.key, outcome, (failure,)))
+            self._emit(Report(self._request.id, target.key, outcome, (failure,), processor_seconds=time.process_time()))

@@ -73,7 +73,9 @@ class TargetRun:
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the time since the run began."""
         seconds = time.perf_counter() - self._start
-        report = Report(self._request, self._target.key, outcome, failures, nodes, code, seconds, reason=reason)
+        report = Report(
+            self._request, self._target.key, outcome, failures, nodes, code, seconds, time.process_time(), reason=reason
+        )
         if self._built is None:
             return report
         recipe = self._built.recipe

@@ -16,7 +16,7 @@ from .endings import ending, unanswered
 from .frames import CHUNK, Frames, write_all
 from .guard import GUARD
 from .limits import GRACE, limit_resources
-from .messages import Cancel, Details, Done, Message, Proof, Prove, Report, Trace, decode, encode
+from .messages import Cancel, Details, Done, Message, Proof, Prove, Report, Trace, Waiting, decode, encode
 from .proof import prove
 from .rehearsal import Rehearsal
 from .rounds import Imported
@@ -45,7 +45,7 @@ class Zygote:
         self._read = read
         self._write = write
         self._frames = Frames()
-        self._brood = Brood(private=[write])
+        self._brood = Brood(private=[write], waiting=self._ask_for_patience)
         self._rehearsal = Rehearsal(self._brood)
         self._requests: dict[int, _Request] = {}
         self._serving = True
@@ -116,11 +116,17 @@ class Zygote:
         if isinstance(item, Imported):
             request.dependencies = item.dependencies
             self._rehearsal.want(item.third_party)
+        elif isinstance(item, Waiting):
+            self._send(item)
         elif isinstance(item, Report | Details | Proof) and not request.cancelled:
             request.answered = True
             if isinstance(item, Report):
                 request.waiting.discard(item.target)
             self._send(item)
+
+    def _ask_for_patience(self) -> None:
+        for number in self._requests:
+            self._send(Waiting(number))
 
     def _gone(self, request: _Request, child: Child) -> None:
         remove(scratch_folder(child.pid))

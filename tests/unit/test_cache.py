@@ -182,11 +182,21 @@ async def test_an_edit_that_was_undone_is_known(remembered: Remembered) -> None:
     assert await remembered.is_known(dataclasses.replace(before, overlays=overlays))
 
 
-@pytest.mark.parametrize("outcome", ["timed-out", "crashed", "out-of-memory"])
-async def test_what_depends_on_the_machine_is_not_kept(remembered: Remembered, outcome: str) -> None:
-    answer = Report(0, "f", outcome)  # type: ignore[arg-type]
+WAITED = Report(0, "f", "timed-out", processor_seconds=0.5 * Limits().seconds)
+COMPUTED = Report(0, "f", "timed-out", processor_seconds=Limits().seconds)
+
+
+@pytest.mark.parametrize("answer", [WAITED, Report(0, "f", "crashed"), Report(0, "f", "out-of-memory")])
+async def test_what_depends_on_the_machine_is_not_kept(remembered: Remembered, answer: Report) -> None:
     assert not await remembered.is_known(answer=answer)
     assert not await remembered.is_known(answer=answer)
+
+
+async def test_what_computed_until_its_time_was_over_would_do_so_again(remembered: Remembered) -> None:
+    assert not await remembered.is_known(answer=COMPUTED)
+    assert await remembered.is_known(answer=COMPUTED)
+    other_limits(remembered)
+    assert not await remembered.is_known(answer=COMPUTED)
 
 
 async def test_where_python_can_not_be_run_nothing_is_kept(remembered: Remembered) -> None:

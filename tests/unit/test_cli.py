@@ -20,6 +20,7 @@ from fx_lsp.exit_status import CannotCheck
 from fx_lsp.positions import LineIndex, Position
 from fx_lsp.python_files import files_of
 from fx_lsp.rules import all_rules
+from fx_lsp.source_size import LARGEST
 
 ROOT = Path(__file__).parents[2]
 BAD = "import torch.fx\n\ndef f(x):\n    return 'é😋', len(x)\n\ntorch.fx.symbolic_trace(f)\n"
@@ -227,13 +228,22 @@ class TestCheck:
         done = check(".", cwd=tmp_path)
         assert done.returncode == 2
         assert done.stdout.startswith("bad.py:4:")
-        assert done.stderr == f"fx-lsp: {tmp_path / 'half.py'} cannot be read as Python, so it was not traced\n"
+        assert (
+            done.stderr == f"fx-lsp: {tmp_path / 'half.py'} was not traced: it is not Python, line 2: invalid syntax\n"
+        )
 
     def test_a_file_that_is_no_text(self, tmp_path: Path) -> None:
         (tmp_path / "torch.py").write_bytes(b"torch = '\xff'\n")
         done = check(".", cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == f"fx-lsp: {tmp_path / 'torch.py'} cannot be read as Python, so it was not traced\n"
+        assert done.stderr.startswith(f"fx-lsp: {tmp_path / 'torch.py'} was not traced: it is not Python: invalid ")
+
+    def test_a_file_that_is_too_large(self, tmp_path: Path) -> None:
+        (tmp_path / "table.py").write_text(f"import torch\nx = '{'0' * LARGEST}'\n", encoding="utf-8")
+        done = check(".", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        reason = "it has 2,000,020 characters, and a file of more than 2,000,000 is not read"
+        assert done.stderr == f"fx-lsp: {tmp_path / 'table.py'} was not traced: {reason}\n"
 
     def test_a_python_without_torch(self, tmp_path: Path) -> None:
         venv.create(tmp_path / "bare", with_pip=False)

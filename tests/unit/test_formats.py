@@ -50,7 +50,7 @@ class Found:
 
     def checked(self, *problems: Problem) -> Checked:
         traced = {title: self.traced(title, problems) for title in ("f", "g(é)")}
-        return Checked(problems, self.documents, {str(self.folder / "model.py"): FileResult(traced)}, unread=())
+        return Checked(problems, self.documents, {str(self.folder / "model.py"): FileResult(traced)}, unread={})
 
     def traced(self, title: str, problems: Sequence[Problem]) -> Traced:
         place = Place(str(self.folder / "model.py"), 0, 0, 0)
@@ -171,7 +171,7 @@ class TestFull:
         problem = found.problem(found.place("model.py", "len(x)"))
         assert summary(found.checked(problem)) == "Traced 2 models and functions in 1 file: 1 problem found."
         assert summary(found.checked()) == "Traced 2 models and functions in 1 file: no problem found."
-        assert summary(Checked((), found.documents, {}, ())) == "Nothing to trace was found."
+        assert summary(Checked((), found.documents, {}, {})) == "Nothing to trace was found."
 
 
 def test_concise_is_one_line_with_columns_in_characters(found: Found) -> None:

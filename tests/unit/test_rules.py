@@ -56,7 +56,7 @@ def test_the_bad_example_fails_so_and_the_good_one_traces(rule: Rule, examples: 
 
 def test_the_agents_own_kinds_are_about_what_was_not_traced(examples: tuple[Path, Checked]) -> None:
     _, checked = examples
-    assert checked.unread == ()
+    assert checked.unread == {}
     untraced = {*OWN_KINDS} - {"definitions-only", "denied"}
     assert len(checked.traced_targets()) == len(all_rules()) + sum(rule.code not in untraced for rule in all_rules())
 

@@ -1,0 +1,73 @@
+"""What a process is owed for standing in line."""
+
+import multiprocessing
+import os
+import sys
+import time
+
+import pytest
+
+from fx_lsp.agent.queueing import LEAST_SECONDS, MOST, Queueing
+
+
+class Told(Queueing):
+    """Told by the test how long the process stood in line."""
+
+    stood = 0.0
+
+    def _stood(self) -> float:
+        return self.stood
+
+
+def test_it_is_owed_once_what_it_stood_in_line_for() -> None:
+    queueing = Told(os.getpid(), 10.0)
+    assert queueing.owed() == 0
+    queueing.stood = 2.0
+    assert queueing.owed() == 2.0
+    assert queueing.owed() == 0
+    queueing.stood += LEAST_SECONDS / 2
+    assert queueing.owed() == 0
+
+
+def test_what_it_stood_in_line_for_before_does_not_count() -> None:
+    class Before(Told):
+        stood = 5.0
+
+    queueing = Before(os.getpid(), 10.0)
+    assert queueing.owed() == 0
+    queueing.stood = 6.0
+    assert queueing.owed() == 1.0
+
+
+def test_it_is_not_owed_without_end() -> None:
+    queueing = Told(os.getpid(), 1.0)
+    queueing.stood = 100.0
+    assert queueing.owed() == MOST - 1
+    queueing.stood = 200.0
+    assert queueing.owed() == 0
+
+
+def test_a_process_that_is_not_there_is_owed_nothing() -> None:
+    assert Queueing(2**22 + 1, 1.0).owed() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_two_processes_on_one_processor_stand_in_line() -> None:
+    processor = {min(os.sched_getaffinity(0))}
+    burning = [multiprocessing.get_context("fork").Process(target=burn, args=(processor,)) for _ in range(2)]
+    for process in burning:
+        process.start()
+    queueings = [Queueing(process.pid or 0, 10.0) for process in burning]
+    try:
+        while not all(queueing.owed() for queueing in queueings):
+            os.sched_yield()
+    finally:
+        for process in burning:
+            process.kill()
+            process.join()
+
+
+def burn(processor: set[int]) -> None:
+    os.sched_setaffinity(0, processor)
+    while time.monotonic():
+        pass
