@@ -38,6 +38,13 @@ class Change:
     start: Position | None = None
     end: Position | None = None
 
+    def ends(self, lines: LineIndex, encoding: Encoding) -> tuple[int, int]:
+        """The offsets between which it is made in a text."""
+        if self.start is None or self.end is None:
+            return 0, len(lines.text)
+        start = lines.offset_of_client(self.start, encoding)
+        return start, max(start, lines.offset_of_client(self.end, encoding))
+
 
 @dataclass
 class Document:
@@ -127,6 +134,12 @@ class Documents:
             self._change(document, change)
         document.version = version
 
+    def replace(self, path: str, start: int, end: int, text: str, version: int) -> None:
+        """Put ``text`` in the place of ``text[start:end]`` of an open file. Raises KeyError when it is not open."""
+        document = self._open[path]
+        self._replace(document, start, end, text)
+        document.version = version
+
     def close(self, path: str) -> None:
         """The editor has closed ``path``; from now on its text is the disk's."""
         self._open.pop(path, None)
@@ -179,14 +192,13 @@ class Documents:
 
     def _change(self, document: Document, change: Change) -> None:
         """Make one change, and keep what it did to offsets."""
-        old = document.lines
-        start, end = 0, len(old.text)
-        if change.start is not None and change.end is not None:
-            start = old.offset_of_client(change.start, self.encoding)
-            end = max(start, old.offset_of_client(change.end, self.encoding))
-        edit = Edit.between(old.text[start:end], change.text, at=start)
+        self._replace(document, *change.ends(document.lines, self.encoding), change.text)
+
+    def _replace(self, document: Document, start: int, end: int, text: str) -> None:
+        old = document.lines.text
+        edit = Edit.between(old[start:end], text, at=start)
         self._moment = next(self._clock)
-        document.apply(edit, old.text[:start] + change.text + old.text[end:], self._moment)
+        document.apply(edit, old[:start] + text + old[end:], self._moment)
 
 
 def on_disk(path: str) -> LineIndex | None:
