@@ -108,6 +108,12 @@ class Analysis:
         for path in list(self.results):
             self._again(path)
 
+    def trace_anew(self, path: str) -> None:
+        """Trace a file now, as if nothing were known of it."""
+        self.results.pop(path, None)
+        self._start(path, self._trace_edited(path))
+        self.on_result(path, False)
+
     def forget(self, path: str) -> None:
         """Drop what is known of a file, and stop tracing it."""
         self._stop(path)

@@ -50,6 +50,7 @@ class RememberingAgent:
         self._python = tuple(python)
         self._env = dict(env)
         self._warm = warm
+        self._forgotten: set[str] = set()
         self._probe: asyncio.Task[list[str]] | None = None
         self._starting: asyncio.Task[None] | None = None
 
@@ -57,10 +58,15 @@ class RememberingAgent:
         """As the agent does."""
         await self._agent.start()
 
+    def forget(self, file: str) -> None:
+        """Have the next trace of ``file`` not come from the cache."""
+        self._forgotten.add(file)
+
     async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """As the agent does; from the cache where it can."""
         key = await self._key(request)
-        known = self._known(key, request) if key else None
+        known = self._known(key, request) if key and request.file not in self._forgotten else None
+        self._forgotten.discard(request.file)
         if known is not None:
             if self._warm and self._starting is None:
                 self._starting = asyncio.create_task(self._agent.start())

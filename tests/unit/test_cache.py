@@ -120,6 +120,13 @@ async def test_what_was_traced_is_known_and_so_it_is_later(remembered: Remembere
     assert await remembered.is_known()
 
 
+async def test_what_is_forgotten_is_traced_and_known_again(remembered: Remembered) -> None:
+    assert not await remembered.is_known()
+    remembered.agent.forget(str(remembered.model))
+    assert not await remembered.is_known()
+    assert await remembered.is_known()
+
+
 def rewrite_model(remembered: Remembered) -> None:
     remembered.model.write_text("from helper import f  # as g\n")
 
