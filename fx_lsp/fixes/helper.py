@@ -37,17 +37,35 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     # A call of a function that can be recorded itself needs no other one around it.
     if part is None or (isinstance(part, ast.Call) and recordable_function(source.tree, source.span(part))):
         return
+    if recorded := _recorded(source, part):
+        yield recorded
+
+
+def wrapped(source: Source, node: ast.expr) -> Fix | None:
+    """The same for an expression that a person chooses; None where it can't stand in a function of its own."""
+    function = source.function(node)
+    can_stand_alone = isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not isinstance(node, _NO_VALUES)
+    if function is None or source.statement(node) is function or not can_stand_alone:
+        return None
+    return _recorded(source, node)
+
+
+_NO_VALUES = (ast.Starred, ast.Slice, ast.JoinedStr, ast.FormattedValue)
+"""What has no value by itself, and what has no exact places before Python 3.12."""
+
+
+def _recorded(source: Source, part: Part) -> Fix | None:
     moved = _moved(source, part)
     if moved is None:
-        return
+        return None
     text = moved.source.text
     for name in moved.names:
         insertion = wrapping(text, name)
         if insertion is None:
-            return
+            return None
         text = insertion.text
     title = f"Move {_described(part)} into {moved.names[0]}, a function that is recorded"
-    yield Fix(title, changes_between(source.path, source.text, text))
+    return Fix(title, changes_between(source.path, source.text, text))
 
 
 @dataclass(frozen=True)
