@@ -19,11 +19,12 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from fx_lsp import __version__
 from fx_lsp.config import SECTION, Settings
-from fx_lsp.features.code_actions import FIX_ALL, code_actions
+from fx_lsp.features.code_actions import KINDS, Takes, code_actions
 from fx_lsp.features.code_lens import code_lenses
 from fx_lsp.features.directive_help import completions, directive_hover, links
 from fx_lsp.features.hover import hover
 from fx_lsp.features.inlay_hints import inlay_hints
+from fx_lsp.features.notebooks import SYNC
 from fx_lsp.features.views import FORWARD, GRAPH, TARGETS
 from fx_lsp.project import FILE
 from fx_lsp.session import Session
@@ -62,6 +63,13 @@ class FxProtocol(LanguageServerProtocol):
         """Leave the edit to our feature."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def lsp_notebook_document__did_change(
+        self, params: types.DidChangeNotebookDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Leave the edit to our feature."""
+        yield self.fm.features[types.NOTEBOOK_DOCUMENT_DID_CHANGE], (params,), None
+
 
 class FxLanguageServer(LanguageServer):
     """A pygls server with a session."""
@@ -74,7 +82,7 @@ class FxLanguageServer(LanguageServer):
         log.error("%s: %s", getattr(source, "__name__", source), error, exc_info=error)
 
 
-server = FxLanguageServer("fx-lsp", __version__, protocol_cls=FxProtocol)
+server = FxLanguageServer("fx-lsp", __version__, protocol_cls=FxProtocol, notebook_document_sync=SYNC)
 
 
 @server.feature(types.INITIALIZE)
@@ -158,6 +166,24 @@ def did_close(ls: FxLanguageServer, params: types.DidCloseTextDocumentParams) ->
         ls.session.closed(path)
 
 
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+def did_open_notebook(ls: FxLanguageServer, params: types.DidOpenNotebookDocumentParams) -> None:
+    """A notebook is open from now on."""
+    ls.session.notebook_opened(params)
+
+
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+def did_change_notebook(ls: FxLanguageServer, params: types.DidChangeNotebookDocumentParams) -> None:
+    """Cells were edited, added, removed or moved, or something else about a notebook is new."""
+    ls.session.notebook_changed(params)
+
+
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+def did_close_notebook(ls: FxLanguageServer, params: types.DidCloseNotebookDocumentParams) -> None:
+    """A notebook was closed."""
+    ls.session.notebook_closed(params.notebook_document.uri)
+
+
 @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
 def did_change_watched_files(ls: FxLanguageServer, params: types.DidChangeWatchedFilesParams) -> None:
     """Files were changed, perhaps by another program."""
@@ -182,17 +208,17 @@ def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidChangeWo
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover | None:
     """What is known of what the pointer rests on."""
-    path = ls.session.places.path(params.text_document.uri)
     session = ls.session
-    if path is None or not session.settings.hover:
+    path, offset = _at(session, params)
+    if path is None or offset is None or not session.settings.hover:
         return None
-    text = directive_hover(session.documents, session.places, path, params.position) or hover(
+    text = directive_hover(session.documents, path, offset) or hover(
         session.analysis,
         session.descriptions,
         session.outlines,
         session.places,
         path,
-        params.position,
+        offset,
         shapes=session.settings.shapes != "off",
     )
     formats = get_capability(session.capabilities, "text_document.hover.content_format", [])
@@ -200,19 +226,17 @@ def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover |
     return types.Hover(types.MarkupContent(kind, text)) if text else None
 
 
-@server.feature(
-    types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL])
-)
+@server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=KINDS))
 async def code_action(ls: FxLanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The fixes for the diagnostics at a place, and for the whole file."""
+    """The fixes for the diagnostics at a place, what can be done about the code there, and the whole file's fixes."""
     if not ls.session.can("text_document.code_action.code_action_literal_support"):
         return []  # such a client takes but commands of the server
-    versioned = ls.session.can("workspace.workspace_edit.document_changes")
-    disabled = ls.session.can("text_document.code_action.disabled_support")
     session = ls.session
-    actions = await code_actions(
-        session.analysis, session.proofs, session.places, params, versioned=versioned, disabled=disabled
+    takes = Takes(
+        versions=session.can("workspace.workspace_edit.document_changes"),
+        disabled=session.can("text_document.code_action.disabled_support"),
     )
+    actions = await code_actions(session.analysis, session.proofs, session.places, params, takes)
     if not session.can("text_document.code_action.is_preferred_support"):
         for action in actions:
             action.is_preferred = None
@@ -223,44 +247,41 @@ def pull_diagnostics(
     ls: FxLanguageServer, params: types.DocumentDiagnosticParams
 ) -> types.RelatedFullDocumentDiagnosticReport:
     """What is wrong in a document, for clients that ask: as far as it is known by now, where the text stands now."""
-    path = ls.session.places.path(params.text_document.uri)
-    return types.RelatedFullDocumentDiagnosticReport(ls.session.publisher.current(path) if path else [])
+    return types.RelatedFullDocumentDiagnosticReport(ls.session.publisher.current(params.text_document.uri))
 
 
 @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[":", " ", "[", ","]))
 def completion(ls: FxLanguageServer, params: types.CompletionParams) -> list[types.CompletionItem]:
     """What may be written in a comment to fx-lsp."""
-    session = ls.session
-    path = session.places.path(params.text_document.uri)
-    return completions(session.documents, session.places, path, params.position) if path else []
+    path, offset = _at(ls.session, params)
+    if path is None or offset is None:
+        return []
+    return completions(ls.session.documents, path, offset, params.position)
 
 
 @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK, types.DocumentLinkOptions(resolve_provider=False))
 def document_link(ls: FxLanguageServer, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
     """The pages of the rules that comments name."""
-    path = ls.session.places.path(params.text_document.uri)
     tooltips = ls.session.can("text_document.document_link.tooltip_support")
-    return links(ls.session.documents, path, tooltips=tooltips) if path else []
+    return links(ls.session.documents, ls.session.places, params.text_document.uri, tooltips=tooltips)
 
 
 @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
 def code_lens(ls: FxLanguageServer, params: types.CodeLensParams) -> list[types.CodeLens]:
     """What came of each target, above it."""
     session = ls.session
-    path = session.places.path(params.text_document.uri)
-    if path is None or not session.settings.code_lens:
+    if not session.settings.code_lens:
         return []
-    return code_lenses(session.analysis, session.outlines, session.places, path, session.commands)
+    return code_lenses(session.analysis, session.outlines, session.places, params.text_document.uri, session.commands)
 
 
 @server.feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=False))
 def inlay_hint(ls: FxLanguageServer, params: types.InlayHintParams) -> list[types.InlayHint]:
     """The shapes of what is assigned and returned."""
     session = ls.session
-    path = session.places.path(params.text_document.uri)
-    if path is None or session.settings.shapes != "always":
+    if session.settings.shapes != "always":
         return []
-    return inlay_hints(session.descriptions, session.documents, session.places, path, params.range)
+    return inlay_hints(session.descriptions, session.documents, session.places, params.text_document.uri, params.range)
 
 
 @server.feature(TARGETS)
@@ -273,15 +294,19 @@ def targets(ls: FxLanguageServer, params: Any) -> list[dict[str, Any]]:
 @server.feature(FORWARD)
 def forward(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
     """The generated forward of a target."""
-    path = ls.session.places.path(params.textDocument.uri)
-    return ls.session.views.forward(path, *_chosen(params)) if path else None
+    return ls.session.views.forward(params.textDocument.uri, *_chosen(params))
 
 
 @server.feature(GRAPH)
 def graph(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
     """The graph of a target."""
-    path = ls.session.places.path(params.textDocument.uri)
-    return ls.session.views.graph(path, *_chosen(params)) if path else None
+    return ls.session.views.graph(params.textDocument.uri, *_chosen(params))
+
+
+def _at(session: Session, params: types.HoverParams | types.CompletionParams) -> tuple[str | None, int | None]:
+    """The file and the offset that a request is about."""
+    uri = params.text_document.uri
+    return session.places.path(uri), session.places.offset(uri, params.position)
 
 
 def _chosen(params: Any) -> tuple[str | None, types.Position | None]:
@@ -308,6 +333,15 @@ def interpreter_changed(ls: FxLanguageServer, params: Any) -> None:
 def restart_agent(ls: FxLanguageServer, *arguments: Any) -> None:
     """Start the tracing process anew. Clients add arguments of their own to commands; they mean nothing here."""
     ls.session.restart_agents()
+
+
+@server.command("fxLsp.traceFile")
+def trace_file(ls: FxLanguageServer, *arguments: Any) -> None:
+    """Trace the open document whose URI is the argument from scratch."""
+    uri = arguments[0] if arguments else None
+    path = ls.session.places.path(uri) if isinstance(uri, str) else None
+    if path and ls.session.documents.is_open(path):
+        ls.session.trace_anew(path)
 
 
 @server.feature(types.SHUTDOWN)

@@ -18,9 +18,10 @@ from fx_lsp.cache import Cache, cache_folder
 from fx_lsp.config import Settings
 from fx_lsp.descriptions import Descriptions
 from fx_lsp.documents import Documents
-from fx_lsp.features.diagnostics import DiagnosticsPublisher
+from fx_lsp.features import notebooks
+from fx_lsp.features.diagnostics import DiagnosticsPublisher, Shows
 from fx_lsp.features.outline import Outlines
-from fx_lsp.features.places import ClientPlaces
+from fx_lsp.features.places import ClientPlaces, change_of
 from fx_lsp.features.progress import TracingProgress
 from fx_lsp.features.project import ProjectPublisher
 from fx_lsp.features.refresh import REFRESHES, Refresher
@@ -71,8 +72,11 @@ class Session:
             self.analysis,
             self.places,
             (lambda params: None) if self.pulls_diagnostics else publish,
-            related=self.can("text_document.publish_diagnostics.related_information"),
-            described=self.can("text_document.publish_diagnostics.code_description_support"),
+            Shows(
+                related=self._can_show("related_information"),
+                described=self._can_show("code_description_support"),
+                data=self._can_show("data_support"),
+            ),
         )
         self.projects = ProjectPublisher(self.places, publish)
         self.proofs = Proofs(self.analysis, self.agents.agent_for)
@@ -104,6 +108,11 @@ class Session:
     def can(self, capability: str) -> bool:
         """Whether the client has a capability, e.g. ``workspace.configuration``."""
         return bool(get_capability(self.capabilities, capability, False))
+
+    def _can_show(self, capability: str) -> bool:
+        """Whether diagnostics may have something: clients say so of those that they are sent or, lately, ask for."""
+        channels = ["publish_diagnostics", *(["diagnostic"] if self.pulls_diagnostics else [])]
+        return any(self.can(f"text_document.{channel}.{capability}") for channel in channels)
 
     def configure(self, settings: Settings) -> None:
         """Take the settings, the first ones or new ones, and trace with them."""
@@ -140,17 +149,43 @@ class Session:
 
     def edited(self, path: str, changes: Sequence[types.TextDocumentContentChangeEvent], version: int) -> None:
         """The client has edited an open file."""
-        self.documents.change(path, [self.places.change(change) for change in changes], version)
-        if self.configured:
-            self.proofs.pause()
-            self.descriptions.pause()
-            self.analysis.edited(path)
+        self.documents.change(path, map(change_of, changes), version)
+        self._edited(path)
 
     def closed(self, path: str) -> None:
         """The client has closed a file: what it did not save is gone."""
         self.documents.close(path)
         self.analysis.forget(path)
         self.analysis.changed_on_disk(path)
+
+    def notebook_opened(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """The client has opened a notebook."""
+        path = self.places.path(params.notebook_document.uri)
+        if path:
+            notebook = self.places.notebooks[path] = notebooks.opened(params)
+            self.opened(path, notebook.text, params.notebook_document.version)
+
+    def notebook_changed(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """The client has edited cells of a notebook, or added, removed or moved some."""
+        path = self.places.path(params.notebook_document.uri)
+        notebook = self.places.notebooks.get(path) if path else None
+        if path is None or notebook is None or params.change.cells is None:
+            return
+        notebooks.take(notebook, params.change.cells, self.documents.encoding)
+        splice = notebook.lay_out()
+        version = params.notebook_document.version
+        if splice.start < splice.end or splice.text:
+            self.documents.replace(path, splice.start, splice.end, splice.text, version)
+            self._edited(path)
+        else:
+            self.documents.change(path, (), version)
+            self.publisher.on_result(path, not self.analysis.is_tracing(path))
+
+    def notebook_closed(self, uri: str) -> None:
+        """The client has closed a notebook."""
+        path = self.places.path(uri)
+        if path and self.places.notebooks.pop(path, None):
+            self.closed(path)
 
     def changed_on_disk(self, events: Sequence[types.FileEvent]) -> None:
         """Files were written, made or deleted by someone."""
@@ -177,6 +212,13 @@ class Session:
         self.agents.restart()
         self.analysis.trace_all()
 
+    def trace_anew(self, path: str) -> None:
+        """Trace an open file from scratch, whatever is known of it."""
+        agent = self.agents.agent_for(Path(self.workspace.folder_of(path)))
+        if isinstance(agent, RememberingAgent):
+            agent.forget(path)
+        self.analysis.trace_anew(path)
+
     async def close(self) -> None:
         """Stop all work and every tracing process."""
         await self.analysis.close()
@@ -184,6 +226,12 @@ class Session:
         await self.descriptions.close()
         self.refresher.close()
         await self.agents.close()
+
+    def _edited(self, path: str) -> None:
+        if self.configured:
+            self.proofs.pause()
+            self.descriptions.pause()
+            self.analysis.edited(path)
 
     def _on_result(self, path: str, complete: bool) -> None:
         self.publisher.on_result(path, complete)
@@ -198,7 +246,8 @@ class Session:
     def _views_changed(self, path: str, keys: list[str]) -> None:
         self.refresher.refresh()
         if self.options.get("views"):
-            self._notify(CHANGED, {"textDocument": {"uri": self.places.uri(path)}, "targets": keys})
+            for uri in self.places.uris(path):
+                self._notify(CHANGED, {"textDocument": {"uri": uri}, "targets": keys})
 
     def _refreshes(self) -> list[str]:
         """The methods that ask the client to ask again for what it shows."""

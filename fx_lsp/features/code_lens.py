@@ -18,25 +18,26 @@ OPEN_FORWARD, SHOW_GRAPH, SHOW_FAILURES = "fxLsp.openForward", "fxLsp.showGraph"
 
 
 def code_lenses(
-    analysis: Analysis, outlines: Outlines, places: ClientPlaces, path: str, commands: Collection[str]
+    analysis: Analysis, outlines: Outlines, places: ClientPlaces, uri: str, commands: Collection[str]
 ) -> list[types.CodeLens]:
-    """The lenses of a file, from the reports that are kept. ``commands`` are those that the client has."""
-    result = analysis.results.get(path)
-    if result is None:
+    """The lenses of a document, from the reports that are kept. ``commands`` are those that the client has."""
+    path = places.path(uri)
+    result = analysis.results.get(path) if path else None
+    if path is None or result is None:
         return []
     outline = outlines.of(path)
     lenses: list[types.CodeLens] = []
     by_symbol = Counter(traced.target.symbol for traced in result.traced.values())
     for traced in result.traced.values():
         symbol = traced.target.symbol
-        found = places.range(outline.get(symbol or "", traced.place))
+        found = places.location(outline.get(symbol or "", traced.place))
         text = summary(traced, tracing=analysis.is_tracing(path))
-        if found is None or not text:
+        if found is None or found.uri != uri or not text:
             continue
         title = f"{traced.target.title}: {text}" if symbol and by_symbol[symbol] > 1 else text
         for name, command in _commands(traced, title):
             if name == title or command in commands:
-                lenses.append(_lens(places, found, path, traced, name, command if command in commands else ""))
+                lenses.append(_lens(places, found, traced, name, command if command in commands else ""))
     return lenses
 
 
@@ -49,17 +50,14 @@ def _commands(traced: Traced, title: str) -> Iterator[tuple[str, str]]:
         yield title, SHOW_FAILURES if traced.findings else ""
 
 
-def _lens(
-    places: ClientPlaces, found: types.Range, path: str, traced: Traced, title: str, command: str
-) -> types.CodeLens:
-    uri = places.uri(path)
+def _lens(places: ClientPlaces, found: types.Location, traced: Traced, title: str, command: str) -> types.CodeLens:
     argument = {
-        "uri": uri,
+        "uri": found.uri,
         "target": traced.target.key,
-        "position": found.start,
+        "position": found.range.start,
         "locations": [location for place in _failing(traced) if (location := places.location(place))],
     }
-    return types.CodeLens(found, types.Command(title, command, arguments=[argument] if command else None))
+    return types.CodeLens(found.range, types.Command(title, command, arguments=[argument] if command else None))
 
 
 def _failing(traced: Traced) -> list[Place]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from lsprotocol import types
 
 from fx_lsp.analysis import Analysis
+from fx_lsp.contents import digest
 from fx_lsp.features.places import ClientPlaces
 from fx_lsp.findings import Finding, merged
 from fx_lsp.rule_pages import page_file
@@ -16,6 +17,9 @@ from fx_lsp.rules import Rule, rule_for
 
 SOURCE = "fx-lsp"
 """How a person tells our diagnostics from those of other servers."""
+
+FINDING = "finding"
+"""The entry of a diagnostic's ``data`` that names its finding."""
 
 MOST_TITLES = 3
 """Targets with the same problem that are named."""
@@ -28,25 +32,40 @@ _SEVERITIES = {
 }
 
 
-def diagnostic(finding: Finding, places: ClientPlaces, *, related: bool, described: bool) -> types.Diagnostic | None:
-    """One finding as the client shows it.
+@dataclass(frozen=True)
+class Shows:
+    """What of a diagnostic the client can show, beyond what all can."""
 
-    ``related`` says whether it can show the way there, ``described`` whether it can open a page on the code.
+    related: bool
+    """The way there."""
+    described: bool
+    """A page on the code."""
+    data: bool
+    """It gives back what a diagnostic carries for us, when it asks what can be done about it."""
+
+
+def diagnostic(finding: Finding, found: types.Range, places: ClientPlaces, shows: Shows) -> types.Diagnostic:
+    """One finding as the client shows it, at its range.
+
+    None has a tag: of no rule it is so that the code is unnecessary, or deprecated.
     """
-    found = places.range(finding.place)
-    if found is None:
-        return None
     rule = rule_for(finding.failure.kind)
     tracing = f"\nWhile tracing {_listed(finding.targets)}." if finding.targets else ""
     return types.Diagnostic(
         range=found,
         severity=_SEVERITIES[finding.severity],
         code=rule.code,
-        code_description=_description(rule) if described else None,
+        code_description=_description(rule) if shows.described else None,
         source=SOURCE,
         message=f"{finding.message}{tracing}",
-        related_information=_related(finding, places) if related else None,
+        related_information=_related(finding, places) if shows.related else None,
+        data={FINDING: identity(finding)} if shows.data else None,
     )
+
+
+def identity(finding: Finding) -> str:
+    """What names a finding as long as the trace that brought it is the last one, wherever its text moves."""
+    return digest(repr(finding.failure))[:16]
 
 
 def _listed(titles: Sequence[str]) -> str:
@@ -85,46 +104,47 @@ class DiagnosticsPublisher:
         analysis: Analysis,
         places: ClientPlaces,
         publish: Callable[[types.PublishDiagnosticsParams], None],
-        *,
-        related: bool,
-        described: bool,
+        shows: Shows,
     ) -> None:
         self._analysis = analysis
         self._places = places
         self._publish = publish
-        self._shows = functools.partial(diagnostic, places=places, related=related, described=described)
+        self._shows = shows
         self._shown: dict[str, list[types.Diagnostic]] = {}
-        """By path, what was published last; without the files that have nothing."""
+        """By document, what was published last; without those that have nothing."""
         self._versions: dict[str, int | None] = {}
-        """By path, the version that was last published for."""
+        """By document, the version that was last published for."""
 
     def on_result(self, path: str, complete: bool) -> None:
-        """Publish every file whose diagnostics have changed, and ``path`` for each version that is dealt with."""
+        """Publish every document whose diagnostics have changed, and those of ``path`` for each version that is dealt
+        with."""
         current = self._diagnostics()
-        stale = {file for file in {*current, *self._shown} if current.get(file) != self._shown.get(file)}
-        if complete and self._analysis.documents.version(path) != self._versions.get(path):
-            stale.add(path)
-        for file in sorted(stale):
-            being_traced = self._analysis.is_tracing(file) and not (complete and file == path)
-            version = None if being_traced else self._analysis.documents.version(file)
-            self._show(file, version, current.get(file, []))
+        stale = {uri for uri in {*current, *self._shown} if current.get(uri) != self._shown.get(uri)}
+        dealt_with = self._places.uris(path) if complete else []
+        stale.update(uri for uri in dealt_with if self._places.version(uri) != self._versions.get(uri))
+        for uri in sorted(stale):
+            is_settled = uri in dealt_with or not self._is_being_traced(uri)
+            self._show(uri, self._places.version(uri) if is_settled else None, current.get(uri, []))
 
-    def current(self, path: str) -> list[types.Diagnostic]:
-        """All that is known of a file, where it stands now: for clients that ask for it."""
-        return self._diagnostics().get(path, [])
+    def current(self, uri: str) -> list[types.Diagnostic]:
+        """All that is known of a document, where it stands now: for clients that ask for it."""
+        return self._diagnostics().get(uri, [])
 
     def _diagnostics(self) -> dict[str, list[types.Diagnostic]]:
-        by_path = defaultdict(list)
+        by_document = defaultdict(list)
         for finding in merged(self._analysis.findings()):
-            shown = self._shows(finding)
-            if shown:
-                by_path[finding.place.path].append(shown)
-        return by_path
+            if found := self._places.location(finding.place):
+                by_document[found.uri].append(diagnostic(finding, found.range, self._places, self._shows))
+        return by_document
 
-    def _show(self, path: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
-        self._versions[path] = version
+    def _is_being_traced(self, uri: str) -> bool:
+        path = self._places.path(uri)
+        return path is not None and self._analysis.is_tracing(path)
+
+    def _show(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
+        self._versions[uri] = version
         if diagnostics:
-            self._shown[path] = diagnostics
+            self._shown[uri] = diagnostics
         else:
-            self._shown.pop(path, None)
-        self._publish(types.PublishDiagnosticsParams(self._places.uri(path), diagnostics, version))
+            self._shown.pop(uri, None)
+        self._publish(types.PublishDiagnosticsParams(uri, diagnostics, version))

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from fx_lsp.documents import Documents
 from fx_lsp.features.places import ClientPlaces
-from fx_lsp.positions import Encoding, LineIndex, Position
+from fx_lsp.positions import LineIndex, Position
 from fx_lsp.rule_pages import page_file
 from fx_lsp.rules import Rule, all_rules
 
@@ -32,11 +32,11 @@ _CODES = re.compile(r"#\s*fx:\s*ignore\[(?P<codes>[^\]]*)\]")
 _CODE = re.compile(r"[\w-]+")
 
 
-def completions(
-    documents: Documents, places: ClientPlaces, path: str, position: types.Position
-) -> list[types.CompletionItem]:
-    """What may stand at a position: a verb, or, in the brackets of ``ignore``, the code of a rule."""
-    line = _up_to(documents, places, path, position)
+def completions(documents: Documents, path: str, offset: int, position: types.Position) -> list[types.CompletionItem]:
+    """What may stand at an offset, which is the client's ``position``: a verb, or, in the brackets of ``ignore``, the
+    code of a rule."""
+    lines = documents.lines(path)
+    line = _up_to(lines, offset) if lines else ""
     if found := _STARTED.search(line):
         start = types.Position(position.line, position.character - len(found["verb"]))
         return [_item(verb, meaning, start, position) for verb, meaning in VERBS.items()]
@@ -46,13 +46,13 @@ def completions(
     return []
 
 
-def directive_hover(documents: Documents, places: ClientPlaces, path: str, position: types.Position) -> str:
-    """What the word at a position means to fx-lsp, in Markdown; empty where it means nothing."""
+def directive_hover(documents: Documents, path: str, offset: int) -> str:
+    """What the word at an offset means to fx-lsp, in Markdown; empty where it means nothing."""
     lines = documents.lines(path)
     if lines is None:
         return ""
-    line = lines.line(position.line)
-    at = len(_up_to(documents, places, path, position))
+    line = lines.line(lines.position(offset, "utf-8").line)
+    at = len(_up_to(lines, offset))
     for found in _VERB.finditer(line):
         if found.start("verb") <= at <= found.end("verb"):
             return VERBS.get(found["verb"], "")
@@ -62,17 +62,21 @@ def directive_hover(documents: Documents, places: ClientPlaces, path: str, posit
     return ""
 
 
-def links(documents: Documents, path: str, *, tooltips: bool) -> list[types.DocumentLink]:
+def links(documents: Documents, places: ClientPlaces, uri: str, *, tooltips: bool) -> list[types.DocumentLink]:
     """Each code of a rule in an ``ignore``, with the rule's page. ``tooltips``: whether the client shows them."""
-    lines = documents.lines(path)
-    if lines is None or "fx:" not in lines.text:
+    path = places.path(uri)
+    lines = documents.lines(path) if path else None
+    if path is None or lines is None or "fx:" not in lines.text:
         return []
-    return [
-        types.DocumentLink(found, target=file.as_uri(), tooltip=f"{rule.code}: {rule.title}" if tooltips else None)
-        for number in range(lines.text.count("\n") + 1)
-        for start, end, rule in _rules_in(lines.line(number))
-        if (file := page_file(rule)) and (found := _range(lines, number, start, end, documents.encoding))
-    ]
+    found = []
+    for number in range(lines.text.count("\n") + 1):
+        for start, end, rule in _rules_in(lines.line(number)):
+            first = lines.offset_of_client(Position(number, 0), documents.encoding)
+            here, file = places.here(path, first + start, first + end), page_file(rule)
+            if file and here and here.uri == uri:
+                tooltip = f"{rule.code}: {rule.title}" if tooltips else None
+                found.append(types.DocumentLink(here.range, target=file.as_uri(), tooltip=tooltip))
+    return found
 
 
 def _rules_in(line: str) -> Iterator[tuple[int, int, Rule]]:
@@ -86,21 +90,12 @@ def _rules_in(line: str) -> Iterator[tuple[int, int, Rule]]:
             yield *found.span(), rule
 
 
-def _up_to(documents: Documents, places: ClientPlaces, path: str, position: types.Position) -> str:
-    """The text of a line up to a position."""
-    lines, offset = documents.lines(path), places.offset(path, position)
-    if lines is None or offset is None:
-        return ""
-    start = lines.offset_of_client(Position(position.line, 0), documents.encoding)
+def _up_to(lines: LineIndex, offset: int) -> str:
+    """The text of a line up to an offset."""
+    start = lines.offset_of_client(Position(lines.position(offset, "utf-8").line, 0), "utf-8")
     return lines.text[start:offset]
 
 
 def _item(word: str, meaning: str, start: types.Position, end: types.Position) -> types.CompletionItem:
     edit = types.TextEdit(types.Range(start, end), word)
     return types.CompletionItem(word, kind=types.CompletionItemKind.Keyword, documentation=meaning, text_edit=edit)
-
-
-def _range(lines: LineIndex, number: int, start: int, end: int, encoding: Encoding) -> types.Range:
-    first = lines.offset_of_client(Position(number, 0), encoding)
-    ends = (lines.position(first + column, encoding) for column in (start, end))
-    return types.Range(*(types.Position(*position) for position in ends))

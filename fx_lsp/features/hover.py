@@ -39,17 +39,16 @@ def hover(
     outlines: Outlines,
     places: ClientPlaces,
     path: str,
-    position: types.Position,
+    offset: int,
     *,
     shapes: bool = True,
 ) -> str:
-    """The hover at a position, in Markdown; empty where there is nothing to say. Told from the reports that are kept.
+    """The hover at an offset, in Markdown; empty where there is nothing to say. Told from the reports that are kept.
 
     ``shapes``: whether to tell what expressions yield.
     """
-    offset = places.offset(path, position)
     text = analysis.documents.text(path)
-    if offset is None or text is None:
+    if text is None:
         return ""
     name = _name_at(text, offset)
     if name in _HEADS:
@@ -132,8 +131,8 @@ def _recipe(places: ClientPlaces, traced: Traced, report: Report) -> str:
     shown = f"`{_shortened(report.recipe)}`"
     if report.recipe_span is None:
         return f"\n\nBuilt as {shown}, with arguments that were made up. {_HOW_TO_SAY}"
-    uri, line = places.uri(report.recipe_span.file), report.recipe_span.line
-    return f"\n\nBuilt as {shown} ([line {line}]({uri}#L{line}))."
+    location = places.location_of_span(report.recipe_span)
+    return f"\n\nBuilt as {shown}{f' ({_line(location)})' if location else ''}."
 
 
 def _failed(places: ClientPlaces, path: str, title: str, traced: Traced) -> str:
@@ -142,13 +141,17 @@ def _failed(places: ClientPlaces, path: str, title: str, traced: Traced) -> str:
         return f"{title} can't be traced."
     first, more = traced.findings[0], len(traced.findings) - 1
     location = places.location(first.place)
-    where = ""
-    if location:
-        file = "" if first.place.path == path else f"{PurePath(first.place.path).name}, "
-        line = location.range.start.line + 1
-        where = f" ([{file}line {line}]({location.uri}#L{line}))"
+    file = "" if first.place.path == path else f"{PurePath(first.place.path).name}, "
+    where = f" ({_line(location, file)})" if location else ""
     rest = f"\n\n{more} more in the problems list." if more else ""
     return f"{title} can't be traced{where}: {first.message}{rest}"
+
+
+def _line(location: types.Location, file: str = "") -> str:
+    """The line of a place, with a link to it; what names a cell of a notebook can't name a line in it, too."""
+    line = location.range.start.line + 1
+    shown = f"{file}line {line}"
+    return f"{shown} of its cell" if "#" in location.uri else f"[{shown}]({location.uri}#L{line})"
 
 
 def _not_traced(name: str) -> str:

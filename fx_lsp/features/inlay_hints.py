@@ -80,21 +80,19 @@ def _ends(node: ast.expr | ast.stmt, lines: LineIndex) -> tuple[int, int]:
 
 
 def inlay_hints(
-    descriptions: Descriptions, documents: Documents, places: ClientPlaces, path: str, within: types.Range
+    descriptions: Descriptions, documents: Documents, places: ClientPlaces, uri: str, within: types.Range
 ) -> list[types.InlayHint]:
-    """The hints in a range of a file."""
-    start, end = places.offset(path, within.start), places.offset(path, within.end)
-    lines = documents.lines(path)
-    if start is None or end is None or lines is None:
+    """The hints in a range of a document."""
+    path, start, end = places.path(uri), places.offset(uri, within.start), places.offset(uri, within.end)
+    if path is None or start is None or end is None:
         return []
     hints = []
     for at, hint in hints_of(descriptions, documents, path).items():
-        if start <= at <= end:
-            position = types.Position(*lines.position(at, documents.encoding))
+        if start <= at <= end and (here := places.here(path, at, at)):
             text = f" → {hint.text}" if hint.arrow else f": {hint.text}"
             tooltip = f"While tracing {'; '.join(hint.inputs)}"
             label = types.InlayHintLabelPart(text, location=places.location(hint.target))
-            hints.append(types.InlayHint(position, [label], types.InlayHintKind.Type, tooltip=tooltip))
+            hints.append(types.InlayHint(here.range.start, [label], types.InlayHintKind.Type, tooltip=tooltip))
     return hints
 
 

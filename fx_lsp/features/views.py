@@ -34,10 +34,11 @@ class Views:
         """The targets of a file, in the order of its text."""
         return [self._target(path, traced) for traced in self._all(path)]
 
-    def forward(self, path: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+    def forward(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
         """The generated forward of a target, and where its lines come from."""
-        traced = self._chosen(path, key, position)
-        if traced is None:
+        path = self._places.path(uri)
+        traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
+        if path is None or traced is None:
             return None
         code, above = _document(traced)
         description = self._current(path, traced)
@@ -54,10 +55,11 @@ class Views:
             "stale": self._is_stale(path),
         }
 
-    def graph(self, path: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+    def graph(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
         """The graph of a target, and what is in its way."""
-        traced = self._chosen(path, key, position)
-        if traced is None:
+        path = self._places.path(uri)
+        traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
+        if path is None or traced is None:
             return None
         description = self._current(path, traced)
         _, above = _document(traced)
@@ -77,12 +79,11 @@ class Views:
         result = self._analysis.results.get(path)
         return list(result.traced.values()) if result else []
 
-    def _chosen(self, path: str, key: str | None, position: types.Position | None) -> Traced | None:
-        """The target with a key, or the one at a position; the first where neither says anything."""
+    def _chosen(self, path: str, key: str | None, offset: int | None) -> Traced | None:
+        """The target with a key, or the one at an offset; the first where neither says anything."""
         everything = self._all(path)
         if key is not None:
             return next((traced for traced in everything if traced.target.key == key), None)
-        offset = self._places.offset(path, position) if position else None
         if offset is None:
             return next(iter(everything), None)
         around = self._outlines.around(path, offset)
@@ -129,10 +130,12 @@ class Views:
         return self._analysis.is_tracing(path)
 
     def _target(self, path: str, traced: Traced) -> dict[str, Any]:
+        location = self._places.location(traced.place)
         return {
             "key": traced.target.key,
             "title": traced.target.title,
-            "range": self._places.range(traced.place),
+            "uri": location.uri if location else None,
+            "range": location.range if location else None,
             "outcome": traced.report.outcome if traced.report else None,
             "summary": summary(traced, tracing=self._analysis.is_tracing(path)),
         }

@@ -31,7 +31,7 @@ class Editor:
     def __init__(self, folder: Path, *, encoding: Encoding = "utf-16") -> None:
         self.folder = folder
         self.encoding: Encoding = encoding
-        self.client = LanguageClient(converter_factory=default_converter)
+        self.client = LanguageClient(converter_factory=_converter)
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         """By file name, what was published last."""
         self.statuses: list[Any] = []
@@ -271,7 +271,13 @@ class Editor:
             start, end = self._offset(name, edit.range.start), self._offset(name, edit.range.end)
             self._texts[name] = text[:start] + edit.new_text + text[end:]
             changes.append(types.TextDocumentContentChangePartial(edit.range, edit.new_text))
-        identifier = types.VersionedTextDocumentIdentifier(self._versions[name], self.uri(name))
+        self._tell(types.VersionedTextDocumentIdentifier(self._versions[name], self.uri(name)), changes)
+
+    def _tell(
+        self,
+        identifier: types.VersionedTextDocumentIdentifier,
+        changes: Sequence[types.TextDocumentContentChangeEvent],
+    ) -> None:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, changes))
 
     def _offset(self, name: str, position: types.Position) -> int:
@@ -283,14 +289,22 @@ class Editor:
         return types.Range(first, last)
 
 
+def _converter() -> Any:
+    """pygls's, which can't read what a server wants to hear of notebooks."""
+    converter = default_converter()  # type: ignore[no-untyped-call]
+    converter.register_structure_hook(types.NotebookDocumentFilterWithCells, lambda value, _: value)
+    return converter
+
+
 def capabilities(encoding: Encoding, *, pulls: bool) -> types.ClientCapabilities:
     """What VS Code can, as far as it matters here, with another way of counting characters."""
     dynamic = types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True)
     return types.ClientCapabilities(
+        notebook_document=types.NotebookDocumentClientCapabilities(types.NotebookDocumentSyncClientCapabilities()),
         general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(encoding)]),
         text_document=types.TextDocumentClientCapabilities(
             publish_diagnostics=types.PublishDiagnosticsClientCapabilities(
-                related_information=True, code_description_support=True
+                related_information=True, code_description_support=True, data_support=True
             ),
             code_action=types.CodeActionClientCapabilities(
                 disabled_support=True,

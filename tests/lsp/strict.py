@@ -45,8 +45,9 @@ FULL: Json = {
         "workspaceEdit": {"documentChanges": True},
         "fileOperations": {"didRename": True},
     },
+    "notebookDocument": {"synchronization": {}},
     "textDocument": {
-        "publishDiagnostics": {"relatedInformation": True, "codeDescriptionSupport": True, "versionSupport": True},
+        "publishDiagnostics": {"relatedInformation": True, "codeDescriptionSupport": True, "dataSupport": True},
         "diagnostic": {},
         "hover": {"contentFormat": ["markdown", "plaintext"]},
         "codeAction": {
@@ -57,7 +58,7 @@ FULL: Json = {
         "documentLink": {"tooltipSupport": True},
     },
 }
-"""All optional capabilities that the server asks for. (``diagnostic`` has none within; ``{}`` announces it.)"""
+"""All optional capabilities that the server asks for. (``{}`` announces what has none within.)"""
 
 
 def leaves(capabilities: Json, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

@@ -165,6 +165,20 @@ async def test_the_agent_can_be_restarted(editor: Editor) -> None:
     assert "starting" in [status.phase for status in editor.statuses]
 
 
+async def test_a_file_can_be_traced_from_scratch(editor: Editor) -> None:
+    (editor.folder / "flag.txt").write_text("1")
+    flag = "from pathlib import Path\n\nFLAG = int(Path(__file__).with_name('flag.txt').read_text())\n"
+    text = f"import torch.fx\n{flag}def f(x):\n    return len(x) if FLAG else x\n\ntorch.fx.symbolic_trace(f)\n"
+    editor.open("a.py", text)
+    assert len(await editor.diagnostics("a.py")) == 1
+    (editor.folder / "flag.txt").write_text("0")
+    command = types.ExecuteCommandParams("fxLsp.traceFile", [editor.uri("a.py")])
+    await editor.client.workspace_execute_command_async(command)
+    await editor.until(lambda: not editor.published["a.py"].diagnostics and editor.published["a.py"].version == 1)
+    for arguments in ([], [editor.uri("not_open.py")], [None]):
+        await editor.client.workspace_execute_command_async(types.ExecuteCommandParams("fxLsp.traceFile", arguments))
+
+
 async def test_a_long_trace_is_a_progress_that_can_be_cancelled(folder: Path) -> None:
     capabilities = {"window": {"workDoneProgress": True}, "textDocument": {"publishDiagnostics": {}}}
     client = StrictClient(folder, capabilities, {"timeLimit": 60})

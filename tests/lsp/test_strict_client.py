@@ -103,6 +103,11 @@ async def test_nothing_is_sent_that_a_client_has_not_announced(folder: Path, nam
         await change_things(driver)
         registered = {method for method in server.protocol.fm.features if not method.startswith("$/")}
         unseen = {"textDocument/diagnostic"} if "diagnosticProvider" not in client.server else set()
+        if "notebookDocumentSync" in client.server:
+            await look_into_a_notebook(driver)
+        else:
+            unseen |= {method for method in registered if method.startswith("notebookDocument/")}
+        assert ("notebookDocumentSync" in client.server) == has(capabilities, "notebookDocument.synchronization")
         assert registered - driver.done - unseen == set()
 
 
@@ -149,6 +154,11 @@ async def check_code_actions(driver: Driver, diagnostic: Json) -> None:
     assert actions
     versioned = has(capabilities, "workspace.workspaceEdit.documentChanges")
     assert all(("documentChanges" in action["edit"]) == versioned for action in actions)
+    here = driver.range(MODEL, "class Net")
+    others = await driver.ask("textDocument/codeAction", range=here, context={"diagnostics": []})
+    assert [action["kind"] for action in others] == ["refactor.rewrite"] * 2
+    kinds = driver.client.server["codeActionProvider"]["codeActionKinds"]
+    assert {action["kind"] for action in (*actions, *others)} <= set(kinds)
     preferred = has(capabilities, "textDocument.codeAction.isPreferredSupport")
     assert preferred or not any("isPreferred" in action for action in actions)
 
@@ -167,7 +177,44 @@ async def change_things(driver: Driver) -> None:
     driver.tell("workspace/didChangeWorkspaceFolders", event={"added": [], "removed": []})
     driver.tell("workspace/didChangeConfiguration", settings={"fxLsp": {"traceDelay": 10}})
     driver.tell("fx/interpreterChanged", interpreter=None, folder=None)
-    await driver.client.ask("workspace/executeCommand", {"command": "fxLsp.restartAgent"})
+    for command, arguments in (("fxLsp.traceFile", [driver.document["uri"]]), ("fxLsp.restartAgent", [])):
+        await driver.client.ask("workspace/executeCommand", {"command": command, "arguments": arguments})
     driver.tell("textDocument/didClose", textDocument=driver.document)
     if "diagnosticProvider" not in driver.client.server:
         await driver.client.until("textDocument/publishDiagnostics", lambda said: not said["diagnostics"])
+
+
+async def look_into_a_notebook(driver: Driver) -> None:
+    """Open a notebook of two cells, edit one, and close it."""
+    client = driver.client
+    notebook = {"uri": (client.folder / "a.ipynb").as_uri()}
+    first, second = (f"vscode-notebook-cell:/a.ipynb#{number}" for number in range(2))
+    texts = {first: "%pip install torch\nimport torch.fx", second: "f = len\ntorch.fx.symbolic_trace(lambda x: f(x))"}
+    driver.tell(
+        "notebookDocument/didOpen",
+        notebookDocument={
+            **notebook,
+            "notebookType": "jupyter-notebook",
+            "version": 1,
+            "cells": [{"kind": 2, "document": uri} for uri in texts],
+        },
+        cellTextDocuments=[
+            {"uri": uri, "languageId": "python", "version": 1, "text": text} for uri, text in texts.items()
+        ],
+    )
+    driver.document = {"uri": second}
+    pulls = "diagnosticProvider" in client.server
+    publish = "textDocument/publishDiagnostics"
+    if not pulls:
+        await client.until(publish, lambda said: said["uri"] == second and said["diagnostics"])
+    while pulls and not (await driver.ask("textDocument/diagnostic"))["items"]:
+        await asyncio.sleep(POLL_SECONDS)
+    content = {"document": {"uri": second, "version": 2}, "changes": [{"text": "f = torch.abs"}]}
+    edited = {**notebook, "version": 2}
+    driver.tell("notebookDocument/didChange", notebookDocument=edited, change={"cells": {"textContent": [content]}})
+    if not pulls:
+        await client.until(publish, lambda said: said["uri"] == second and said.get("version") == 2)
+    while pulls and (await driver.ask("textDocument/diagnostic"))["items"]:
+        await asyncio.sleep(POLL_SECONDS)
+    closed = [{"uri": uri} for uri in texts]
+    driver.tell("notebookDocument/didClose", notebookDocument=notebook, cellTextDocuments=closed)

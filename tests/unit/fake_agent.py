@@ -5,11 +5,16 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lsprotocol import types
+
 from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Span, Step, Target, Trace, Verdict
 from fx_lsp.analysis import Analysis
 from fx_lsp.config import Settings
 from fx_lsp.descriptions import Descriptions
 from fx_lsp.documents import Change, Documents
+from fx_lsp.features.diagnostics import Shows, diagnostic
+from fx_lsp.features.places import ClientPlaces
+from fx_lsp.findings import Finding
 from fx_lsp.positions import LineIndex
 from fx_lsp.proofs import Proofs
 from fx_lsp.workspace import Workspace
@@ -175,3 +180,10 @@ def span_of(path: str, text: str, part: str) -> Span:
 
 def failure_at(*spans: Span, kind: str = "len") -> Failure:
     return Failure(kind, "RuntimeError: no", tuple(Step(f"f{index}", span) for index, span in enumerate(spans)))
+
+
+def shown_of(finding: Finding, places: ClientPlaces) -> types.Diagnostic:
+    """The diagnostic that the client shows of a finding."""
+    found = places.location(finding.place)
+    assert found is not None
+    return diagnostic(finding, found.range, places, Shows(related=False, described=False, data=False))

@@ -7,7 +7,7 @@ import pytest_asyncio
 from lsprotocol import types
 
 from fx_lsp.documents import Documents
-from fx_lsp.features.diagnostics import DiagnosticsPublisher
+from fx_lsp.features.diagnostics import DiagnosticsPublisher, Shows
 from fx_lsp.features.places import ClientPlaces
 from tests.unit.fake_agent import Bench, failure_at, span_of
 
@@ -20,15 +20,14 @@ HELPER = "def scale(x):\n    return x * len(x)\n"
 class Screen:
     """What a client shows."""
 
-    def __init__(self, bench: Bench, *, related: bool = True, described: bool = True) -> None:
+    def __init__(self, bench: Bench, *, related: bool = True, described: bool = True, data: bool = False) -> None:
         self.bench = bench
         self.messages: list[types.PublishDiagnosticsParams] = []
         self.publisher = DiagnosticsPublisher(
             bench.analysis,
             ClientPlaces(bench.documents),
             self.messages.append,
-            related=related,
-            described=described,
+            Shows(related=related, described=described, data=data),
         )
         bench.analysis.on_result = self.on_result
 

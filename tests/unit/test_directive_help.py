@@ -9,6 +9,7 @@ from fx_lsp.features.directive_help import VERBS, completions, directive_hover, 
 from fx_lsp.features.places import ClientPlaces
 from fx_lsp.rules import all_rules
 
+URI = "file:///model.py"
 TEXT = "s = 'é😋'; y = len(x)  # fx: ignore[len, nothing]\n# fx: sk\nclass Net: ...\n"
 
 
@@ -25,7 +26,13 @@ def position_of(at: str) -> types.Position:
 
 
 def offered(documents: Documents, position: types.Position) -> dict[str, types.CompletionItem]:
-    return {item.label: item for item in completions(documents, ClientPlaces(documents), "/model.py", position)}
+    return {item.label: item for item in completions(documents, "/model.py", offset_of(documents, position), position)}
+
+
+def offset_of(documents: Documents, position: types.Position) -> int:
+    offset = ClientPlaces(documents).offset(URI, position)
+    assert offset is not None
+    return offset
 
 
 def test_every_verb_is_one_that_is_understood_and_all_are_explained() -> None:
@@ -50,18 +57,20 @@ def test_codes_are_offered_in_the_brackets_of_ignore(documents: Documents) -> No
 
 
 def test_hover_explains_verbs_and_rules(documents: Documents) -> None:
-    places = ClientPlaces(documents)
-    assert directive_hover(documents, places, "/model.py", position_of("gnore")) == VERBS["ignore"]
-    assert directive_hover(documents, places, "/model.py", position_of("len, ")).startswith("**len**: ")
-    assert directive_hover(documents, places, "/model.py", position_of("nothing")) == ""
-    assert directive_hover(documents, places, "/model.py", position_of("len(x)")) == ""
-    assert directive_hover(documents, places, "/no/such.py", types.Position(0, 0)) == ""
+    def hover(at: str) -> str:
+        return directive_hover(documents, "/model.py", offset_of(documents, position_of(at)))
+
+    assert hover("gnore") == VERBS["ignore"]
+    assert hover("len, ").startswith("**len**: ")
+    assert hover("nothing") == ""
+    assert hover("len(x)") == ""
+    assert directive_hover(documents, "/no/such.py", 0) == ""
 
 
 def test_codes_link_to_their_pages(documents: Documents) -> None:
-    (link,) = links(documents, "/model.py", tooltips=False)
+    (link,) = links(documents, ClientPlaces(documents), URI, tooltips=False)
     assert link.range == types.Range(position_of("len, "), position_of(", nothing"))
     assert link.tooltip is None
     assert link.target is not None
     assert Path(link.target.removeprefix("file://")).name == "len.md"
-    assert links(documents, "/model.py", tooltips=True)[0].tooltip
+    assert links(documents, ClientPlaces(documents), URI, tooltips=True)[0].tooltip

@@ -43,7 +43,12 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 
 def asked_for(bench: Bench, path: str, position: types.Position) -> str:
     places = ClientPlaces(bench.documents)
-    return hover(bench.analysis, bench.descriptions, Outlines(bench.documents), places, path, position)
+    offset = places.offset(Path(path).as_uri(), position)
+    return (
+        ""
+        if offset is None
+        else hover(bench.analysis, bench.descriptions, Outlines(bench.documents), places, path, offset)
+    )
 
 
 def text_at(bench: Bench, path: str, at: str, further: int = 0) -> str:
@@ -67,7 +72,7 @@ async def test_a_name_has_the_generated_code_of_what_it_stands_for(bench: Bench)
     request.report(request.targets[1].key, code="\n\n\ndef forward(self, x):\n    return x\n    ", nodes=2)
     request.done()
     await bench.complete(path)
-    for at in ("f(x)", "def f", "f)\nother", "symbolic_trace(f)", "f)\n"):
+    for at in ("f(x)", "def f(x)", "f)\nother", "symbolic_trace(f)", "f)\n"):
         assert "2 nodes" in text_at(bench, path, at)
         assert "```python\ndef forward(self, x):\n    return x\n```" in text_at(bench, path, at)
 

@@ -1,6 +1,6 @@
 /**
- * The commands of the palette and of the lenses. `fxLsp.restartAgent` is the server's own: the language client
- * registers it under that name as soon as a server announces it.
+ * The commands of the palette and of the lenses. `fxLsp.restartAgent` and `fxLsp.traceFile` are the server's own: the
+ * language client registers them under these names as soon as a server announces them.
  */
 import * as vscode from "vscode";
 import type { Location } from "vscode-languageserver-protocol";
@@ -49,6 +49,7 @@ export function registerCommands({ server, log, forwards, graphs, diagnosis }: P
 async function showActions(): Promise<void> {
   const actions = [
     { label: "$(output) Show Logs", command: "fxLsp.showLogs" },
+    { label: "$(debug-rerun) Trace This File", command: "fxLsp.traceFile" },
     { label: "$(debug-restart) Restart Tracing Process", command: "fxLsp.restartAgent" },
     { label: "$(refresh) Restart Language Server", command: "fxLsp.restart" },
     { label: "$(trash) Clear Cache", command: "fxLsp.clearCache" },

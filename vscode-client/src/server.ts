@@ -17,6 +17,9 @@ export const SECTION = "fxLsp";
 /** The commands of this extension that the server's lenses call. */
 export const LENS_COMMANDS = ["fxLsp.openForward", "fxLsp.showGraph", "fxLsp.showFailures"] as const;
 
+/** The server's command that traces one document from scratch. */
+const TRACE_FILE = "fxLsp.traceFile";
+
 /** After this the server is killed. */
 const STOP_WITHIN_MS = 5_000;
 
@@ -164,7 +167,10 @@ export class Server {
 
   private options(interpreter: Python): LanguageClientOptions {
     return {
-      documentSelector: [{ scheme: "file", language: "python" }],
+      documentSelector: [
+        { scheme: "file", language: "python" },
+        { scheme: "vscode-notebook-cell", language: "python" },
+      ],
       initializationOptions: {
         status: true,
         views: true,
@@ -174,6 +180,10 @@ export class Server {
       outputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       stdioOptions: { stdout: copyLines, stderr: copyLines },
+      middleware: {
+        // The server's own command, which the client registers, can't know what is being edited.
+        executeCommand: (command, args, next): unknown => next(command, command === TRACE_FILE ? editedFile() : args),
+      },
     };
   }
 
@@ -184,6 +194,12 @@ export class Server {
       await client.sendNotification("fx/interpreterChanged", { interpreter, folder: uri.toString() });
     }
   }
+}
+
+/** The argument of a command about the document that is being edited; none where that is no Python. */
+function editedFile(): string[] {
+  const document = vscode.window.activeTextEditor?.document;
+  return document?.languageId === "python" ? [document.uri.toString()] : [];
 }
 
 async function offerSettings(): Promise<void> {

@@ -6,6 +6,9 @@ import { idOf, SCHEME, type ForwardDocuments } from "./documents";
 
 type Line = Forward["lines"][number];
 
+/** The URI of what may be a Python module, or a cell of one. */
+const SOURCE = /\.py$|^vscode-notebook-cell:/;
+
 /** How long a source text has to rest before its forward's places are asked for anew. */
 const QUIET_MS = 150;
 
@@ -118,7 +121,7 @@ function forwardEditors(): vscode.TextEditor[] {
 
 /** Whether an editor's forward can have come from this file: from its target's, or from one that this imports. */
 function isOf({ document }: vscode.TextEditor, uri: string): boolean {
-  return document.uri.scheme === SCHEME && (idOf(document.uri).uri === uri || uri.endsWith(".py"));
+  return document.uri.scheme === SCHEME && (idOf(document.uri).uri === uri || SOURCE.test(uri));
 }
 
 /** The lines whose source has the position, as narrowly as any does. */
