@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fx_lsp.agent.messages import Span
-from fx_lsp.positions import Edit, Encoding, LineIndex, Position, shifted
+from fx_lsp.notebooks import Notebook
+from fx_lsp.positions import Change, Edit, Encoding, LineIndex, shifted
 from fx_lsp.source_size import is_oversize, oversize
 
 MOST_EDITS = 2000
@@ -28,22 +29,6 @@ class Place:
     start: int
     end: int
     moment: int
-
-
-@dataclass(frozen=True)
-class Change:
-    """A client's edit: ``text`` in place of what stands between ``start`` and ``end``, or of everything."""
-
-    text: str
-    start: Position | None = None
-    end: Position | None = None
-
-    def ends(self, lines: LineIndex, encoding: Encoding) -> tuple[int, int]:
-        """The offsets between which it is made in a text."""
-        if self.start is None or self.end is None:
-            return 0, len(lines.text)
-        start = lines.offset_of_client(self.start, encoding)
-        return start, max(start, lines.offset_of_client(self.end, encoding))
 
 
 @dataclass
@@ -119,6 +104,8 @@ class Documents:
     def __init__(self, encoding: Encoding = "utf-16") -> None:
         self.encoding: Encoding = encoding
         """How the client counts characters."""
+        self.notebooks: dict[str, Notebook] = {}
+        """The open ones, by path: the text of each is that of its code cells."""
         self._open: dict[str, Document] = {}
         self._clock = itertools.count(1)
         self._moment = 0
@@ -143,6 +130,7 @@ class Documents:
     def close(self, path: str) -> None:
         """The editor has closed ``path``; from now on its text is the disk's."""
         self._open.pop(path, None)
+        self.notebooks.pop(path, None)
 
     def is_open(self, path: str) -> bool:
         """Whether the editor has ``path`` open."""

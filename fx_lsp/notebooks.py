@@ -12,9 +12,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fx_lsp.documents import Change
 from fx_lsp.magics import blanked
-from fx_lsp.positions import Encoding, LineIndex
+from fx_lsp.positions import Change, Encoding, LineIndex
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,22 @@ class LineIndex:
         return Position(line, _units(self.text[self._starts[line] : within], encoding))
 
 
+@dataclass(frozen=True)
+class Change:
+    """A client's edit: ``text`` in place of what stands between ``start`` and ``end``, or of everything."""
+
+    text: str
+    start: Position | None = None
+    end: Position | None = None
+
+    def ends(self, lines: LineIndex, encoding: Encoding) -> tuple[int, int]:
+        """The offsets between which it is made in a text."""
+        if self.start is None or self.end is None:
+            return 0, len(lines.text)
+        start = lines.offset_of_client(self.start, encoding)
+        return start, max(start, lines.offset_of_client(self.end, encoding))
+
+
 def _units(text: str, encoding: Encoding) -> int:
     """How many units of ``encoding`` the text takes."""
     if text.isascii():

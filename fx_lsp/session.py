@@ -162,13 +162,13 @@ class Session:
         """The client has opened a notebook."""
         path = self.places.path(params.notebook_document.uri)
         if path:
-            notebook = self.places.notebooks[path] = notebooks.opened(params)
+            notebook = self.documents.notebooks[path] = notebooks.opened(params)
             self.opened(path, notebook.text, params.notebook_document.version)
 
     def notebook_changed(self, params: types.DidChangeNotebookDocumentParams) -> None:
         """The client has edited cells of a notebook, or added, removed or moved some."""
         path = self.places.path(params.notebook_document.uri)
-        notebook = self.places.notebooks.get(path) if path else None
+        notebook = self.documents.notebooks.get(path) if path else None
         if path is None or notebook is None or params.change.cells is None:
             return
         notebooks.take(notebook, params.change.cells, self.documents.encoding)
@@ -184,7 +184,7 @@ class Session:
     def notebook_closed(self, uri: str) -> None:
         """The client has closed a notebook."""
         path = self.places.path(uri)
-        if path and self.places.notebooks.pop(path, None):
+        if path in self.documents.notebooks:
             self.closed(path)
 
     def changed_on_disk(self, events: Sequence[types.FileEvent]) -> None:

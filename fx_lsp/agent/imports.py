@@ -20,7 +20,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from .definitions import first_work, run_definitions
-from .messages import Failure, Span, Step, Trace
+from .messages import NOTEBOOK, Failure, Span, Step, Trace
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Folders whose contents were installed, and so are nobody's workspace although they may lie in one."""
@@ -154,8 +154,8 @@ class Workspace:
         return False
 
     def is_script(self, path: str) -> bool:
-        """Whether the file at ``path`` is one of the workspace's that is in no package."""
-        return self.owns(path) and not self._exists(Path(path).parent / "__init__.py")
+        """Whether the file at ``path`` is one of the workspace's that is in no package, as no notebook is."""
+        return self.owns(path) and (is_notebook(path) or not self._exists(Path(path).parent / "__init__.py"))
 
     def loader(self, name: str, path: str) -> importlib.machinery.SourceFileLoader:
         """What loads the module ``name`` from ``path``, or from the text that the editor has for it."""
@@ -174,7 +174,7 @@ class Workspace:
         path = Path(self.file)
         folder = path.parent
         names = [] if path.name == "__init__.py" else [path.stem.replace(".", "_")]
-        if not names or self._exists(folder / "__init__.py"):
+        if not names or (self._exists(folder / "__init__.py") and not is_notebook(self.file)):
             while self._exists(folder / "__init__.py"):
                 names.insert(0, folder.name)
                 folder = folder.parent
@@ -212,6 +212,11 @@ class Workspace:
                 del sys.modules[name]
 
 
+def is_notebook(path: str) -> bool:
+    """Whether the file at ``path`` is no Python file, but has such code in its cells."""
+    return path.endswith(NOTEBOOK)
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     """Puts the editor's text in the place of what Python finds on disk, and takes note of what it finds."""
 
@@ -241,8 +246,12 @@ class _Loader(importlib.machinery.SourceFileLoader):
         self._unsaved = workspace.text(path)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module; of a script that does its work while it is imported, the definitions alone."""
+        """Run the module; of a script that does its work while it is imported, and of every notebook, the definitions
+        alone: a notebook's cells are not all there to be run, and what they call may be known to Jupyter only."""
         tree = self._script()
+        if tree is not None and is_notebook(self.path):
+            run_definitions(tree, self.path, vars(module))
+            return
         work = None if tree is None else first_work(tree)
         if tree is None or work is None:
             super().exec_module(module)

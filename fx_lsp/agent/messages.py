@@ -26,6 +26,9 @@ PROTOCOL = 4
 HEADER = struct.Struct(">I")
 """The length that goes before each message's JSON."""
 
+NOTEBOOK = ".ipynb"
+"""How the path of a notebook ends. Its text in `Trace.overlays` is that of its code cells, as one module."""
+
 LARGEST = 256 * 1024 * 1024
 """Bytes. A longer message than this is a broken channel, not a message."""
 

@@ -10,10 +10,10 @@ from lsprotocol import types
 from pygls import uris
 
 from fx_lsp.agent.messages import Span
-from fx_lsp.documents import Change, Documents, Place
+from fx_lsp.documents import Documents, Place
 from fx_lsp.fixes import TextChange
-from fx_lsp.notebooks import Notebook, Splice
-from fx_lsp.positions import LineIndex, Position
+from fx_lsp.notebooks import Splice
+from fx_lsp.positions import Change, LineIndex, Position
 
 
 class ClientPlaces:
@@ -24,8 +24,6 @@ class ClientPlaces:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self.notebooks: dict[str, Notebook] = {}
-        """The open ones, by path."""
         self._uris: dict[str, str] = {}
         """Path -> the client's own spelling of its URI, which may escape other characters than ours."""
 
@@ -33,7 +31,7 @@ class ClientPlaces:
         """The absolute path of a ``file:`` URI, and of a notebook's cell that of the notebook; None for any other."""
         path = uris.to_fs_path(uri)
         if not path:
-            return next((path for path, notebook in self.notebooks.items() if notebook.cell(uri)), None)
+            return next((path for path, notebook in self._documents.notebooks.items() if notebook.cell(uri)), None)
         path = os.path.normpath(path)
         self._uris[path] = uri
         return path
@@ -44,7 +42,7 @@ class ClientPlaces:
 
     def uris(self, path: str) -> list[str]:
         """The documents that have the text of a file."""
-        notebook = self.notebooks.get(path)
+        notebook = self._documents.notebooks.get(path)
         return [cell.uri for cell in notebook.cells] if notebook else [self.uri(path)]
 
     def version(self, uri: str) -> int | None:
@@ -52,7 +50,7 @@ class ClientPlaces:
         path = self.path(uri)
         if path is None:
             return None
-        if notebook := self.notebooks.get(path):
+        if notebook := self._documents.notebooks.get(path):
             cell = notebook.cell(uri)
             return cell.version if cell else None
         return self._documents.version(path)
@@ -69,7 +67,7 @@ class ClientPlaces:
 
     def here(self, path: str, start: int, end: int) -> types.Location | None:
         """``text[start:end]`` of the file as it is now; None when it can't be read."""
-        if notebook := self.notebooks.get(path):
+        if notebook := self._documents.notebooks.get(path):
             found = notebook.within(start, end)
             return types.Location(found[0].uri, self._range(found[0].lines, *found[1:])) if found else None
         lines = self._documents.lines(path)
@@ -78,7 +76,7 @@ class ClientPlaces:
     def offset(self, uri: str, position: types.Position) -> int | None:
         """The offset, in the text of the file, of a position in a document; None when the file can't be read."""
         path = self.path(uri)
-        notebook = self.notebooks.get(path) if path else None
+        notebook = self._documents.notebooks.get(path) if path else None
         cell = notebook.cell(uri) if notebook else None
         lines = cell.lines if cell else self._documents.lines(path) if path and not notebook else None
         if lines is None:
@@ -98,7 +96,7 @@ class ClientPlaces:
 
     def _edit(self, path: str, splice: Splice) -> tuple[types.Location, str] | None:
         """Where a file's text is replaced, and by what."""
-        if notebook := self.notebooks.get(path):
+        if notebook := self._documents.notebooks.get(path):
             found = notebook.edit(splice)
             if found is None:
                 return None

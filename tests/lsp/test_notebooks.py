@@ -158,6 +158,17 @@ async def test_comments_have_help_in_cells(editor: NotebookEditor) -> None:
     assert "skip" in [item.label for item in items]
 
 
+async def test_what_only_jupyter_knows_or_one_cell_does_not_is_no_problem_of_the_others(editor: NotebookEditor) -> None:
+    cells = {
+        "cell 1": "import torch, asyncio\nx = await asyncio.gather()\ndisplay(x)\nget_ipython()\nundefined.run(1)",
+        "cell 2": "def f(x):\n    return x / len(x)",
+        "cell 3": "from torch.fx import symbolic_trace\nsymbolic_trace(f)\nwhile True: pass",
+    }
+    editor.write("__init__.py", "raise SystemExit")  # a notebook is in no package
+    editor.open_notebook(cells)
+    assert await underlined(editor, *cells) == {"cell 1": [], "cell 2": [("len(x)", "len")], "cell 3": []}
+
+
 async def test_a_notebook_without_a_file_is_left_alone(editor: NotebookEditor) -> None:
     notebook = types.NotebookDocument("untitled:Untitled-1.ipynb", "jupyter-notebook", 1, [])
     editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, []))

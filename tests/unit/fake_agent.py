@@ -11,11 +11,11 @@ from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, 
 from fx_lsp.analysis import Analysis
 from fx_lsp.config import Settings
 from fx_lsp.descriptions import Descriptions
-from fx_lsp.documents import Change, Documents
+from fx_lsp.documents import Documents
 from fx_lsp.features.diagnostics import Shows, diagnostic
 from fx_lsp.features.places import ClientPlaces
 from fx_lsp.findings import Finding
-from fx_lsp.positions import LineIndex
+from fx_lsp.positions import Change, LineIndex
 from fx_lsp.proofs import Proofs
 from fx_lsp.workspace import Workspace
 

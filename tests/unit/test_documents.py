@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fx_lsp.agent.messages import Span
-from fx_lsp.documents import MOST_EDITS, Change, Documents, on_disk
-from fx_lsp.positions import LineIndex, Position
+from fx_lsp.documents import MOST_EDITS, Documents, on_disk
+from fx_lsp.positions import Change, LineIndex, Position
 from tests.unit.fake_agent import change_of, span_of
 
 TEXT = "a = 1\nb = é😋(a)\n"

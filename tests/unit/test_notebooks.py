@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fx_lsp.documents import Change
 from fx_lsp.notebooks import Cell, Notebook, Splice
-from fx_lsp.positions import Position
+from fx_lsp.positions import Change, Position
 
 
 def notebook_of(*cells: str) -> Notebook:
