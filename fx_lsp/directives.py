@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from fx_lsp.rules import all_rules
 from fx_lsp.source_size import is_oversize
+from fx_lsp.syntax import parsed
 
 _DIRECTIVE = re.compile(
     r"#\s*fx:\s*(?P<verb>[^\W\d]\w*)?\s*(?P<labels>\[[^\]]*\])?\s*(?P<arguments>\(.*\))?\s*(?P<rest>.*)"
@@ -88,10 +89,12 @@ def directives_of(text: str) -> Directives:
     """The directives of a file; none while it can't be read as Python."""
     if "fx:" not in text or is_oversize(text):
         return Directives()
+    tree = parsed(text)
+    if tree is None:
+        return Directives()
     try:
-        definitions = _definitions(ast.parse(text))
-        read = list(_read(text))
-    except (SyntaxError, tokenize.TokenError, ValueError, RecursionError, MemoryError):
+        definitions, read = _definitions(tree), list(_read(text))
+    except (SyntaxError, tokenize.TokenError):
         return Directives()
     directives = tuple(item for item in read if isinstance(item, Directive))
     above: dict[str, list[Directive]] = {name: [] for name in definitions.values()}

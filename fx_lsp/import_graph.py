@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 
 from fx_lsp.documents import on_disk
+from fx_lsp.syntax import parsed
 
 
 class ImportGraph:
@@ -68,13 +68,8 @@ def _package_of(file: str) -> tuple[str, ...]:
 def _modules(file: str, package: tuple[str, ...]) -> Iterator[str]:
     """The dotted names that ``file`` imports, wherever in it; ``from a import b`` may mean the module ``a.b``."""
     lines = on_disk(file)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(lines.text if lines else "")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+    tree = parsed(lines.text) if lines else None
+    for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

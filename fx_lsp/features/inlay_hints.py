@@ -9,7 +9,6 @@ import ast
 import dataclasses
 import functools
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from fx_lsp.descriptions import Description, Descriptions
 from fx_lsp.documents import Documents, Place
 from fx_lsp.features.places import ClientPlaces
 from fx_lsp.positions import LineIndex
+from fx_lsp.syntax import parsed
 
 _ENDED = re.compile(r"[ \t]*(?:[#;\r\n]|\Z)")
 """What may follow a statement: where anything else does, the statement goes on, though none of it was edited."""
@@ -52,14 +52,8 @@ class Hint:
 @functools.lru_cache(maxsize=64)
 def anchors_of(text: str) -> tuple[Anchor, ...]:
     """The places for hints in a text; none where it is not Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    lines = LineIndex(text)
-    return tuple(anchor for node in ast.walk(tree) if (anchor := _anchor(node, lines)))
+    tree, lines = parsed(text), LineIndex(text)
+    return tuple(anchor for node in ast.walk(tree) if (anchor := _anchor(node, lines))) if tree else ()
 
 
 def _anchor(node: ast.AST, lines: LineIndex) -> Anchor | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fx_lsp.documents import Documents, Place
 from fx_lsp.positions import LineIndex
+from fx_lsp.syntax import parsed
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,8 @@ class Definition:
 @functools.lru_cache(maxsize=64)
 def definitions_of(text: str) -> tuple[Definition, ...] | None:
     """The definitions of a text, in its order; None where it is not Python (yet)."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return tuple(_within(tree, "", LineIndex(text)))
+    tree = parsed(text)
+    return None if tree is None else tuple(_within(tree, "", LineIndex(text)))
 
 
 def _within(parent: ast.AST, prefix: str, lines: LineIndex) -> Iterator[Definition]:

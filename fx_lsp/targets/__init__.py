@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterable
 
 from fx_lsp.agent.messages import Target
 from fx_lsp.directives import directives_of
 from fx_lsp.names import Names
 from fx_lsp.source_size import is_oversize
+from fx_lsp.syntax import parsed
 from fx_lsp.targets.calls import explicit_targets
 from fx_lsp.targets.directed import Said, directed_targets, inferred_as_said, is_skipped
 from fx_lsp.targets.examples import with_examples
@@ -28,11 +28,9 @@ def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
     if is_oversize(source):
         return ()
     source = source.removeprefix("\ufeff")
+    tree = parsed(source)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            tree = ast.parse(source)
-        return _targets(tree, directives_of(source).above, Text(path, source))
+        return None if tree is None else _targets(tree, directives_of(source).above, Text(path, source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

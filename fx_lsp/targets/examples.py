@@ -7,7 +7,6 @@ made so. Of a call whose callee may be something else, in a branch or by a param
 from __future__ import annotations
 
 import ast
-import copy
 import dataclasses
 import sys
 from collections.abc import Iterable, Iterator
@@ -107,7 +106,7 @@ def _sure_binding(name: str, place: Place, names: Names) -> Binding | None:
 
 def _literal_arguments(call: ast.Call, place: Place, names: Names) -> str | None:
     """The arguments in their brackets, if they are made of literals and a tensor is among them."""
-    bare = ast.Call(ast.Name("forward"), copy.deepcopy(call.args), copy.deepcopy(call.keywords))
+    bare = ast.Call(ast.Name("forward"), call.args, call.keywords)
     inlining = _Inlining(place, names)
     try:
         inlining.inline_arguments(bare)
@@ -117,7 +116,7 @@ def _literal_arguments(call: ast.Call, place: Place, names: Names) -> str | None
 
 
 class _Inlining(ast.NodeTransformer):
-    """Puts what names were assigned in their place. Raises LookupError where something is no literal."""
+    """Puts what names were assigned in their place, in a copy. Raises LookupError where something is no literal."""
 
     def __init__(self, place: Place, names: Names) -> None:
         self._place = place
@@ -126,9 +125,12 @@ class _Inlining(ast.NodeTransformer):
         """Whether one of torch's factories was met."""
 
     def visit(self, node: ast.AST) -> Any:
-        """Take no other expressions than those that are known to be made of literals."""
-        if isinstance(node, ast.expr) and not isinstance(node, (*_PLAIN, ast.Name, ast.Attribute, ast.Call)):
-            raise LookupError
+        """Take no other expressions than those that are known to be made of literals; most are none, so copy late."""
+        if isinstance(node, ast.expr):
+            if not isinstance(node, (*_PLAIN, ast.Name, ast.Attribute, ast.Call)):
+                raise LookupError
+            kind: Any = type(node)
+            node = kind(*([*value] if isinstance(value, list) else value for _, value in ast.iter_fields(node)))
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> Any:
@@ -137,7 +139,7 @@ class _Inlining(ast.NodeTransformer):
         if binding is None or binding.value is None:
             raise LookupError
         there = _Inlining(binding.place, self._names)
-        value = there.visit(copy.deepcopy(binding.value))
+        value = there.visit(binding.value)
         self.makes_tensor |= there.makes_tensor
         return value
 
@@ -161,7 +163,9 @@ class _Inlining(ast.NodeTransformer):
     def inline_arguments(self, call: ast.Call) -> None:
         """Those of ``call``, but not what is called."""
         call.args = [self.visit(argument) for argument in call.args]
-        for keyword in call.keywords:
-            if keyword.arg is None:
-                raise LookupError
-            keyword.value = self.visit(keyword.value)
+        call.keywords = [self._inlined(keyword) for keyword in call.keywords]
+
+    def _inlined(self, keyword: ast.keyword) -> ast.keyword:
+        if keyword.arg is None:
+            raise LookupError
+        return ast.keyword(keyword.arg, self.visit(keyword.value))
