@@ -20,18 +20,34 @@ local function place(text)
   assert(vim.fn.search("\\V" .. text, "cW") > 0, text)
 end
 
-local function session()
-  vim.cmd("edit " .. vim.fn.fnameescape(os.getenv("FX_FILE")))
-  vim.bo.filetype = "python"
-  local id = vim.lsp.start_client({
+-- The client, as docs/editors/neovim.md has it for this version.
+local function start()
+  local config = {
     name = "fx-lsp",
     cmd = vim.json.decode(os.getenv("FX_SERVER")),
     root_dir = vim.fn.expand("%:p:h"),
     init_options = vim.json.decode(os.getenv("FX_OPTIONS")),
-  })
+  }
+  if vim.lsp.config then -- 0.11
+    config.filetypes = { "python" }
+    vim.lsp.config("fx_lsp", config)
+    vim.lsp.enable("fx_lsp")
+    vim.lsp.inlay_hint.enable(true)
+    vim.bo.filetype = "python"
+    wait("the server", function() return #vim.lsp.get_clients({ name = "fx_lsp" }) > 0 end)
+    return vim.lsp.get_clients({ name = "fx_lsp" })[1]
+  end
+  vim.bo.filetype = "python"
+  local id = vim.lsp.start_client(config)
   assert(id, "the server did not start")
   vim.lsp.buf_attach_client(0, id)
-  local client = vim.lsp.get_client_by_id(id)
+  return vim.lsp.get_client_by_id(id)
+end
+
+local function session()
+  vim.cmd("edit " .. vim.fn.fnameescape(os.getenv("FX_FILE")))
+  local client = start()
+  local id = client.id
 
   wait("diagnostics", function() return #vim.diagnostic.get(0) > 0 end)
   seen.diagnostics = vim.tbl_map(function(found)
