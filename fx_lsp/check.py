@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Proof
+from fx_lsp.agent.messages import NOTEBOOK, Proof
 from fx_lsp.agent_pool import AgentPool, TracingAgent
 from fx_lsp.agents import Agent, AgentState
 from fx_lsp.analysis import Analysis, FileResult
@@ -27,6 +27,7 @@ from fx_lsp.project import FILE, project_of
 from fx_lsp.proofs import Proofs
 from fx_lsp.python_files import Scope, folders_of
 from fx_lsp.remembering import RememberingAgent
+from fx_lsp.saved_notebooks import read_notebook
 from fx_lsp.tracing_calls import calls_with
 from fx_lsp.workspace import Workspace
 
@@ -95,10 +96,12 @@ async def check(
     applied first. ``cluster`` is the address of a Dask scheduler, whose workers trace instead of this machine, as many
     files at a time as they can; what they find is not kept.
 
-    Raises CannotCheck where a path does not exist, a project's settings can't be used, or there is no PyTorch to trace
-    with.
+    Raises CannotCheck where a path does not exist, a project's settings can't be used, a notebook is to be mended, or
+    there is no PyTorch to trace with.
     """
     files = (scope or Scope()).of(paths)
+    if mending and (notebook := next(filter(_is_notebook, files), None)):
+        raise CannotCheck(f"{notebook} can't be mended: only the problems of notebooks are told.")
     async with contextlib.AsyncExitStack() as stack:
         workers = None
         if cluster is not None and files:
@@ -125,6 +128,8 @@ class _Run:
         self._cache = cache
         self._cluster = cluster
         self._problem: str | None = None
+        self._no_notebooks: dict[Path, str] = {}
+        """Files that should be notebooks, and why they are none."""
         self._documents = Documents()
         self._workspace = Workspace(folders)
         self._agents = AgentPool(self._interpreter, self._start_agent)
@@ -133,7 +138,9 @@ class _Run:
 
     async def check(self, files: Sequence[Path], jobs: int, progress: Progress, mending: Mending | None) -> Checked:
         """See `check` above."""
-        await self._trace(files, jobs, progress)
+        for file in filter(_is_notebook, files):
+            self._open_notebook(file)
+        await self._trace([file for file in files if file not in self._no_notebooks], jobs, progress)
         edits = await self._mend(files, mending) if mending else {}
         findings = sorted(merged(self._analysis.findings()), key=lambda found: (found.place.path, found.place.start))
         results = self._analysis.results
@@ -141,9 +148,21 @@ class _Run:
             problems=tuple(map(self._told, findings)),
             documents=self._documents,
             results=results,
-            unread={file: why_not_python(str(file)) for file in files if not self._is_read(str(file))},
+            unread={
+                file: self._no_notebooks.get(file) or why_not_python(str(file))
+                for file in files
+                if not self._is_read(str(file))
+            },
             edits=edits,
         )
+
+    def _open_notebook(self, file: Path) -> None:
+        try:
+            self._documents.open_notebook(str(file), read_notebook(file), 0)
+        except OSError as error:
+            self._no_notebooks[file] = f"it can't be read: {error.strerror}"
+        except ValueError as error:
+            self._no_notebooks[file] = str(error)
 
     def _is_read(self, path: str) -> bool:
         return path in self._analysis.results and self._documents.lines(path) is not None
@@ -231,6 +250,10 @@ class _Run:
             on_state=on_state,
         )
         return RememberingAgent(agent, self._cache, interpreter.command, {}, warm=False) if self._cache else agent
+
+
+def _is_notebook(file: Path) -> bool:
+    return file.suffix == NOTEBOOK
 
 
 def _size(file: Path) -> int:

@@ -114,6 +114,11 @@ class Documents:
         """The editor has opened ``path``."""
         self._open[path] = Document(LineIndex(text), version)
 
+    def open_notebook(self, path: str, notebook: Notebook, version: int) -> None:
+        """The editor has opened a notebook."""
+        self.notebooks[path] = notebook
+        self.open(path, notebook.text, version)
+
     def change(self, path: str, changes: Iterable[Change], version: int) -> None:
         """The editor has made ``changes``, one after another, to an open file. Raises KeyError when it is not open."""
         document = self._open[path]

@@ -143,9 +143,7 @@ class Session:
     def opened(self, path: str, text: str, version: int) -> None:
         """The client has opened a Python file."""
         self.documents.open(path, text, version)
-        self.projects.refresh(self.documents.paths)
-        if self.configured:
-            self.analysis.opened(path)
+        self._opened(path)
 
     def edited(self, path: str, changes: Sequence[types.TextDocumentContentChangeEvent], version: int) -> None:
         """The client has edited an open file."""
@@ -162,8 +160,8 @@ class Session:
         """The client has opened a notebook."""
         path = self.places.path(params.notebook_document.uri)
         if path:
-            notebook = self.documents.notebooks[path] = notebooks.opened(params)
-            self.opened(path, notebook.text, params.notebook_document.version)
+            self.documents.open_notebook(path, notebooks.opened(params), params.notebook_document.version)
+            self._opened(path)
 
     def notebook_changed(self, params: types.DidChangeNotebookDocumentParams) -> None:
         """The client has edited cells of a notebook, or added, removed or moved some."""
@@ -226,6 +224,11 @@ class Session:
         await self.descriptions.close()
         self.refresher.close()
         await self.agents.close()
+
+    def _opened(self, path: str) -> None:
+        self.projects.refresh(self.documents.paths)
+        if self.configured:
+            self.analysis.opened(path)
 
     def _edited(self, path: str) -> None:
         if self.configured:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fx_lsp.check import Checked, Problem
 from fx_lsp.documents import Documents, Place
 from fx_lsp.fixes import Fix
-from fx_lsp.formats.places import line_and_column, shown_path
+from fx_lsp.formats.places import line_and_column, spot
 from fx_lsp.positions import LineIndex
 
 _TAB = 4
@@ -85,12 +85,13 @@ class _Page:
 
     def _excerpt(self, place: Place, style: str, mark: str) -> Iterator[str]:
         """The place's file and position, and its source lines with the place underlined by ``mark``."""
-        lines = self._documents.lines(place.path) or LineIndex("")
-        line, column = line_and_column(lines, place.start)
-        end_line, end_column = line_and_column(lines, place.end)
+        here = spot(place, self._documents)
+        lines = here.lines
+        line, column = line_and_column(lines, here.start)
+        end_line, end_column = line_and_column(lines, here.end)
         last = min(end_line, line + _MOST_LINES - 1)
         width = len(str(last))
-        yield f"{' ' * width}{self._paint('frame', '-->')} {shown_path(place.path)}:{line}:{column}"
+        yield f"{' ' * width}{self._paint('frame', '-->')} {here.name}:{line}:{column}"
         yield self._framed(width, "", "")
         for number in range(line, last + 1):
             text = lines.line(number - 1)
@@ -103,7 +104,9 @@ class _Page:
             yield self._framed(width, "", "...")
 
     def _edits(self, fix: Fix) -> Iterator[str]:
-        """The lines that the fix takes out and puts in, numbered as in the file before and after."""
+        """The lines that the fix takes out and puts in, numbered as in the file before and after; not of notebooks."""
+        if any(change.span.file in self._documents.notebooks for change in fix.changes):
+            return
         rows: list[tuple[int, str, str]] = []
         shift = Counter[str]()
         for change in fix.changes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -30,10 +31,38 @@ def line_and_column(lines: LineIndex, offset: int) -> tuple[int, int]:
     return line + 1, character + 1
 
 
+@dataclass(frozen=True)
+class Spot:
+    """A place in what a person has in front of them: a file, or a cell of a notebook."""
+
+    path: str
+    """As `shown_path`."""
+    cell: str | None
+    """Its number, from 1; None outside of notebooks."""
+    lines: LineIndex
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """Of the file, and of the cell."""
+        return f"{self.path}:cell {self.cell}" if self.cell else self.path
+
+
+def spot(place: Place, documents: Documents) -> Spot:
+    """Where a person finds the place."""
+    notebook = documents.notebooks.get(place.path)
+    if notebook and (found := notebook.within(place.start, place.end)):
+        cell, start, end = found
+        return Spot(shown_path(place.path), cell.uri, cell.lines, start, end)
+    lines = documents.lines(place.path) or LineIndex("")
+    return Spot(shown_path(place.path), None, lines, place.start, place.end)
+
+
 def ends(place: Place, documents: Documents) -> tuple[tuple[int, int], tuple[int, int]]:
     """Line and column of the place's start and of its end (exclusive), as `line_and_column` counts them."""
-    lines = documents.lines(place.path) or LineIndex("")
-    return line_and_column(lines, place.start), line_and_column(lines, place.end)
+    here = spot(place, documents)
+    return line_and_column(here.lines, here.start), line_and_column(here.lines, here.end)
 
 
 def place_of(span: Span, documents: Documents) -> Place:
@@ -44,7 +73,9 @@ def place_of(span: Span, documents: Documents) -> Place:
 
 
 def protocol_location(place: Place, documents: Documents) -> dict[str, Any]:
-    """Path and range; lines and UTF-16 characters count from 0, as in the Language Server Protocol."""
-    lines = documents.lines(place.path) or LineIndex("")
-    ends = {"start": lines.position(place.start, "utf-16"), "end": lines.position(place.end, "utf-16")}
-    return {"path": shown_path(place.path), "range": {end: position._asdict() for end, position in ends.items()}}
+    """Path and range; lines and UTF-16 characters count from 0, as in the Language Server Protocol. In a notebook they
+    are those of a cell, whose number is told, too."""
+    here = spot(place, documents)
+    ends = {"start": here.lines.position(here.start, "utf-16"), "end": here.lines.position(here.end, "utf-16")}
+    shown = {"path": here.path, "range": {end: position._asdict() for end, position in ends.items()}}
+    return {**shown, "cell": int(here.cell)} if here.cell else shown

@@ -14,7 +14,7 @@ from fx_lsp.analysis import Traced
 from fx_lsp.check import Checked
 from fx_lsp.documents import Documents
 from fx_lsp.findings import Finding
-from fx_lsp.formats.places import protocol_location, shown_path
+from fx_lsp.formats.places import ends, protocol_location, shown_path
 
 Verdict = Literal["ok", "fails", "unknown", "skipped"]
 """It traces; it does not; that can't be told, and ``reason`` says why; it turned out to be nothing that is traced."""
@@ -44,7 +44,7 @@ def _row(path: str, traced: Traced, documents: Documents) -> dict[str, Any]:
     return {
         "path": shown_path(path),
         "qualname": target.symbol or target.title,
-        "line": target.span.line,
+        "line": ends(traced.place, documents)[0][0],
         "recipe": report.recipe if report else "",
         "intent": (report and report.intent) or target.intent,
         "verdict": verdict_of(traced),

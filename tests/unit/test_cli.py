@@ -132,6 +132,30 @@ class TestCheck:
         assert [concise.returncode, full.returncode] == [1, 1]
         assert [concise.stderr, full.stderr] == ["", ""]
 
+    def test_a_notebook_is_told_of_by_its_cells(self, tmp_path: Path) -> None:
+        notebook = ROOT / "examples/models/gate.ipynb"
+        concise, full, objects = (
+            check("--format", style, notebook, cwd=ROOT).stdout for style in ("concise", "full", "json")
+        )
+        where = f"{Path('examples/models/gate.ipynb')}:cell 5:5:8"
+        assert concise.startswith(f"{where}: control-flow `x.mean() > 0`")
+        assert concise.count("\n") == 1
+        assert f"--> {where}\n  |\n5 |     if x.mean() > 0:\n  |        ^^^^^^^^^^^^\n" in full
+        assert f"--> {Path('examples/models/gate.ipynb')}:cell 4:7:16\n" in full
+        (problem,) = json.loads(objects)
+        assert (problem["cell"], problem["range"]["start"]) == (5, {"line": 4, "character": 7})
+        assert [link["cell"] for link in problem["related"]][:1] == [4]
+
+    def test_what_is_no_notebook_is_not_traced_and_none_is_mended(self, tmp_path: Path) -> None:
+        (tmp_path / "a.ipynb").write_text("[]", encoding="utf-8")
+        (tmp_path / "b.ipynb").write_bytes(b"\xff")
+        done = check("a.ipynb", "b.ipynb", cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.count("was not traced: it is not a notebook of Jupyter's fourth format") == 2
+        done = check("--fix", "a.ipynb", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "can't be mended" in done.stderr
+
     def test_json_of_the_examples(self) -> None:
         done = check("--format", "json", "examples/models", cwd=ROOT)
         found: list[dict[str, Any]] = json.loads(done.stdout)
