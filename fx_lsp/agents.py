@@ -142,13 +142,14 @@ class Agent:
     async def close(self) -> None:
         """Stop the process, and with it all that it does, and wait until it is gone. Open requests are cancelled."""
         self._closed = True
+        # Said at once: by the time that the process is gone, the state of the one that follows may have been told.
+        self._set_state(AgentState("stopped"))
         if self._launch is not None:
             self._launch.cancel()
             await asyncio.wait([self._launch])
         if self._process is not None:
             process, self._process = self._process, None
             await process.close()
-        self._set_state(AgentState("stopped"))
 
     async def _ready(self) -> AgentProcess:
         """The process, started if need be. Raises AgentFailed where there is none to be had."""

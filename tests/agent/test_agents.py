@@ -45,6 +45,16 @@ async def test_states_on_the_way(connect: Connect) -> None:
     await gone(pid)
 
 
+async def test_one_that_is_closed_says_so_before_the_next_one_can_say_anything(connect: Connect) -> None:
+    client = connect()
+    await client.trace(client.write("net.py", "def model(x):\n    return x\n"), "model")
+    closing = asyncio.create_task(client.agent.close())
+    await asyncio.sleep(0)  # its first step
+    told = list(client.phases)
+    await closing
+    assert told == client.phases == ["starting", "ready", "busy", "ready", "stopped"]
+
+
 async def test_the_current_folder_shows_the_workspace_and_takes_what_is_written(connect: Connect) -> None:
     client = connect()
     client.write("config/sizes.txt", "31")
