@@ -35,18 +35,25 @@ const USER_SETTINGS = {
 /** A marketplace that has nothing. */
 const NO_GALLERY = { serviceUrl: "", itemUrl: "", resourceUrlTemplate: "", controlUrl: "", recommendationsUrl: "" };
 
-/** A profile in a new directory, with a copy of the examples. Its path is short: Unix sockets' take 107 bytes at most. */
-export function newProfile(settings, interpreter) {
+/** A new directory for all that a run writes. Its path is short: Unix sockets' take 107 bytes at most. */
+export function newProfile() {
   const directory = mkdtempSync(join(tmpdir(), "fxe2e-"));
   for (const name of ["data/User", "data/Machine", "extensions", "home", "tmp"]) {
     mkdirSync(join(directory, name), { recursive: true });
   }
-  const workspace = join(directory, basename(EXAMPLES));
-  cpSync(EXAMPLES, workspace, { recursive: true, filter: (path) => !path.includes("__pycache__") });
   writeFileSync(join(directory, "config.yaml"), "auth: none\ncert: false\n");
+  return directory;
+}
+
+/** A fresh copy of the examples. */
+export function newWorkspace(directory) {
+  const workspace = join(mkdtempSync(join(directory, "w-")), basename(EXAMPLES));
+  cpSync(EXAMPLES, workspace, { recursive: true, filter: (path) => !path.includes("__pycache__") });
+  return workspace;
+}
+
+export function writeUserSettings(directory, settings) {
   writeFileSync(join(directory, "data/User/settings.json"), JSON.stringify({ ...USER_SETTINGS, ...settings }));
-  writeMachineSettings(directory, { "fxLsp.interpreter": interpreter });
-  return { directory, workspace };
 }
 
 /** The window is a remote one to VS Code: settings that belong to the machine are read from a file of their own. */

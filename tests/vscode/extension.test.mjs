@@ -1,114 +1,144 @@
 // What the extension does around the language server: status, commands, settings, recovery.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, afterEach, before, test } from "node:test";
-import { startBed } from "./bed.mjs";
-import { SHOTS } from "./paths.mjs";
-import { processesBelow, signal } from "./processes.mjs";
+import { before, test } from "node:test";
+import { TORCH_PYTHON } from "./paths.mjs";
+import { signal } from "./processes.mjs";
+import { agents, servers } from "./servers.mjs";
+import { picture, suite } from "./suite.mjs";
 import { until } from "./until.mjs";
-import { Workbench } from "./workbench.mjs";
 
-let bed, editor;
+suite("extension", {}, (editor) => {
+  before(async () => {
+    await editor.open("rectify.py");
+    await editor.underlined(["x.sum() > 0"], 120_000);
+  });
 
-before(async () => {
-  mkdirSync(SHOTS, { recursive: true });
-  bed = await startBed();
-  editor = new Workbench(bed);
-  await editor.open("rectify.py");
-  await editor.underlined(["x.sum() > 0"], 120_000);
-});
+  test("the language status names PyTorch and Python", async () => {
+    await until("the versions", async () => /torch \d.* Python 3/.test(await editor.languageStatus()));
+  });
 
-after(() => bed?.stop());
+  test("its click opens all that can be done, as a command does", async () => {
+    const rows = editor.page.locator(".quick-input-widget .monaco-list-row", { hasText: "Restart Tracing Process" });
+    await editor.clickLanguageStatus("Actions");
+    await rows.waitFor();
+    await editor.page.keyboard.press("Escape");
+    await editor.command("fx-lsp: Show Actions");
+    await rows.waitFor();
+    await editor.answer("Show Debug Information");
+  });
 
-afterEach((t) => bed.page.screenshot({ path: join(SHOTS, `extension-${t.name.replace(/\W+/g, "-")}.png`) }));
+  test("debug information is a document that follows what it tells, without the values of environment variables", async () => {
+    const line = (text) => editor.page.locator(".view-line", { hasText: text }).first().waitFor();
+    await editor.page.locator(".tab.active", { hasText: "debug information" }).waitFor();
+    await editor.closeEditor("debug information");
+    await editor.command("fx-lsp: Show Debug Information");
+    await line(/workspace\strusted:\syes/);
+    await line(/PyTorch\sthat\straces:\s\d/);
+    editor.setWorkspaceSettings({ "fxLsp.env": { SECRET_NAME: "secret value" } });
+    await line(/"SECRET_NAME":\s"…"/);
+    editor.setWorkspaceSettings({});
+    await editor.openFile("rectify.py");
+    await editor.underlined(["x.sum() > 0"], 60_000);
+  });
 
-const agents = () => processesBelow(bed.pid).filter(({ command }) => /fx_lsp[./]agent/.test(command));
+  test("a setting takes effect without a restart", async () => {
+    await editor.underlined(["x.sum() > 0"]);
+    const before_ = servers(editor);
+    editor.setWorkspaceSettings({ "fxLsp.exclude": ["rectify.py"] });
+    await editor.underlined([]);
+    editor.setWorkspaceSettings({});
+    await editor.underlined(["x.sum() > 0"], 60_000);
+    assert.deepEqual(servers(editor), before_, "the server is the same");
+  });
 
-/** Changes the workspace's settings, as a person would in the file. */
-function setWorkspaceSettings(settings) {
-  mkdirSync(join(bed.workspace, ".vscode"), { recursive: true });
-  writeFileSync(join(bed.workspace, ".vscode/settings.json"), JSON.stringify(settings));
-}
+  test("the restart command of the tracing process brings another one", async () => {
+    const [old] = agents(editor);
+    assert.ok(old);
+    await editor.command("fx-lsp: Restart Tracing Process");
+    await until(
+      "another tracing process",
+      () => agents(editor).length > 0 && !agents(editor).some(({ pid }) => pid === old.pid),
+    );
+    await editor.underlined(["x.sum() > 0"], 60_000);
+  });
 
-test("the language status names PyTorch and Python", async () => {
-  await until("the versions", async () => /torch \d.* Python 3/.test(await editor.languageStatus()));
-});
+  test("a tracing process that is killed comes back with the next edit", async () => {
+    const old = agents(editor);
+    old.forEach(({ pid }) => signal(pid, "SIGKILL"));
+    await until("its end", () => !agents(editor).some(({ pid }) => pid === old[0].pid));
+    await editor.goInto("rectify.py", "x.sum()");
+    await editor.page.keyboard.press("ArrowLeft");
+    await editor.page.keyboard.type("1 + ");
+    await editor.underlined(["1 + x.sum() > 0"], 60_000);
+    await editor.revert();
+  });
 
-test("its click opens all that can be done", async () => {
-  await editor.clickLanguageStatus("Actions");
-  const rows = bed.page.locator(".quick-input-widget .monaco-list-row");
-  await rows.first().waitFor();
-  const labels = (await rows.allInnerTexts()).join("\n");
-  for (const action of ["Show Logs", "Restart Tracing Process", "Restart Language Server", "Select Interpreter"]) {
-    assert.ok(labels.includes(action), `${action} is not among ${labels}`);
-  }
-  await bed.page.keyboard.press("Escape");
-});
+  test("a file is traced again on request, since what it reads may have changed", async () => {
+    const source = `from pathlib import Path\nMARKED = Path(__file__).with_name("mark.txt").exists()\n\n`;
+    const marked = editor.onDisk("rectify.py").replace("if x.sum() > 0:", "if MARKED and x.sum() > 0:");
+    writeFileSync(join(editor.workspace, "marked.py"), source + marked);
+    await editor.openFile("marked.py");
+    await editor.lens("✓");
+    await editor.underlined([]);
+    writeFileSync(join(editor.workspace, "mark.txt"), "");
+    await editor.command("fx-lsp: Trace This File");
+    await editor.underlined(["x.sum() > 0"], 60_000);
+    await editor.closeEditor("marked.py");
+    rmSync(join(editor.workspace, "marked.py"));
+    await editor.openFile("rectify.py");
+  });
 
-test("debug information is a document that follows what it tells, without the values of environment variables", async () => {
-  const line = (text) => bed.page.locator(".view-line", { hasText: text }).first().waitFor();
-  await editor.command("fx-lsp: Show Debug Information");
-  await bed.page.locator(".tab.active", { hasText: "debug information" }).waitFor();
-  await line(/workspace\strusted:\syes/);
-  await line(/PyTorch\sthat\straces:\s\d/);
-  setWorkspaceSettings({ "fxLsp.env": { SECRET_NAME: "secret value" } });
-  await line(/"SECRET_NAME":\s"…"/);
-  setWorkspaceSettings({});
-  await editor.openFile("rectify.py");
-  await editor.underlined(["x.sum() > 0"], 60_000);
-});
+  test("the cache is cleared on request, and everything is traced anew", async () => {
+    await editor.command("fx-lsp: Clear Cache");
+    await editor.page.locator(".notification-toast", { hasText: /MiB were removed/ }).waitFor();
+    await editor.underlined(["x.sum() > 0"], 60_000);
+  });
 
-test("a setting takes effect without a restart", async () => {
-  await editor.underlined(["x.sum() > 0"]);
-  const server = processesBelow(bed.pid).find(({ command }) => command.includes("launch.py"));
-  setWorkspaceSettings({ "fxLsp.exclude": ["rectify.py"] });
-  await editor.underlined([]);
-  setWorkspaceSettings({});
-  await editor.underlined(["x.sum() > 0"], 60_000);
-  assert.ok(
-    processesBelow(bed.pid).some(({ pid }) => pid === server.pid),
-    "the server is the same",
-  );
-});
+  test("the problems panel leads to the place", async () => {
+    await editor.goTo(1, 1);
+    await editor.page.keyboard.press("Control+Shift+M");
+    const row = editor.page.locator(".markers-panel .monaco-list-row", { hasText: /depends on.*\[Ln 9,/ });
+    await row.waitFor();
+    await row.dblclick();
+    await editor.page.locator("#status\\.editor\\.selection", { hasText: "Ln 9" }).waitFor();
+    await editor.page.keyboard.press("Control+Shift+M");
+  });
 
-test("the restart command of the tracing process brings another one", async () => {
-  const [old] = agents();
-  assert.ok(old);
-  await editor.command("fx-lsp: Restart Tracing Process");
-  await until("another tracing process", () => agents().length > 0 && !agents().some(({ pid }) => pid === old.pid));
-  await editor.underlined(["x.sum() > 0"], 60_000);
-});
+  test("the restart command brings another server, and the same squiggle", async () => {
+    const [old, ...others] = servers(editor);
+    assert.deepEqual(others, []);
+    await editor.command("fx-lsp: Restart Language Server");
+    await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== old.pid);
+    await editor.underlined(["x.sum() > 0"], 60_000);
+  });
 
-test("a tracing process that is killed comes back with the next edit", async () => {
-  const old = agents();
-  old.forEach(({ pid }) => signal(pid, "SIGKILL"));
-  await until("its end", () => !agents().some(({ pid }) => pid === old[0].pid));
-  const lines = readFileSync(join(bed.workspace, "rectify.py"), "utf8").split("\n");
-  const line = lines.findIndex((text) => text.includes("x.sum() > 0"));
-  await editor.goTo(line + 1, lines[line].indexOf("x.sum()") + 1);
-  await bed.page.keyboard.type("1 + ");
-  await editor.underlined(["1 + x.sum() > 0"], 60_000);
-});
+  test("a server that is killed comes back by itself", async () => {
+    const [{ pid }] = servers(editor);
+    signal(pid, "SIGKILL");
+    await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== pid);
+    await editor.goInto("rectify.py", "# Which way"); // a comment, so that the text parses
+    await editor.page.keyboard.type("_");
+    await editor.underlined(["x.sum() > 0"], 60_000);
+  });
 
-test("the cache is cleared on request, and everything is traced anew", async () => {
-  await editor.command("fx-lsp: Clear Cache");
-  await bed.page.locator(".notification-toast", { hasText: /MiB were removed/ }).waitFor();
-  await editor.underlined(["1 + x.sum() > 0"], 60_000);
-});
+  test("a Python that the server can't run on is named, and a better one is taken at once", async () => {
+    editor.setMachineSettings({ "fxLsp.interpreter": [TORCH_PYTHON], "fxLsp.server.python": ["/nowhere/python"] });
+    const message = editor.page.locator(".notification-toast", { hasText: "found no Python 3.10 or newer" });
+    await message.locator(".monaco-button", { hasText: "Open Settings" }).waitFor();
+    await until("the server's end", () => servers(editor).length === 0);
+    await picture(editor, "no-python");
+    editor.setMachineSettings({ "fxLsp.interpreter": [TORCH_PYTHON], "fxLsp.server.python": [TORCH_PYTHON] });
+    await until("a server on it", () => servers(editor).some(({ command }) => command.startsWith(TORCH_PYTHON)));
+    await editor.underlined(["x.sum() > 0"], 60_000);
+  });
 
-test("the interpreter can be chosen, or left to be found", async () => {
-  await editor.command("fx-lsp: Select Interpreter for Tracing");
-  await bed.page.locator('.quick-input-widget input[placeholder*="/python"]').waitFor();
-  await editor.answer("Find one by itself");
-});
-
-test("the problems panel leads to the place", async () => {
-  await editor.goTo(1, 1);
-  await bed.page.keyboard.press("Control+Shift+M");
-  const row = bed.page.locator(".markers-panel .monaco-list-row", { hasText: "depends on" }).first();
-  await row.waitFor();
-  await row.dblclick();
-  await bed.page.locator("#status\\.editor\\.selection", { hasText: "Ln 9" }).waitFor();
-  await bed.page.keyboard.press("Control+Shift+M");
+  test("the log can be read", async () => {
+    await editor.command("fx-lsp: Show Logs");
+    await editor.page
+      .locator(".panel .view-line", { hasText: /Starting\sthe\sserver/ })
+      .first()
+      .waitFor();
+  });
 });

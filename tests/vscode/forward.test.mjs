@@ -1,99 +1,88 @@
 // The generated forward beside the source, in a real VS Code.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { after, afterEach, before, test } from "node:test";
-import { startBed } from "./bed.mjs";
-import { SHOTS } from "./paths.mjs";
+import { before, test } from "node:test";
+import { suite } from "./suite.mjs";
 import { until } from "./until.mjs";
-import { Workbench } from "./workbench.mjs";
 
-let bed, editor;
+suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
+  before(() => editor.open("classifier.py"));
 
-before(async () => {
-  mkdirSync(SHOTS, { recursive: true });
-  bed = await startBed({ viewport: { width: 1500, height: 900 } });
-  editor = new Workbench(bed);
-  await editor.open("classifier.py");
-});
+  const FORWARD_TAB = ".tab:has-text('forward.py')";
 
-after(() => bed?.stop());
+  /** Puts the cursor of the source into the first `text`. */
+  async function goInto(text) {
+    await editor.focusEditor();
+    await editor.goInto("classifier.py", text);
+  }
 
-afterEach((t) => bed.page.screenshot({ path: join(SHOTS, `forward-${t.name.replace(/\W+/g, "-")}.png`) }));
+  test("a lens above a model says what came of it", async () => {
+    await until(
+      "a lens",
+      () => editor.page.locator(".codelens-decoration a", { hasText: "21 nodes" }).count(),
+      120_000,
+    );
+    assert.match(await (await editor.lens("21 nodes")).innerText(), /✓ traces · 21 nodes · 18 k parameters/);
+  });
 
-const FORWARD_TAB = ".tab:has-text('forward.py')";
-const source = () => readFileSync(join(bed.workspace, "classifier.py"), "utf8").split("\n");
+  test("a click on it opens the generated forward beside the source", async () => {
+    await editor.click(await editor.lens("21 nodes"));
+    await editor.page.locator(FORWARD_TAB).waitFor();
+    await editor.line("stem = self.stem(images)");
+  });
 
-/** Puts the cursor of the source into the first `text`. */
-async function goInto(text) {
-  const index = source().findIndex((line) => line.includes(text));
-  await editor.focusEditor();
-  await editor.goTo(index + 1, source()[index].indexOf(text) + 2);
-}
+  test("it is Python, and can't be edited", async () => {
+    await editor.page.keyboard.press("Control+2");
+    await editor.page.locator(".statusbar-item", { hasText: "Python" }).waitFor();
+    await editor.page.keyboard.type("x");
+    await editor.page.locator(".monaco-editor-overlaymessage", { hasText: "read-only" }).waitFor();
+    assert.equal(await editor.page.locator(`${FORWARD_TAB}.dirty`).count(), 0);
+  });
 
-test("a lens above a model says what came of it", async () => {
-  await until("a lens", () => bed.page.locator(".codelens-decoration a", { hasText: "21 nodes" }).count(), 120_000);
-  assert.match(await (await editor.lens("21 nodes")).innerText(), /✓ traces · 21 nodes · 18 k parameters/);
-});
+  test("the cursor in the source marks the line of the forward", async () => {
+    await goInto("features.mean");
+    await editor.marked(["mean = relu_6.mean(dim = (2, 3)); relu_6 = None"], 120_000); // nodes come after the text
+  });
 
-test("a click on it opens the generated forward beside the source", async () => {
-  await editor.click(await editor.lens("21 nodes"));
-  await bed.page.locator(FORWARD_TAB).waitFor();
-  await editor.line("stem = self.stem(images)");
-});
+  test("a line of a module that runs three times marks all three", async () => {
+    await goInto("self.second(torch");
+    await until("three marks", async () => (await editor.marks()).length === 3);
+  });
 
-test("it is Python, and can't be edited", async () => {
-  await bed.page.keyboard.press("Control+2");
-  await bed.page.locator(".statusbar-item", { hasText: "Python" }).waitFor();
-  await bed.page.keyboard.type("x");
-  await bed.page.locator(".monaco-editor-overlaymessage", { hasText: "read-only" }).waitFor();
-  assert.equal(await bed.page.locator(`${FORWARD_TAB}.dirty`).count(), 0);
-});
+  test("the cursor in the forward marks the expression of the source, and brings it into view", async () => {
+    await editor.page.keyboard.press("Control+2");
+    await editor.page.keyboard.press("Control+Home");
+    await editor.page.keyboard.press("ArrowDown"); // from the signature to the first node's line
+    await editor.marked(["self.stem(images)"]);
+  });
 
-test("the cursor in the source marks the line of the forward", async () => {
-  await goInto("features.mean");
-  await editor.marked(["mean = relu_6.mean(dim = (2, 3)); relu_6 = None"], 120_000); // nodes come after the text
-});
+  test("the forward follows an edit", async () => {
+    await goInto("features.mean");
+    await editor.page.keyboard.press("End");
+    await editor.page.keyboard.type(" * 3");
+    await editor.line("mul = mean * 3");
+  });
 
-test("a line of a module that runs three times marks all three", async () => {
-  await goInto("self.second(torch");
-  await until("three marks", async () => (await editor.marks()).length === 3);
-});
+  test("it can be compared with what it was before", async () => {
+    await editor.command("fx-lsp: Compare Generated Forward With");
+    await editor.answer("As of");
+    await editor.page.locator(".tab.active", { hasText: "↔" }).waitFor();
+    await editor.page.locator(".line-insert, .char-insert").first().waitFor();
+    await editor.closeEditor("↔");
+  });
 
-test("the cursor in the forward marks the expression of the source, and brings it into view", async () => {
-  await bed.page.keyboard.press("Control+2");
-  await bed.page.keyboard.press("Control+Home");
-  await bed.page.keyboard.press("ArrowDown"); // from the signature to the first node's line
-  await editor.marked(["self.stem(images)"]);
-});
+  test("it can be compared with another target's of the file", async () => {
+    await goInto("class Classifier");
+    await editor.command("fx-lsp: Compare Generated Forward With");
+    await editor.answer("Another model or function");
+    await editor.answer("ResidualBlock");
+    await editor.page.locator(".tab.active", { hasText: "↔" }).waitFor();
+    await editor.closeEditor("↔");
+  });
 
-test("the forward follows an edit", async () => {
-  await goInto("features.mean");
-  await bed.page.keyboard.press("End");
-  await bed.page.keyboard.type(" * 3");
-  await editor.line("mul = mean * 3");
-});
-
-test("it can be compared with what it was before", async () => {
-  await editor.command("fx-lsp: Compare Generated Forward With");
-  await editor.answer("As of");
-  await bed.page.locator(".tab.active", { hasText: "↔" }).waitFor();
-  await bed.page.locator(".line-insert, .char-insert").first().waitFor();
-  await editor.closeEditor("↔");
-});
-
-test("it can be compared with another target's of the file", async () => {
-  await goInto("class Classifier");
-  await editor.command("fx-lsp: Compare Generated Forward With");
-  await editor.answer("Another model or function");
-  await editor.answer("ResidualBlock");
-  await bed.page.locator(".tab.active", { hasText: "↔" }).waitFor();
-  await editor.closeEditor("↔");
-});
-
-test("the command opens the forward of what the cursor is in", async () => {
-  await editor.openFile("classifier.py");
-  await goInto("self.head = ");
-  await editor.command("fx-lsp: Open Generated Forward");
-  await editor.line("self.stem(images)");
+  test("the command opens the forward of what the cursor is in", async () => {
+    await editor.openFile("classifier.py");
+    await goInto("self.head = ");
+    await editor.command("fx-lsp: Open Generated Forward");
+    await editor.line("self.stem(images)");
+  });
 });

@@ -1,134 +1,133 @@
 // The graph beside the source, in a real VS Code.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, afterEach, before, test } from "node:test";
-import { startBed } from "./bed.mjs";
+import { before, test } from "node:test";
 import { GraphPage } from "./graph_page.mjs";
-import { SHOTS } from "./paths.mjs";
+import { suite } from "./suite.mjs";
 import { until } from "./until.mjs";
-import { Workbench } from "./workbench.mjs";
 
-let bed, editor, graph;
+suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
+  let graph;
 
-before(async () => {
-  mkdirSync(SHOTS, { recursive: true });
-  bed = await startBed({ viewport: { width: 1500, height: 900 } });
-  editor = new Workbench(bed);
-  graph = new GraphPage(bed.page);
-  await editor.open("classifier.py");
-});
-
-after(() => bed?.stop());
-
-afterEach((t) => bed.page.screenshot({ path: join(SHOTS, `graph-${t.name.replace(/\W+/g, "-")}.png`) }));
-
-const cursor = () => bed.page.locator("#status\\.editor\\.selection");
-const source = () => readFileSync(join(bed.workspace, "classifier.py"), "utf8").split("\n");
-
-/** Puts the cursor of the source into the first `text`. */
-async function goInto(text) {
-  const index = source().findIndex((line) => line.includes(text));
-  await editor.focusEditor();
-  await editor.goTo(index + 1, source()[index].indexOf(text) + 2);
-}
-
-async function atLine(text) {
-  const line = source().findIndex((each) => each.includes(text)) + 1;
-  await cursor()
-    .filter({ hasText: `Ln ${line},` })
-    .waitFor();
-}
-
-test("a click on the second lens shows the graph", async () => {
-  await until("a lens", () => bed.page.locator(".codelens-decoration a", { hasText: "21 nodes" }).count(), 120_000);
-  const [, lens] = await bed.page.locator(".codelens-decoration a", { hasText: "graph" }).all();
-  await editor.click(lens);
-  await bed.page.locator(".tab", { hasText: "Graph of" }).waitFor();
-  assert.match(await graph.ready(120_000), /^21 nodes · 17,988 parameters/);
-});
-
-test("the arrow keys walk through it, open and close its modules", async () => {
-  await graph.press("Home");
-  assert.match(await graph.active(), /^images, placeholder/);
-  await graph.find("blocks.0.first");
-  await graph.press("ArrowLeft");
-  assert.match(await graph.active(), /^blocks\.0, ResidualBlock, 5 nodes/);
-  assert.equal(await graph.expanded(), "true");
-  await graph.press("ArrowLeft");
-  assert.equal(await graph.expanded(), "false");
-  await graph.press("ArrowRight", "ArrowRight");
-  assert.match(await graph.active(), /^blocks_0_first, call_module, Conv2d/);
-});
-
-test("the search counts what it finds and goes there", async () => {
-  await graph.search.fill("conv2d");
-  await graph.hits.filter({ hasText: "7 hits" }).waitFor();
-  await graph.search.press("Enter");
-  await graph.search.press("Enter");
-  await graph.hits.filter({ hasText: "2 of 7 hits" }).waitFor();
-  assert.match(await graph.active(), /^blocks_0_first, /);
-});
-
-test("a click on a node leads to its source", async () => {
-  await graph.find("stem");
-  await graph.clickMiddle();
-  await atLine("self.stem(images)");
-});
-
-test("the Enter key does, too", async () => {
-  await graph.find("mean");
-  await graph.press("Enter");
-  await atLine("features.mean");
-});
-
-test("everything opens and closes at once", async () => {
-  await graph.button("Close all").click();
-  await graph.press("End", "ArrowUp", "Home", "ArrowDown", "ArrowDown", "ArrowDown");
-  assert.equal(await graph.expanded(), "false");
-  await graph.button("Open all").click();
-  await graph.press("ArrowDown");
-  assert.match(await graph.active(), /blocks/);
-});
-
-test("the table has every node, and leads to its source", async () => {
-  await graph.tab("Table").click();
-  const table = graph.frame.getByRole("grid", { name: "Nodes in the order of execution" });
-  const rows = Number(await table.getAttribute("aria-rowcount")) - 1;
-  assert.match(await graph.summary.innerText(), new RegExp(`^${rows} nodes`));
-  await table.getByRole("row").filter({ hasText: "stem" }).first().click();
-  await atLine("self.stem(images)");
-});
-
-test("the execution order lists modules with the parameters that they use first", async () => {
-  await graph.tab("Execution order").click();
-  const table = graph.frame.getByRole("grid", { name: "Modules and parameters in the order of their first use" });
-  const rows = await table.getByRole("row").allInnerTexts();
-  assert.match(rows[1], /\(root\)\s+Classifier/);
-  const stem = rows.findIndex((row) => row.includes("stem.weight"));
-  const head = rows.findIndex((row) => row.includes("head.weight"));
-  assert.ok(0 < stem && stem < head);
-  await graph.tab("Graph").click();
-});
-
-for (const [format, expected] of [
-  ["svg", /<title>Graph of .*<polyline/s],
-  ["dot", /^digraph .*"stem" -> "relu"/s],
-]) {
-  test(`it is saved as ${format}`, async () => {
-    await graph.button(format.toUpperCase()).click();
-    const path = join(bed.workspace, `classifier.${format}`);
-    const input = bed.page.locator(".quick-input-widget input[type=text]");
-    await until("the name that is proposed", async () => (await input.inputValue()) === path);
-    await bed.page.keyboard.press("Enter");
-    await until("the file", () => existsSync(path) && expected.test(readFileSync(path, "utf8")));
+  before(async () => {
+    graph = new GraphPage(editor.page);
+    await editor.open("classifier.py");
   });
-}
 
-test("the graph follows an edit of the source", async () => {
-  const before_ = await graph.ready();
-  await goInto("features.mean");
-  await bed.page.keyboard.press("End");
-  await bed.page.keyboard.type(" * 5");
-  await until("another graph", async () => (await graph.ready()).split(" ")[0] !== before_.split(" ")[0]);
+  const cursor = () => editor.page.locator("#status\\.editor\\.selection");
+
+  /** Puts the cursor of the source into the first `text`. */
+  async function goInto(text) {
+    await editor.focusEditor();
+    await editor.goInto("classifier.py", text);
+  }
+
+  async function atLine(text) {
+    const line =
+      editor
+        .onDisk("classifier.py")
+        .split("\n")
+        .findIndex((each) => each.includes(text)) + 1;
+    await cursor()
+      .filter({ hasText: `Ln ${line},` })
+      .waitFor();
+  }
+
+  test("a click on the second lens shows the graph", async () => {
+    await until(
+      "a lens",
+      () => editor.page.locator(".codelens-decoration a", { hasText: "21 nodes" }).count(),
+      120_000,
+    );
+    const [, lens] = await editor.page.locator(".codelens-decoration a", { hasText: "graph" }).all();
+    await editor.click(lens);
+    await editor.page.locator(".tab", { hasText: "Graph of" }).waitFor();
+    assert.match(await graph.ready(120_000), /^21 nodes · 17,988 parameters/);
+  });
+
+  test("the arrow keys walk through it, open and close its modules", async () => {
+    await graph.press("Home");
+    assert.match(await graph.active(), /^images, placeholder/);
+    await graph.find("blocks.0.first");
+    await graph.press("ArrowLeft");
+    assert.match(await graph.active(), /^blocks\.0, ResidualBlock, 5 nodes/);
+    assert.equal(await graph.expanded(), "true");
+    await graph.press("ArrowLeft");
+    assert.equal(await graph.expanded(), "false");
+    await graph.press("ArrowRight", "ArrowRight");
+    assert.match(await graph.active(), /^blocks_0_first, call_module, Conv2d/);
+  });
+
+  test("the search counts what it finds and goes there", async () => {
+    await graph.search.fill("conv2d");
+    await graph.hits.filter({ hasText: "7 hits" }).waitFor();
+    await graph.search.press("Enter");
+    await graph.search.press("Enter");
+    await graph.hits.filter({ hasText: "2 of 7 hits" }).waitFor();
+    assert.match(await graph.active(), /^blocks_0_first, /);
+  });
+
+  test("a click on a node leads to its source", async () => {
+    await graph.find("stem");
+    await graph.clickMiddle();
+    await atLine("self.stem(images)");
+  });
+
+  test("the Enter key does, too", async () => {
+    await graph.find("mean");
+    await graph.press("Enter");
+    await atLine("features.mean");
+  });
+
+  test("everything opens and closes at once", async () => {
+    await graph.button("Close all").click();
+    await graph.press("End", "ArrowUp", "Home", "ArrowDown", "ArrowDown", "ArrowDown");
+    assert.equal(await graph.expanded(), "false");
+    await graph.button("Open all").click();
+    await graph.press("ArrowDown");
+    assert.match(await graph.active(), /blocks/);
+  });
+
+  test("the table has every node, and leads to its source", async () => {
+    await graph.tab("Table").click();
+    const table = graph.frame.getByRole("grid", { name: "Nodes in the order of execution" });
+    const rows = Number(await table.getAttribute("aria-rowcount")) - 1;
+    assert.match(await graph.summary.innerText(), new RegExp(`^${rows} nodes`));
+    await table.getByRole("row").filter({ hasText: "stem" }).first().click();
+    await atLine("self.stem(images)");
+  });
+
+  test("the execution order lists modules with the parameters that they use first", async () => {
+    await graph.tab("Execution order").click();
+    const table = graph.frame.getByRole("grid", { name: "Modules and parameters in the order of their first use" });
+    const rows = await table.getByRole("row").allInnerTexts();
+    assert.match(rows[1], /\(root\)\s+Classifier/);
+    const stem = rows.findIndex((row) => row.includes("stem.weight"));
+    const head = rows.findIndex((row) => row.includes("head.weight"));
+    assert.ok(0 < stem && stem < head);
+    await graph.tab("Graph").click();
+  });
+
+  for (const [format, expected] of [
+    ["svg", /<title>Graph of .*<polyline/s],
+    ["dot", /^digraph .*"stem" -> "relu"/s],
+  ]) {
+    test(`it is saved as ${format}`, async () => {
+      await graph.button(format.toUpperCase()).click();
+      const path = join(editor.workspace, `classifier.${format}`);
+      const input = editor.page.locator(".quick-input-widget input[type=text]");
+      await until("the name that is proposed", async () => (await input.inputValue()) === path);
+      await editor.page.keyboard.press("Enter");
+      await until("the file", () => existsSync(path) && expected.test(readFileSync(path, "utf8")));
+    });
+  }
+
+  test("the graph follows an edit of the source", async () => {
+    const before_ = await graph.ready();
+    await goInto("features.mean");
+    await editor.page.keyboard.press("End");
+    await editor.page.keyboard.type(" * 5");
+    await until("another graph", async () => (await graph.ready()).split(" ")[0] !== before_.split(" ")[0]);
+  });
 });

@@ -1,7 +1,8 @@
 // Injected into VS Code's page: where text and squiggles are in the editor.
 window.fxLspTest = (() => {
   const plain = (text) => text.replaceAll("\u00a0", " ");
-  const lines = () => [...document.querySelectorAll(".editor-instance .monaco-editor .view-line")];
+  const EDITORS = ":is(.editor-instance, .notebookOverlay) .monaco-editor";
+  const lines = () => [...document.querySelectorAll(`${EDITORS} .view-line`)];
 
   /** Every character of a line, and its box on the screen. */
   function characters(line) {
@@ -45,7 +46,7 @@ window.fxLspTest = (() => {
   return {
     /** The texts under the squiggles of errors and warnings, from the top. */
     squiggles() {
-      return textsUnder(".editor-instance .squiggly-error, .editor-instance .squiggly-warning");
+      return textsUnder(`${EDITORS} :is(.squiggly-error, .squiggly-warning)`);
     },
 
     /** The texts that an extension has marked, from the left and the top. */

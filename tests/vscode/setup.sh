@@ -9,6 +9,8 @@ code_server_version=4.139.1
 bed=${FX_LSP_E2E:-$HOME/.cache/fx-lsp-e2e}
 here=$(cd "$(dirname "$0")" && pwd)
 
+[ "$(uname -sm)" = "Linux x86_64" ] || { echo "setup.sh: this installs for Linux on x86-64 only" >&2; exit 2; }
+
 if ! command -v chromium >/dev/null; then
     command -v apt-get >/dev/null || { echo "setup.sh: install Chromium, then run this again" >&2; exit 2; }
     echo "== Chromium"

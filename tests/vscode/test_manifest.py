@@ -23,6 +23,14 @@ def test_settings_are_the_servers() -> None:
     assert manifest()["contributes"]["configuration"][0]["properties"] == vscode_properties(), REMEDY
 
 
+def test_each_command_is_run_in_a_real_window() -> None:
+    """By its name in the palette, in one of the files that drive VS Code."""
+    run = "".join(file.read_text("utf-8") for file in Path(__file__).parent.glob("*.test.mjs"))
+    commands = manifest()["contributes"]["commands"]
+    labels = [f"{command['category']}: {command['title'].removesuffix('…')}" for command in commands]
+    assert [label for label in labels if label not in run] == []
+
+
 def test_version_is_the_servers() -> None:
     assert manifest()["version"] == fx_lsp.__version__, REMEDY
 

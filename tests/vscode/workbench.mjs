@@ -1,26 +1,55 @@
 // VS Code's window, as far as the tests touch it. Keyboard only: a click on an element inside the editor first
 // scrolls the editor's own DOM, and its text is gone.
-import { join } from "node:path/posix";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path/posix";
 import { until } from "./until.mjs";
 
 const EDITOR = ".editor-instance .monaco-editor";
 
 export class Workbench {
-  constructor({ page, address, workspace }) {
-    this.page = page;
-    this.address = address;
-    this.workspace = workspace;
+  /** Takes the page and all else that belongs to a window of the bed. */
+  attach(window) {
+    return Object.assign(this, window);
   }
 
-  /** Opens the workspace, and in it `file`. */
-  async open(file) {
+  /** What a file of the workspace holds on disk. */
+  onDisk(file) {
+    return readFileSync(join(this.workspace, file), "utf8");
+  }
+
+  get settingsFile() {
+    return join(this.workspace, ".vscode/settings.json");
+  }
+
+  workspaceSettings() {
+    return existsSync(this.settingsFile) ? JSON.parse(readFileSync(this.settingsFile, "utf8") || "{}") : {};
+  }
+
+  /** Changes the workspace's settings, as a person would in the file. */
+  setWorkspaceSettings(settings) {
+    mkdirSync(dirname(this.settingsFile), { recursive: true });
+    writeFileSync(this.settingsFile, JSON.stringify(settings));
+  }
+
+  /** Opens a folder or a workspace of several, and in it `file`. */
+  async open(file, shown = { folder: this.workspace }) {
     await this.page.addInitScript({ path: join(import.meta.dirname, "in_page.js") });
-    const url = new URL(this.address);
-    const uri = `vscode-remote://${url.host}${join(this.workspace, file)}`;
-    url.searchParams.set("folder", this.workspace);
-    url.searchParams.set("payload", JSON.stringify([["openFile", uri]]));
-    await this.page.goto(url.href, { waitUntil: "domcontentloaded" });
+    await this.goto([["openFile", this.uri(resolve(this.workspace, file))]], shown);
     await this.page.locator(`${EDITOR} .view-line`).first().waitFor({ timeout: 120_000 });
+  }
+
+  /** Loads the window, with names and values that VS Code takes from an address. */
+  async goto(payload, shown = { folder: this.workspace }) {
+    const url = new URL(this.address);
+    for (const [name, value] of Object.entries({ ...shown, payload: JSON.stringify(payload) })) {
+      url.searchParams.set(name, value);
+    }
+    await this.page.goto(url.href, { waitUntil: "domcontentloaded" });
+  }
+
+  /** How the window, which is a remote one, names a file. */
+  uri(path) {
+    return `vscode-remote://${new URL(this.address).host}${path}`;
   }
 
   /** Opens another file of the workspace in the same window. */
@@ -50,6 +79,19 @@ export class Workbench {
     await this.page.keyboard.type(text);
     await this.page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: text }).waitFor();
     await this.page.keyboard.press("Enter");
+  }
+
+  /** Answers the dialog that asks for a file. It lists the folder that it starts from, and then that of the path: after either it sets its input. */
+  async answerPath(path) {
+    const dialog = this.page.locator(".quick-input-widget");
+    const input = dialog.locator("input[type=text]");
+    const listed = (name) => dialog.locator(".monaco-list-row", { hasText: name }).first().waitFor();
+    await listed("..");
+    await input.fill(path);
+    await listed(basename(path));
+    await until("the path", async () => (await input.inputValue()) === path);
+    await this.page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "hidden" });
   }
 
   async focusEditor() {
@@ -82,6 +124,13 @@ export class Workbench {
     await this.page.keyboard.press("Enter");
     await this.page.locator("#status\\.editor\\.selection", { hasText: `Ln ${line}, Col ${column}` }).waitFor();
     await this.page.waitForFunction((editor) => document.activeElement?.closest(editor), EDITOR);
+  }
+
+  /** Puts the cursor into the first `text` of `file`, which is in the editor, as it is on disk. */
+  async goInto(file, text) {
+    const lines = this.onDisk(file).split("\n");
+    const index = lines.findIndex((line) => line.includes(text));
+    await this.goTo(index + 1, lines[index].indexOf(text) + 2);
   }
 
   /** The texts under the red squiggles that can be seen, from the top. */
@@ -184,6 +233,24 @@ export class Workbench {
     }
   }
 
+  /** The action with `label` of those for the whole file, once it is among them: fixes are offered there when they are proven. */
+  async sourceAction(label) {
+    const menu = this.page.locator(".action-widget");
+    const entry = menu.locator(".monaco-list-row.action", { hasText: label });
+    await until(`the action ${label}`, async () => {
+      await this.command("Source Action...");
+      const none = this.page.locator(".monaco-editor-overlaymessage", { hasText: "No source actions" });
+      await menu.or(none).first().waitFor();
+      if (await entry.count()) {
+        return true;
+      }
+      await this.page.keyboard.press("Escape");
+      await menu.or(none).first().waitFor({ state: "hidden" });
+      return false;
+    });
+    return entry;
+  }
+
   /** Clicks in the middle of an element, without Playwright's scrolling, which Monaco can't bear. */
   async click(element) {
     const { x, y, width, height } = await element.boundingBox();
@@ -193,6 +260,12 @@ export class Workbench {
   /** Saves the file, and waits until the editor says so. */
   async save() {
     await this.page.keyboard.press("Control+S");
+    await this.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
+  }
+
+  /** Makes the text what is on disk. */
+  async revert() {
+    await this.command("File: Revert File");
     await this.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
   }
 

@@ -1,7 +1,7 @@
 // The features, through VS Code's own interface: ranges and edits can be compared exactly.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
-const { open, ours, rangeOf, replace, runner, underlined, until } = require("./host.cjs");
+const { open, ours, rangeOf, replace, underlined, until } = require("./host.cjs");
 
 const ID = "fx-lsp.fx-lsp";
 
@@ -26,7 +26,7 @@ async function hover(document, text) {
   return found.flatMap(({ contents }) => contents.map(({ value }) => value)).join("\n");
 }
 
-const tests = {
+module.exports = {
   async "every command of the manifest is there once the server runs"() {
     const extension = vscode.extensions.getExtension(ID);
     await extension.activate();
@@ -105,5 +105,3 @@ const tests = {
     await underlined(document, branches.with(1, "x.dim() == 5"));
   },
 };
-
-exports.run = runner(tests);

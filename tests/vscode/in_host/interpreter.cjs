@@ -1,9 +1,9 @@
 // The interpreter that is selected in the Python extension is the one that traces.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
-const { open, ours, runner, underlined } = require("./host.cjs");
+const { open, ours, underlined } = require("./host.cjs");
 
-exports.run = runner({
+module.exports = {
   async "an interpreter that does not exist traces nothing, and the server runs all the same"() {
     await vscode.extensions.getExtension("fx-lsp.fx-lsp").activate();
     const document = await open("rectify.py");
@@ -21,4 +21,4 @@ exports.run = runner({
     await vscode.commands.executeCommand("fxLsp.restart");
     await underlined(document, ["x.sum() > 0"]);
   },
-});
+};

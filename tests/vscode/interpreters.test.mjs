@@ -1,0 +1,69 @@
+// Which Python traces: one that is chosen while the window is open, and another one in each folder of a workspace.
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import { emptyEnvironment, likeTorchPython } from "./environments.mjs";
+import { TORCH_PYTHON } from "./paths.mjs";
+import { agents, servers } from "./servers.mjs";
+import { suite } from "./suite.mjs";
+import { until } from "./until.mjs";
+
+const BRANCH = "x.sum() > 0";
+
+suite("interpreters", {}, (editor) => {
+  before(async () => {
+    await editor.open("rectify.py");
+    await editor.underlined([BRANCH], 120_000);
+  });
+
+  async function choose(python) {
+    await editor.command("fx-lsp: Select Interpreter for Tracing");
+    await editor.answer("Choose a Python for tracing");
+    await editor.answerPath(python);
+  }
+
+  test("a Python that is chosen and has no PyTorch traces nothing, and the status says why", async () => {
+    const running = servers(editor);
+    const bare = emptyEnvironment(join(editor.workspace, "../bare"));
+    await choose(bare);
+    await until("its name in the settings", () => editor.workspaceSettings()["fxLsp.interpreter"]?.[0] === bare);
+    await until("the status", async () => /no usable PyTorch/.test(await editor.languageStatus()));
+    await editor.underlined([]);
+    assert.deepEqual(servers(editor), running, "the server is the same");
+  });
+
+  test("one that has it traces at once", async () => {
+    await choose(TORCH_PYTHON);
+    await editor.underlined([BRANCH], 60_000);
+    await until("the versions", async () => /torch \d.* Python 3/.test(await editor.languageStatus()));
+  });
+
+  test("it can be left to be found", async () => {
+    await editor.command("fx-lsp: Select Interpreter for Tracing");
+    await editor.page.locator('.quick-input-widget input[placeholder*="/python"]').waitFor();
+    await editor.answer("Find one by itself");
+    await until("no name in the settings", () => !("fxLsp.interpreter" in editor.workspaceSettings()));
+  });
+});
+
+suite("folders", { interpreter: [] }, (editor) => {
+  test("each folder of a workspace is traced with the Python of its own environment", async () => {
+    const folders = ["one", "two"].map((name) => join(editor.workspace, "..", name));
+    const pythons = folders.map((folder, index) => {
+      mkdirSync(folder);
+      cpSync(join(editor.workspace, "rectify.py"), join(folder, `rectify_${index}.py`));
+      return likeTorchPython(join(folder, ".venv"));
+    });
+    const workspace = join(editor.workspace, "../both.code-workspace");
+    writeFileSync(workspace, JSON.stringify({ folders: folders.map((path) => ({ path })) }));
+
+    await editor.open(join(folders[0], "rectify_0.py"), { workspace });
+    await editor.underlined([BRANCH], 120_000);
+    await editor.openFile("rectify_1.py");
+    await editor.underlined([BRANCH], 60_000);
+    const tracing = () => agents(editor).map(({ command }) => command.split(" ")[0]);
+    await until("a tracing process on each", () => pythons.every((python) => tracing().includes(python)));
+    assert.equal(servers(editor).length, 1);
+  });
+});
