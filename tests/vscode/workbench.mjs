@@ -237,17 +237,21 @@ export class Workbench {
   async sourceAction(label) {
     const menu = this.page.locator(".action-widget");
     const entry = menu.locator(".monaco-list-row.action", { hasText: label });
-    await until(`the action ${label}`, async () => {
-      await this.command("Source Action...");
-      const none = this.page.locator(".monaco-editor-overlaymessage", { hasText: "No source actions" });
-      await menu.or(none).first().waitFor();
-      if (await entry.count()) {
-        return true;
-      }
-      await this.page.keyboard.press("Escape");
-      await menu.or(none).first().waitFor({ state: "hidden" });
-      return false;
-    });
+    await until(
+      `the action ${label}`,
+      async () => {
+        await this.command("Source Action...");
+        const none = this.page.locator(".monaco-editor-overlaymessage", { hasText: "No source actions" });
+        await menu.or(none).first().waitFor();
+        if (await entry.count()) {
+          return true;
+        }
+        await this.page.keyboard.press("Escape");
+        await menu.or(none).first().waitFor({ state: "hidden" });
+        return false;
+      },
+      120_000,
+    ); // fixes are tried while nothing is traced, which takes long where others want the processors
     return entry;
   }
 
