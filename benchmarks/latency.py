@@ -6,7 +6,8 @@ The cases are torchvision's resnet50 and swin_t with a head that can't be traced
 repository of 200. A real server process is told of one edit after the other; each is timed from the moment the change
 is sent until the diagnostics of that version arrive, so the server's debounce is in the figure. In turn with them, a
 fresh interpreter runs the script that people use today: import torch and the model, build it, trace it with
-``torch.fx.symbolic_trace``. While edits are traced, hovers are asked for. The first diagnostics of the open file are
+``torch.fx.symbolic_trace``. While edits are traced, hovers are asked for; afterwards the
+server is left alone and its processor time counted. The first diagnostics of the open file are
 timed from the start of the server, with nothing kept on disk and with what that run has kept, against a fresh
 interpreter that imports torch.
 
@@ -31,6 +32,7 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
+IDLE_SECONDS = 10
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """\
 import torch
@@ -181,6 +183,14 @@ class Editor(LanguageClient):
         await self.text_document_hover_async(where)
         return time.perf_counter() - began
 
+    async def idle_seconds(self) -> float:
+        """Processor time that the server and all that it started take while nothing happens, once they are quiet."""
+        assert self._server is not None
+        await asyncio.sleep(IDLE_SECONDS)  # what was traced last is described, and its fixes are tried
+        before = processor_seconds(self._server.pid)
+        await asyncio.sleep(IDLE_SECONDS)
+        return processor_seconds(self._server.pid) - before
+
     async def drain(self) -> None:
         """Read the server's log away: a full pipe would stop it."""
         while self._server and self._server.stderr and await self._server.stderr.readline():
@@ -191,6 +201,16 @@ class Editor(LanguageClient):
         await self.shutdown_async(None)
         self.exit(None)
         await self.stop()  # type: ignore[no-untyped-call]
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process and its descendants that run have had of a processor, as Linux tells it."""
+    folder = Path(f"/proc/{pid}")
+    # The name of the program, in brackets, may hold anything.
+    user, system = (folder / "stat").read_text().rpartition(")")[2].split()[11:13]
+    children = (folder / f"task/{pid}/children").read_text().split()
+    own = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+    return own + sum(processor_seconds(int(child)) for child in children)
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -266,10 +286,12 @@ async def measure_edits(case: Case, folder: Path, edits: int, scripts: int) -> N
         if len(script) < scripts:
             code = SCRIPT.format(module=case.module)
             script.append(await asyncio.to_thread(fresh, "-c", code, cwd=workspace, env=env))
+    idle = await editor.idle_seconds()
     await editor.leave()
     compare("  last edit to diagnostics", edited, "a fresh script", script)
     hovers.sort()
     print(f"  hover while traces run: p99 {hovers[int(0.99 * (len(hovers) - 1))] * 1000:.1f} ms (n={len(hovers)})")
+    print(f"  processor time of the server and its agent in {IDLE_SECONDS} s without a message: {idle:.2f} s")
 
 
 async def measure_start(folder: Path, runs: int) -> None:
