@@ -4,9 +4,11 @@ import multiprocessing
 import os
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
+from fx_lsp.agent import children, limits
 from fx_lsp.agent.queueing import LEAST_SECONDS, MOST, Queueing
 
 
@@ -65,6 +67,49 @@ def test_two_processes_on_one_processor_stand_in_line() -> None:
         for process in burning:
             process.kill()
             process.join()
+
+
+class OwedOnce(Queueing):
+    """Owes a minute when it is first asked."""
+
+    asked = 0
+
+    def owed(self) -> float:
+        type(self).asked += 1
+        return 60.0 if self.asked == 1 else 0.0
+
+
+def status_of(work: Callable[[], None]) -> int | None:
+    """The exit status of a process that does ``work``."""
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    process.join()
+    return process.exitcode
+
+
+def test_a_time_limit_is_put_off() -> None:
+    def work() -> None:
+        vars(limits)["Queueing"] = OwedOnce
+        with limits.time_limit(0.01, lambda frame: os._exit(1)):
+            while not OwedOnce.asked:
+                pass
+        os._exit(7)
+
+    assert status_of(work) == 7
+
+
+def test_a_child_that_stood_in_line_is_given_more_time_and_who_waits_is_told() -> None:
+    def work() -> None:
+        vars(children)["Queueing"] = OwedOnce
+        wait, go_on = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), "rw", strict=True))
+        brood = children.Brood(waiting=lambda: print("go on", file=go_on, flush=True))
+        ended: list[children.Child] = []
+        brood.fork(lambda emit: wait.readline() and None, seconds=0.01, hear=print, gone=ended.append)
+        while brood:
+            brood.wait()
+        os._exit(7 if OwedOnce.asked and not ended[0].overdue and ended[0].status == 0 else 1)
+
+    assert status_of(work) == 7
 
 
 def burn(processor: set[int]) -> None:
