@@ -1,7 +1,8 @@
 """What was traced, for views of it: asked for in the background, while nothing is traced, and kept with its text.
 
 A description outlives the text that it is of: it is replaced by the next one, and until then its places move with what
-is typed. It goes when its target does, or can't be traced any more.
+is typed. It goes when its target does, or can't be traced any more. What was recorded of a target that fails is told
+to who wants it, and asked for only then: what lies behind a failure rests on assumptions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, Report, Span, Trace
+from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, Outcome, Report, Span, Trace
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.analysis import Analysis, Traced
 from fx_lsp.documents import Place, Snapshot
@@ -103,22 +104,32 @@ class Descriptions:
         self.on_described: Callable[[str, str], None] = lambda path, key: None
         """Called when there is a new one, of the target ``key`` in the file ``path``."""
         self._known: dict[tuple[str, str], Description] = {}
+        self._wanted: set[tuple[str, str]] = set()
+        """The targets that are described though they fail."""
         self._waiting: dict[str, None] = {}
         """Files that may have something to describe, in order."""
         self._idle_work = IdleWork("describing what was traced", analysis, self._work, QUIET_SECONDS)
 
     def of(self, path: str, key: str) -> Description | None:
-        """The latest description of a target; None where there is none, or it can't be traced any more."""
+        """The latest description of a target; None where there is none, or its trace ends in another way by now."""
         return self._known.get((path, key))
 
     def __iter__(self) -> Iterator[Description]:
-        """All of them, those that rest on made up arguments last."""
-        return iter(sorted(self._known.values(), key=lambda description: description.is_assumed))
+        """All that are of traces, those that rest on made up arguments last."""
+        traces = (description for description in self._known.values() if description.report.outcome == "traced")
+        return iter(sorted(traces, key=lambda description: description.is_assumed))
 
     def keep(self, path: str, key: str, description: Description) -> None:
         """This is the latest one of a target."""
         self._known[path, key] = description
         self.on_described(path, key)
+
+    def want(self, path: str, key: str) -> None:
+        """Describe a target from now on also where it fails."""
+        if (path, key) not in self._wanted:
+            self._wanted.add((path, key))
+            self._waiting[path] = None
+            self._idle_work.begin(at_once=True)
 
     def on_result(self, path: str, complete: bool) -> None:
         """As `Analysis.on_result`: drop what is no longer so, and begin once nothing is traced."""
@@ -126,8 +137,10 @@ class Descriptions:
         result = self._analysis.results.get(path)
         traced = result.traced if result else {}
         for file, key in list(self._known):
-            if file == path and not _is_traced(traced.get(key)):
+            if file == path and _outcome(traced.get(key)) != self._known[file, key].report.outcome:
                 del self._known[file, key]
+        if result is None:
+            self._wanted = {wanted for wanted in self._wanted if wanted[0] != path}
         if complete and traced:
             self._waiting[path] = None
         self._idle_work.begin()
@@ -143,14 +156,18 @@ class Descriptions:
     async def _work(self) -> None:
         while self._waiting:
             path = next(iter(self._waiting))
-            await self._describe(path)
-            self._waiting.pop(path, None)
+            del self._waiting[path]
+            try:
+                await self._describe(path)
+            except asyncio.CancelledError:
+                self._waiting[path] = None
+                raise
 
     async def _describe(self, path: str) -> None:
         """Ask for the descriptions of a file's targets whose reports have none yet."""
-        asked = {
-            key: traced for key, traced in self._analysis.results[path].traced.items() if self._is_new(path, traced)
-        }
+        result = self._analysis.results.get(path)
+        targets_of_file = result.traced.items() if result else ()
+        asked = {key: traced for key, traced in targets_of_file if self._is_new(path, traced)}
         if not asked:
             return
         snapshot = self._analysis.documents.snapshot()
@@ -164,16 +181,19 @@ class Descriptions:
         async with contextlib.aclosing(answers):
             async for details in answers:
                 traced = asked[details.target]
-                if traced.report is not None:
+                if traced.report is not None and traced.report.outcome == details.outcome:
                     description = Description(traced.target.title, details, traced.report, snapshot, traced.place)
                     await asyncio.to_thread(description.prepare)
                     self.keep(path, details.target, description)
 
     def _is_new(self, path: str, traced: Traced) -> bool:
-        """Whether a target's last report was of a trace, which is not described yet."""
-        known = self._known.get((path, traced.target.key))
-        return _is_traced(traced) and (known is None or known.report is not traced.report)
+        """Whether a target's last report is of what is to be described, and is not yet."""
+        id = path, traced.target.key
+        outcome = _outcome(traced)
+        known = self._known.get(id)
+        is_due = outcome == "traced" or (outcome == "failed" and id in self._wanted)
+        return is_due and (known is None or known.report is not traced.report)
 
 
-def _is_traced(traced: Traced | None) -> bool:
-    return traced is not None and traced.report is not None and traced.report.outcome == "traced"
+def _outcome(traced: Traced | None) -> Outcome | None:
+    return None if traced is None or traced.report is None else traced.report.outcome

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
 import operator
 import sys
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping
-from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
 
 from fxcore.bytecode import is_call, raising_truth
 from fxcore.callee import callee_name, calls_torch_cpp
-from fxcore.cause import cause_of
+from fxcore.exec_order import ExecOrderTracer
 from fxcore.failures import ArgumentFailure, FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
 from fxcore.graph import Graph
 from fxcore.guess_inputs import guess_inputs
@@ -32,6 +31,7 @@ from fxcore.patching import PatchScope
 from fxcore.proxy import Proxy, TracerBase
 from fxcore.session import current
 from fxcore.shadow import Shadows
+from fxcore.sites import GaveUp, Site, Sites, caught
 from fxcore.soft_calls import (
     Call,
     refuse_to_misread,
@@ -40,46 +40,32 @@ from fxcore.soft_calls import (
     soften_imports,
     unsoftened,
 )
-from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceback_places, user_frames
-from fxcore.tracer import TRACE_CODE, Tracer
+from fxcore.source import is_user_file
+from fxcore.tracer import Tracer
 from fxcore.untouched import untouched
 from fxcore.wrap import find_proxy, replace_functions, replace_wrapped
 
 LOOP_TURNS = 16
 """How often one loop's condition gets the same answer before it gets the other one."""
-MOST_EVENTS = 5_000
-"""Failures met, repeated ones included, after which a run is given up: it isn't going anywhere."""
-
-
-class GaveUp(BaseException):
-    """The run was ended on purpose. No handler in the program is to take this for an error of its own."""
-
-
-@dataclass
-class Site:
-    """One place that can't be traced."""
-
-    failure: TraceFailure
-    assumption: str
-    """How the run went on, e.g. ``it is false``; empty where it didn't."""
-    certain: bool
-    """Whether a real run goes on here as was assumed: as example inputs say, or because the call is merely recorded."""
-    after: Site | None
-    """The last site before this one whose assumption is a guess; None where this one is surely reached."""
-    cause: tuple[Frame, ...] = ()
-    """From an input of the program through the operations to the value that it failed on."""
-    count: int = 1
-    """How often the run came by."""
 
 
 @dataclass
 class Exploration:
     """What one run found."""
 
-    sites: list[Site] = field(default_factory=list)
+    sites: list[Site]
     """In the order of the program; the first one is where a plain trace ends."""
-    graph: Graph | None = None
-    """What was recorded, if the run came to the end."""
+    recorded: Graph
+    """What was recorded, to the end or not: without an output then."""
+    root: torch.nn.Module
+    """What that refers to."""
+    complete: bool
+    """Whether the run came to the end."""
+
+    @property
+    def graph(self) -> Graph | None:
+        """What was recorded, if the run came to the end."""
+        return self.recorded if self.complete else None
 
 
 def explore(
@@ -88,17 +74,22 @@ def explore(
     *,
     tracer: Tracer | None = None,
     examples: Mapping[str, Any] | None = None,
+    order: ExecOrderTracer | None = None,
 ) -> Exploration:
     """Trace ``root``, going on after each failure.
 
     ``tracer`` says what is a leaf and so on; it is copied. ``examples`` gives a value for each input that is traced, by
-    its name; tensors may be on the device meta, like the root's parameters.
+    its name; tensors may be on the device meta, like the root's parameters. ``order`` records what is used in which
+    order.
     """
     explorer = copy.copy(tracer or Tracer())
     cls: Any = type(explorer)
     explorer.__class__ = _exploring(cls)
     assert isinstance(explorer, _Explorer)
-    return explorer.explore(root, concrete_args, examples)
+    if order is None:
+        return explorer.explore(root, concrete_args, examples)
+    with order.patch_tracer(explorer, root if isinstance(root, torch.nn.Module) else torch.nn.Module()):
+        return explorer.explore(root, concrete_args, examples)
 
 
 @functools.lru_cache(maxsize=16)
@@ -110,26 +101,21 @@ def _exploring(cls: Any) -> type[Tracer]:
 class _Explorer(Tracer):
     """What `_exploring` puts before a tracer's class."""
 
-    _found: Exploration
     _shadows: Shadows
     _informed: bool
     """Whether the example values are true ones, not made up."""
-    _by_place: dict[SourceSpan | None, Site]
-    """One failing expression may ask several things of a value: it is one place."""
-    _placed_before: dict[tuple[str, CodeType, int] | None, tuple[Frame, ...]]
-    """For each place that failed (file, code, instruction) the frames of the first time; None is one of torch's own."""
+    _sites: Sites
     _unregistered: dict[str, torch.nn.Module]
     _turns: dict[tuple[int, int], int]
     """For a running function and an instruction of it: how often its condition was asked."""
-    _guess: Site | None
-    """The last site that was passed on a guess."""
 
     def explore(self, root: Any, concrete_args: Any, examples: Mapping[str, Any] | None) -> Exploration:
-        self._found = Exploration()
-        self._by_place, self._placed_before, self._unregistered, self._turns = {}, {}, {}, {}
+        self._sites = Sites()
+        self.root, self.graph = torch.nn.Module(), Graph()
+        self._unregistered, self._turns = {}, {}
         self._softened: set[int] = set()
-        self._guess = None
-        self._events = self._probing = 0
+        self._probing = 0
+        complete = False
         self._informed = examples is not None
         inputs = guess_inputs(root, concrete_args) if examples is None else examples
         self._shadows = Shadows(inputs, self._attribute, on_meta=examples is None)
@@ -140,12 +126,13 @@ class _Explorer(Tracer):
             self._patches = patches
             self._soften_imports_of(root)
             try:
-                self._found.graph = self.trace(root, concrete_args)
+                self.trace(root, concrete_args)
+                complete = True
             except TraceFailure as failure:
-                self._note(failure, "", certain=True)
+                self._sites.note(failure, "", certain=True)
             except GaveUp:
                 pass
-        return self._found
+        return Exploration(self._sites.found, self.graph, self.root, complete)
 
     def _soften_imports_of(self, program: Any) -> None:
         namespace = getattr(getattr(program, "forward", program), "__globals__", {})
@@ -175,7 +162,7 @@ class _Explorer(Tracer):
         except NotASubmoduleFailure as failure:
             path = f"_unregistered_{len(self._unregistered)}"
             self._unregistered[path] = mod
-            self._note(self._placed(failure), "it is registered", certain=True)
+            self._sites.note(self._sites.placed(failure), "it is registered", certain=True)
             return path
 
     def call_module(
@@ -187,11 +174,13 @@ class _Explorer(Tracer):
         except GaveUp:
             raise
         except Exception as error:
-            failure = self._caught(error)
+            failure = caught(error)
             # An error of the program's own may be raised in a real run, too, which then comes no further.
             certain = self._informed or failure.kind is not FailureKind.EXCEPTION
-            self._note(failure, f"{type(m).__name__} is recorded as one call", certain=certain)
-            return self._called_as_one(self.path_of_module(m), args, kwargs)
+            site = self._sites.note(failure, f"{type(m).__name__} is recorded as one call", certain=certain)
+            call = self._called_as_one(self.path_of_module(m), args, kwargs)
+            site.nodes[call.node] = None
+            return call
 
     def _called_as_one(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
         try:
@@ -264,7 +253,8 @@ class _Explorer(Tracer):
             answer, certain = learn(self._shadows[obj.node]), self._informed
         except Exception:  # no example, or one that can't tell (it is on the device meta)
             answer, certain = guess(), False
-        self._note(self._placed(failure), said(answer), certain=certain, value=obj)
+        site = self._sites.note(self._sites.placed(failure), said(answer), certain=certain, value=obj.node)
+        site.nodes[obj.node] = None
         return answer
 
     def _likely_truth(self) -> bool:
@@ -281,8 +271,8 @@ class _Explorer(Tracer):
         try:
             ask(*args)
         except TraceFailure as failure:
-            self._note(self._placed(failure), "it is recorded", certain=True, value=args[0])
-            self.create_proxy("call_function", function, args, {})
+            site = self._sites.note(self._sites.placed(failure), "it is recorded", certain=True, value=args[0].node)
+            site.nodes[self.create_proxy("call_function", function, args, {}).node] = None
 
     def _called(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a function of torch returns that may refuse traced values.
@@ -300,15 +290,15 @@ class _Explorer(Tracer):
             failure = self._refused(function, error)
         finally:
             self._probing -= 1
-        self._note(self._placed(failure), "it is recorded", certain=True, value=value)
-        return self._failed_call(function, args, kwargs)
+        site = self._sites.note(self._sites.placed(failure), "it is recorded", certain=True, value=value.node)
+        return self._failed_call(site, function, args, kwargs)
 
     def _asserted(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An assertion of torch's, which needn't hold: often it is a check that a traced value is a tensor."""
         try:
             return function(*args, **kwargs)
         except AssertionError as error:
-            self._note(self._caught(error), "it holds", certain=self._informed)
+            self._sites.note(caught(error), "it holds", certain=self._informed)
             return None
 
     def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -319,10 +309,12 @@ class _Explorer(Tracer):
             value = find_proxy(args, kwargs)
             if value is None:
                 raise
-            self._note(self._caught(error), "it is recorded", certain=True, value=value)
-        return self._failed_call(function, args, kwargs)
+            site = self._sites.note(caught(error), "it is recorded", certain=True, value=value.node)
+        return self._failed_call(site, function, args, kwargs)
 
-    def _failed_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
+    def _failed_call(
+        self, site: Site, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Proxy:
         """A call that is recorded although it failed. Arguments that no graph can hold stand in it as they are."""
 
         def kept(value: Any) -> Any:
@@ -332,7 +324,9 @@ class _Explorer(Tracer):
                 return _Kept(value)
             return value
 
-        return self.create_proxy("call_function", function, *map_aggregate((args, kwargs), kept))
+        call = self.create_proxy("call_function", function, *map_aggregate((args, kwargs), kept))
+        site.nodes[call.node] = None
+        return call
 
     def _refused(self, function: Callable[..., Any], error: Exception) -> TraceFailure:
         if isinstance(error, TraceFailure):
@@ -340,41 +334,6 @@ class _Explorer(Tracer):
         failure = as_failure(error, FailureKind.FOREIGN_CALL)
         failure.callee = callee_name(function)
         return failure
-
-    # Sites.
-
-    def _placed(self, failure: TraceFailure) -> TraceFailure:
-        """``failure``, which is where the program stands now."""
-        places = stack_places(sys._getframe(1), TRACE_CODE)
-        innermost = next((place for place in reversed(places) if is_user_file(place[0].co_filename)), None)
-        # Code objects of the same text are equal, whatever file they are from.
-        key = None if innermost is None else (innermost[0].co_filename, *innermost)
-        if key not in self._placed_before:  # a place that is known needs no frames
-            self._placed_before[key] = user_frames(places)
-        failure.frames = self._placed_before[key]
-        return failure
-
-    def _caught(self, error: Exception) -> TraceFailure:
-        """The failure that an exception is, which was caught on its way out of a module."""
-        failure = as_failure(error, FailureKind.EXCEPTION)
-        running = stack_places(sys._getframe(1), TRACE_CODE)
-        failure.frames = user_frames(itertools.chain(running, traceback_places(error.__traceback__)))
-        return failure
-
-    def _note(self, failure: TraceFailure, assumption: str, *, certain: bool, value: Proxy | None = None) -> None:
-        site = self._by_place.get(failure.span)
-        if site is not None:
-            site.count += 1
-        else:
-            cause = () if value is None else cause_of(value.node)
-            site = Site(failure, assumption, certain, self._guess, cause)
-            self._by_place[failure.span] = site
-            self._found.sites.append(site)
-        if not certain:
-            self._guess = site
-        self._events += 1
-        if self._events > MOST_EVENTS:
-            raise GaveUp
 
 
 def _asked_by_torch() -> bool:

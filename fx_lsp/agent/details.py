@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import time
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from fxcore.printing import pretty_target
 from fxcore.source import Place, span_at
 
 from .build import Built
+from .exploration import Recorded
 from .inputs import candidates
 from .messages import Details, GraphNode, ModuleCall, ParameterUse, Span
 from .observation import Input, forward_of
@@ -35,7 +37,7 @@ def details_of(request: int, target: str, built: Built, inputs: Iterator[Input],
     recorder = ExecOrderTracer(deep=True)
     with recorder.patch_tracer(tracer, root if isinstance(root, torch.nn.Module) else torch.nn.Module()):
         graph = tracer.trace(root, built.concrete_args)
-    nodes = _Nodes(graph, tracer.root)
+    nodes = _Nodes(tracer.root, _lines(graph), {})
 
     def told(shapes: Shapes | None) -> Details:
         described = tuple(nodes.described(node, shapes) for node in graph.nodes)
@@ -46,6 +48,14 @@ def details_of(request: int, target: str, built: Built, inputs: Iterator[Input],
     yield told(None)
     if shapes := _shapes(graph, built, inputs, time.process_time() + seconds):
         yield told(shapes)
+
+
+def details_of_failing(request: int, target: str, recorded: Recorded) -> Details:
+    """The details of a program that can't be traced: what was recorded in spite of that, and where it fails."""
+    nodes = _Nodes(recorded.root, {}, recorded.failing)
+    described = tuple(nodes.described(node, None) for node in recorded.graph.nodes)
+    order = _order(recorded.root, recorded.order, None) if recorded.order else ()
+    return Details(request, target, described, order, outcome="failed")
 
 
 def parameter_count(root: object) -> int:
@@ -69,9 +79,12 @@ def _shapes(graph: Graph, built: Built, inputs: Iterator[Input], until: float) -
 class _Nodes:
     """Describes the nodes of one graph."""
 
-    def __init__(self, graph: Graph, root: torch.nn.Module) -> None:
+    def __init__(
+        self, root: torch.nn.Module, lines: Mapping[str, int], failing: Mapping[Node, tuple[Span, ...]]
+    ) -> None:
         self._root = root
-        self._lines = _lines(graph)
+        self._lines = lines
+        self._failing = failing
 
     def described(self, node: Node, shapes: Shapes | None) -> GraphNode:
         """One node; what it yields where ``shapes`` know that."""
@@ -85,13 +98,21 @@ class _Nodes:
             inputs=tuple(other.name for other in node.all_input_nodes),
             users=tuple(other.name for other in node.users),
             scope=self._scope(node),
-            module=type(self._root.get_submodule(str(node.target))).__name__ if node.op == "call_module" else "",
+            module=self._module(node),
             span=to_span(span) if span else None,
             line=self._lines.get(node.name),
             value=value.text(sizes) if value else "",
             shape=sizes if is_tensor else None,
             dtype=value.dtype if value else None,
+            fails=self._failing.get(node, ()),
         )
+
+    def _module(self, node: Node) -> str:
+        """The class of the module that it calls; empty for one that is not below the root, too."""
+        if node.op == "call_module":
+            with contextlib.suppress(AttributeError):
+                return type(self._root.get_submodule(str(node.target))).__name__
+        return ""
 
     def _scope(self, node: Node) -> str:
         """The innermost module of its stack; the call of a module belongs to the one that makes it."""
@@ -117,11 +138,11 @@ def _order(root: torch.nn.Module, info: ExecutionInfo, shapes: Shapes | None) ->
     if root not in info.module_forward_order:
         return ()  # a function was traced
     paths = {module: path for path, module in root.named_modules()}
-    calls = [ExecutedCall(root, None), *info.calls]
+    calls = [ExecutedCall(root, None), *(call for call in info.calls if call.module in paths)]
     called = [paths[call.module] for call in calls]
     uses: dict[str, list[ParameterUse]] = {path: [] for path in called}
     names = {parameter: name for name, parameter in root.named_parameters()}
-    for parameter in info.param_forward_order:
+    for parameter in filter(names.__contains__, info.param_forward_order):
         name = names[parameter]
         owner = next(path for path in _upwards(name) if path in uses)
         uses[owner].append(ParameterUse(name, parameter.numel()))

@@ -1,32 +1,81 @@
-"""The failures that lie behind a target's first one."""
+"""The failures that lie behind a target's first one, and what can be recorded in spite of them."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from fxcore.explore import Site, explore
-from fxcore.failures import FailureKind
+import torch
+
+from fxcore.exec_order import ExecOrderTracer, ExecutionInfo
+from fxcore.explore import explore
+from fxcore.failures import FailureKind, TraceFailure
+from fxcore.graph import Graph
+from fxcore.node import Node
+from fxcore.sites import Site
 
 from .build import Built
-from .messages import Failure
+from .messages import Failure, Span
 from .places import chain_of_frames, to_span, told
 
 
-def all_failures(first: Failure, built: Built, examples: Mapping[str, Any] | None) -> tuple[Failure, ...]:
-    """``first``, which a plain trace ended with, and after it what else a trace of a fresh build meets.
+@dataclass(frozen=True)
+class Recorded:
+    """What was recorded of a program that can't be traced."""
 
-    ``examples`` has a value for each input, if some are known: they show which way the program really goes.
-    An error of the program's own is left out behind the first: it may owe itself to what was assumed before, or to
-    parameters without memory.
-    """
-    sites = explore(built.root, built.concrete_args, tracer=built.tracer, examples=examples).sites
-    found = [_failure(site) for site in sites if site.failure.kind is not FailureKind.EXCEPTION]
-    same = next((failure for failure in found if failure.chain == first.chain), None)
-    if same is not None:
-        first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)
-    return first, *(failure for failure in found if failure is not same)
+    graph: Graph
+    """Without an output, unless a trace came to the end."""
+    root: torch.nn.Module
+    """What that refers to."""
+    failing: Mapping[Node, tuple[Span, ...]]
+    """The nodes that stand for failing expressions, and these."""
+    order: ExecutionInfo | None = None
+
+
+class Explored:
+    """A trace of a fresh build that goes on past failures."""
+
+    def __init__(self, built: Built, examples: Mapping[str, Any] | None, *, with_order: bool) -> None:
+        """``examples`` has a value for each input, if some are known: they show which way the program really goes.
+
+        ``with_order``: whether to note in which order modules and parameters are used.
+        """
+        order = ExecOrderTracer(deep=True) if with_order else None
+        self._found = explore(built.root, built.concrete_args, tracer=built.tracer, examples=examples, order=order)
+        self._order = order.exec_info if order else None
+
+    def failures(self, first: Failure) -> tuple[Failure, ...]:
+        """``first``, which a plain trace ended with, and after it what else was met.
+
+        An error of the program's own is left out behind the first: it may owe itself to what was assumed before, or to
+        parameters without memory.
+        """
+        found = [_failure(site) for site in self._found.sites if site.failure.kind is not FailureKind.EXCEPTION]
+        same = next((failure for failure in found if failure.chain == first.chain), None)
+        if same is not None:
+            first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)
+        return first, *(failure for failure in found if failure is not same)
+
+    def recorded(self) -> Recorded:
+        """What was recorded; an expression that nothing stands for fails where something else is recorded at it."""
+        graph = self._found.recorded
+        failing: dict[Node, tuple[Span, ...]] = {}
+        for site in self._found.sites:
+            span = site.failure.span
+            if span is not None:
+                for node in site.nodes or (node for node in graph.nodes if node.span == span):
+                    failing[node] = (*failing.get(node, ()), to_span(span))
+        return Recorded(graph, self._found.root, failing, self._order)
+
+
+def recorded_until(error: BaseException, built: Built) -> Recorded:
+    """What a plain trace of ``built`` recorded before ``error`` ended it."""
+    failing: dict[Node, tuple[Span, ...]] = {}
+    if isinstance(error, TraceFailure) and error.node is not None and error.span is not None:
+        failing[error.node] = (to_span(error.span),)
+    return Recorded(built.tracer.graph, built.tracer.root, failing)
 
 
 def _failure(site: Site) -> Failure:

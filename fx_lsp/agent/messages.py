@@ -166,7 +166,7 @@ class Trace:
     id: int = 0
     """Names the request in its answers; who sends it numbers it."""
     details: bool = False
-    """Whether each target that can be traced is to be described, too: its `Report` is followed by `Details`."""
+    """Whether each target that was traced or failed is to be described, too: its `Report` is followed by `Details`."""
 
 
 @dataclass(frozen=True)
@@ -274,6 +274,8 @@ class GraphNode:
     shape: tuple[str, ...] | None = None
     """The sizes in ``value`` where that is one tensor."""
     dtype: str | None = None
+    fails: tuple[Span, ...] = ()
+    """The failing expressions that it stands for: the last spans of the report's failures' chains."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,8 @@ class ModuleCall:
 class Details:
     """Agent to server: what was traced, for views of it. Sent after the report of a target, where it is asked for.
 
-    It comes at once without what the nodes yield, and again when that is known: the last one counts.
+    It comes at once without what the nodes yield, and again when that is known: the last one counts. Of a target that
+    fails it has what was recorded in spite of that, and says of no node what it yields.
     """
 
     id: int
@@ -321,6 +324,8 @@ class Details:
     """The input that the nodes' values are for, e.g. ``x: [2, 3, 224, 224]``; empty where none was found."""
     symbols: dict[str, int] = field(default_factory=dict)
     """The sizes of that input that may be others, by the names that they have in the nodes' values."""
+    outcome: Outcome = "traced"
+    """That of the trace: a report with another one tells of a better trace, and this is not of that."""
 
 
 @dataclass(frozen=True)

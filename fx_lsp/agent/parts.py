@@ -39,6 +39,8 @@ class Host:
         self._file = file
         self._make = make
         self._built: Built | None = None
+        self.traced: list[TargetRun] = []
+        """The runs of the parts that were traced alone."""
 
     def report(self, target: Target) -> Report | None:
         """What is known of the class of ``target`` by its place in the host; None where that is nothing."""
@@ -49,6 +51,7 @@ class Host:
         except Doubtful:
             report = run.report("unchecked", reason="alone, it raises an error of its own")
         if report.outcome == "traced":
+            self.traced.append(run)
             return report
         self._built = None
         if report.outcome not in ("failed", "unchecked"):

@@ -143,12 +143,15 @@ class Targets:
         emit = self._start_work(emit)
         target, on_meta = attempt.target, attempt.on_meta
         file, namespace = self._file.workspace.file, self._file.namespace
+        seconds = self._request.limits.seconds
         host = Host(self._request.id, self._file, lambda: build_target(target, file, namespace, on_meta=on_meta))
         for part in attempt.parts:
-            with time_limit(self._request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
+            with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
                 report = host.report(part)
                 if report is not None:
                     emit(report)
+        for run in host.traced if self._request.details else ():
+            self._describe(run, emit)
 
     def _work(self, attempt: _Attempt, emit: Emit) -> None:
         """In the child: one target."""
@@ -174,11 +177,16 @@ class Targets:
         if isinstance(answer, Report) and is_explorable(answer):
             # The first failure is told already: what goes wrong from here on costs no more than the rest.
             with time_limit(limits.seconds, lambda frame: None), contextlib.suppress(Exception):
-                emit(run.explore(answer, on_meta=on_meta))
-        if isinstance(answer, Report) and answer.outcome == "traced" and self._request.details:
-            with time_limit(limits.seconds, lambda frame: None), contextlib.suppress(Exception):
-                for details in run.details(limits.seconds):
-                    emit(details)
+                emit(run.explore(answer, on_meta=on_meta, for_details=self._request.details))
+        if isinstance(answer, Report) and answer.outcome in ("traced", "failed") and self._request.details:
+            self._describe(run, emit)
+
+    def _describe(self, run: TargetRun, emit: Emit) -> None:
+        """In the child: tell the details of what a run traced, or recorded where it failed."""
+        seconds = self._request.limits.seconds
+        with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+            for details in run.details(seconds):
+                emit(details)
 
     def _heard(self, attempt: _Attempt, item: object) -> None:
         match item:

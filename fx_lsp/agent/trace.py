@@ -7,6 +7,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,9 +17,9 @@ from fxcore.noticing import noticing
 
 from .belief import doubt, missing_part
 from .build import SEED, Built, build_target, span_of
-from .details import details_of, inputs_for, parameter_count
+from .details import details_of, details_of_failing, inputs_for, parameter_count
 from .examples import example, for_exploring
-from .exploration import all_failures
+from .exploration import Explored, Recorded, recorded_until
 from .imports import Workspace
 from .limits import is_out_of_memory, lift_memory_limit
 from .messages import Details, Failure, Intent, Outcome, Report, Target
@@ -69,6 +70,8 @@ class TargetRun:
         self._owns = file.workspace.owns
         self._start = time.perf_counter()
         self._built: Built | None = None
+        self._recorded: Callable[[], Recorded] | None = None
+        """Of what failed: tells what was recorded."""
 
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the time since the run began."""
@@ -116,7 +119,7 @@ class TargetRun:
         optional = _optional_inputs(built.root) if self._intent == "assumed" and built.concrete_args is None else {}
         if not optional:
             return None
-        again = dataclasses.replace(self._build(on_meta), concrete_args=optional)
+        again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
         try:
             report = dataclasses.replace(self._traced(again), reason="without its optional inputs")
             return None if missing_part() else report
@@ -124,20 +127,25 @@ class TargetRun:
             failed = None if missing_part(error=error) else self._failed(error, again, on_meta)
             return failed if failed and failed.outcome == "failed" else None
 
-    def explore(self, first: Report, *, on_meta: bool) -> Report:
+    def explore(self, first: Report, *, on_meta: bool, for_details: bool) -> Report:
         """``first``, the report of a failed trace, with all the failures that there are."""
         built = self._build(on_meta)  # the trace may have left its mark on the other
         given = example(built.recipe.inputs, self._file.namespace)
-        return self.report("failed", *all_failures(first.failures[0], built, for_exploring(given, built.root)))
+        found = Explored(built, for_exploring(given, built.root), with_order=for_details)
+        self._recorded = found.recorded
+        return self.report("failed", *found.failures(first.failures[0]))
 
     def details(self, seconds: float) -> Iterator[Details]:
         """What the trace that was just reported brought, for views; the last is all, if ``seconds`` are enough."""
+        if self._recorded is not None:
+            yield details_of_failing(self._request, self._target.key, self._recorded())
+            return
         assert self._built is not None
         torch.manual_seed(SEED)
         namespace = self._file.namespace
         known = example(self._built.recipe.inputs, namespace)
         inputs = inputs_for(self._built, known, self._file.workspace.file, namespace)
-        return details_of(self._request, self._target.key, self._built, inputs, seconds)
+        yield from details_of(self._request, self._target.key, self._built, inputs, seconds)
 
     @property
     def _intent(self) -> Intent:
@@ -192,6 +200,7 @@ class TargetRun:
             raise Doubtful from error
         if reason := doubt(error, built, self._intent, self._owns):
             return self.report("unchecked", reason=reason)
+        self._recorded = partial(recorded_until, error, built)
         if isinstance(error, TraceFailure):
             failure = told(error)
         else:  # SystemExit and the like

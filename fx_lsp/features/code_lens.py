@@ -43,11 +43,10 @@ def code_lenses(
 
 def _commands(traced: Traced, title: str) -> Iterator[tuple[str, str]]:
     """The titles of a target's lenses, the summary first, and what they do."""
-    if traced.report is not None and traced.report.outcome == "traced":
-        yield title, OPEN_FORWARD
+    outcome = traced.report.outcome if traced.report is not None else None
+    yield title, OPEN_FORWARD if outcome == "traced" else SHOW_FAILURES if traced.findings else ""
+    if outcome in ("traced", "failed"):
         yield "graph", SHOW_GRAPH
-    else:
-        yield title, SHOW_FAILURES if traced.findings else ""
 
 
 def _lens(places: ClientPlaces, found: types.Location, traced: Traced, title: str, command: str) -> types.CodeLens:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lsprotocol import types
@@ -56,11 +56,13 @@ class Views:
         }
 
     def graph(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
-        """The graph of a target, and what is in its way."""
+        """The graph of a target, and what is in its way. That of one that fails begins to be looked for."""
         path = self._places.path(uri)
         traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
         if path is None or traced is None:
             return None
+        if traced.report and traced.report.outcome == "failed":
+            self._descriptions.want(path, traced.target.key)
         description = self._current(path, traced)
         _, above = _document(traced)
         details = description.details if description else None
@@ -72,7 +74,7 @@ class Views:
             "parameters": traced.report.parameters if traced.report else 0,
             "nodes": [self._node(description, node, above) for node in details.nodes] if details else [],
             "order": list(map(_call, details.order)) if details else [],
-            "failures": list(self._failures(traced)),
+            "failures": list(self._failures(traced, details.nodes if details else ())),
         }
 
     def _all(self, path: str) -> list[Traced]:
@@ -122,9 +124,12 @@ class Views:
         return first <= line <= last
 
     def _current(self, path: str, traced: Traced) -> Description | None:
-        """The description, if it is one of the code that was generated last."""
-        found = self._descriptions.of(path, traced.target.key)
-        return found if found and traced.report and found.report.code == traced.report.code else None
+        """The description, if it is one of what was reported last: the same code, or the same failures."""
+        found, report = self._descriptions.of(path, traced.target.key), traced.report
+        if found is None or report is None:
+            return None
+        is_same = (found.report.code, found.report.failures) == (report.code, report.failures)
+        return found if is_same else None
 
     def _is_stale(self, path: str) -> bool:
         return self._analysis.is_tracing(path)
@@ -141,7 +146,7 @@ class Views:
         }
 
     def _node(self, description: Description | None, node: GraphNode, above: int) -> dict[str, Any]:
-        own = {name: value for name, value in vars(node).items() if name != "span"}
+        own = {name: value for name, value in vars(node).items() if name not in ("span", "fails")}
         line = None if node.line is None else node.line - 1 - above
         return {**own, "line": line, "source": self._source(description, node)}
 
@@ -150,13 +155,16 @@ class Views:
         place = description.snapshot.place(node.span) if description and node.span else None
         return self._places.location(place) if place else None
 
-    def _failures(self, traced: Traced) -> Iterator[dict[str, Any]]:
+    def _failures(self, traced: Traced, nodes: Iterable[GraphNode]) -> Iterator[dict[str, Any]]:
+        """What is in the way, and which of ``nodes`` stand for it."""
         for finding in traced.findings:
             if finding.failure in (traced.report.failures if traced.report else ()):
+                span = finding.failure.chain[-1].span if finding.failure.chain else None
                 yield {
                     "message": finding.message,
                     "code": finding.rule.code,
                     "location": self._places.location(finding.place),
+                    "nodes": [node.name for node in nodes if span in node.fails],
                 }
 
 

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from fx_lsp.agent.messages import Details, Recipe, Snippet, Span, Target, Trace
-from tests.agent.client import PATIENT, Client
+from tests.agent.client import PATIENT, Client, text_at
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -164,3 +164,105 @@ async def test_what_is_fixed_by_concrete_args_is_part_of_the_input(client: Clien
     details = found[-1]
     assert details.input == "x: [3, 8], flag: False"
     assert details.nodes[-1].value == "[b*t] float32"
+
+
+FAILING = """\
+import torch
+from torch import nn
+
+class Gate(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return -x
+        return x * len(x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Linear(4, 4)
+        self.gate = Gate()
+
+    def forward(self, x):
+        x = self.gate(self.stem(x))
+        x[0] = 1
+        return torch.zeros(x.size(0), 4) + nn.ReLU()(x)
+
+class Alone(nn.Module):
+    def __init__(self, gate):
+        super().__init__()
+        self.gate = gate
+
+    def forward(self, x):
+        y = torch.relu(x)
+        if y.mean() > 0:
+            y = y + 1
+        return y * 2
+"""
+
+
+async def test_of_what_fails_all_that_can_be_recorded_is_told_and_which_nodes_fail(client: Client) -> None:
+    details = await describe(client, FAILING, "Net()")
+    assert details is not None
+    assert details.outcome == "failed"
+    report = (await client.trace(str(client.root / "model.py"), "Net()")).only
+    failing = {failure.chain[-1].span: text_at(failure.chain[-1]) for failure in report.failures}
+    told = {node.name: [failing[span] for span in node.fails] for node in details.nodes}
+    assert {name: spans for name, spans in told.items() if spans} == {
+        "gt": ["x.sum() > 0"],
+        "stem": ["len(x)"],
+        "setitem": ["x[0]"],
+        "zeros": ["torch.zeros(x.size(0), 4)"],
+        "_unregistered_0": ["nn.ReLU()(x)"],
+    }
+    assert list(told)[-1] == "output", "it goes on past them all"
+    assert {node.value for node in details.nodes} == {""}
+    assert {node.line for node in details.nodes} == {None}
+    assert [(call.path, call.type) for call in details.order] == [("", "Net"), ("stem", "Linear"), ("gate", "Gate")]
+    assert [use.name for use in details.order[1].parameters] == ["stem.weight", "stem.bias"]
+
+
+async def test_behind_the_failure_of_what_was_built_with_made_up_arguments_nothing_is_told(client: Client) -> None:
+    file = client.write("model.py", FAILING)
+    recipe = Recipe(Snippet("Alone", 1), made_up=True)
+    target = Target("key", "Alone", Span(file, 21, 6, 21, 11), recipe, intent="assumed", symbol="Alone")
+    report = (await client.trace(file, target)).only
+    assert (report.outcome, report.intent, len(report.failures)) == ("failed", "assumed", 1)
+    request = Trace(file, (target,), roots=(str(client.root),), limits=PATIENT)
+    found = [details async for details in client.agent.describe(request)][-1]
+    assert [(node.name, bool(node.fails)) for node in found.nodes] == [
+        ("x", False),
+        ("relu", False),
+        ("mean", False),
+        ("gt", True),
+    ]
+
+
+async def test_what_is_traced_as_a_part_of_another_is_described_too(client: Client) -> None:
+    text = """\
+import torch
+from torch import nn
+
+class Part(nn.Module):
+    def __init__(self, settings):
+        super().__init__()
+        self.width = settings["widths"][1] // settings["heads"]
+        self.linear = nn.Linear(self.width, 2)
+
+    def forward(self, x):
+        return self.linear(x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part({"widths": [1, 8], "heads": 2})
+
+    def forward(self, x):
+        return self.part(x)
+"""
+    file = client.write("model.py", text)
+    net = Target("net", "Net", Span(file, 13, 6, 13, 9), Recipe(Snippet("Net()", 1)), symbol="Net")
+    made_up = Recipe(Snippet("Part", 1), made_up=True)
+    part = Target("part", "Part", Span(file, 4, 6, 4, 10), made_up, intent="assumed", symbol="Part")
+    request = Trace(file, (net, part), roots=(str(client.root),), limits=PATIENT)
+    found = {details.target: details async for details in client.agent.describe(request)}
+    assert [node.name for node in found["part"].nodes] == ["x", "linear", "output"]

@@ -196,7 +196,51 @@ async def test_the_graph_is_told_with_its_modules_and_its_failures(editor: Edito
     (key,) = [target["key"] for target in targets if target["outcome"] == "failed"]
     failing = await editor.ask("fx/graph", {**editor.document("model.py"), "target": key})
     assert [failure.code for failure in failing.failures] == ["control-flow", "len"]
-    assert (list(failing.nodes), failing.input) == ([], None)
+    assert (list(failing.nodes), failing.input) == ([], None), "it is looked for from now on"
+
+
+async def test_the_graph_of_what_fails_goes_past_its_failures_and_names_the_nodes_that_fail(folder: Path) -> None:
+    async with Editor(folder).session(options={"views": True}) as editor:
+        editor.open("model.py", MODEL)
+        await editor.diagnostics("model.py")
+        targets = await editor.ask("fx/targets", editor.document("model.py"))
+        (key,) = [target["key"] for target in targets if target["outcome"] == "failed"]
+
+        async def graph() -> Any:
+            """The failing target's, as soon as it is known."""
+            params = {**editor.document("model.py"), "target": key}
+            editor.changes.clear()
+            asked = await editor.ask("fx/graph", params)
+            if not asked.nodes:
+                await editor.until(lambda: any(key in change.targets for change in editor.changes))
+                asked = await editor.ask("fx/graph", params)
+            return asked
+
+        failing = await graph()
+        assert [(node.name, node.op) for node in failing.nodes] == [
+            ("x", "placeholder"),
+            ("sum_1", "call_method"),
+            ("gt", "call_function"),
+            ("truediv", "call_function"),
+            ("output", "output"),
+        ]
+        assert [list(failure.nodes) for failure in failing.failures] == [["gt"], ["x"]]
+        nodes = {node.name: node for node in failing.nodes}
+        assert source_of(editor, nodes["gt"]) == "x.sum() > 0"
+        assert {node.value for node in failing.nodes} == {""}, "nothing that rests on assumptions is told of values"
+        assert "sum_1" not in await editor.hover("model.py", "x.sum() > 0")
+        assert failing.target.summary == "✗ 2 places"
+
+        editor.edit("model.py", "x / len(x)", "x / x.numel()")
+        await editor.diagnostics("model.py")
+        failing = await graph()
+        assert [list(failure.nodes) for failure in failing.failures] == [["gt"]]
+        assert [node.name for node in failing.nodes][-2:] == ["truediv", "output"]
+
+        editor.edit("model.py", "if x.sum() > 0:", "if True:")
+        await editor.described("model.py", "numel")
+        fine = await graph()
+        assert (fine.target.outcome, list(fine.failures)) == ("traced", [])
 
 
 async def test_a_position_stands_for_the_class_or_function_that_it_is_in(editor: Editor) -> None:

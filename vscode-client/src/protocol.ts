@@ -48,6 +48,7 @@ export interface TraceFailure {
   message: string;
   code: string;
   location: Location | null;
+  nodes: string[];
 }
 
 export interface Graph {

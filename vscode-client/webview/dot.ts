@@ -19,7 +19,7 @@ export function toDot({ root, leaves }: Hierarchy, name: string): string {
 
 function statements(item: Item, indent: string): string[] {
   const { title, subtitle } = titles(item);
-  const label = `label=${quoted(`${title}\n${subtitle}`)}`;
+  const label = `label=${quoted(`${item.failing ? "✗ " : ""}${title}\n${subtitle}`)}`;
   const style = item.failing ? ", style=dashed, color=red" : "";
   if (item.kind === "node") {
     return [`${indent}${quoted(item.id)} [${label}${style}];`];

@@ -28,16 +28,18 @@ export class GraphView {
   /**
    * @param canvas what is drawn on
    * @param tree lies above it and takes the keyboard's focus
+   * @param detail says what is selected
    * @param laidOut hears, with what can be seen, when a layout begins (false) and when its scene is there (true)
    */
   constructor(
     canvas: HTMLCanvasElement,
     readonly tree: HTMLElement,
+    detail: HTMLElement,
     private readonly elk: ELK,
     private readonly laidOut: (done: boolean) => void,
   ) {
     this.painter = new Painter(canvas);
-    this.outline = new Outline(tree);
+    this.outline = new Outline(tree, detail);
     for (const event of ["focus", "blur"]) {
       tree.addEventListener(event, () => {
         this.draw();

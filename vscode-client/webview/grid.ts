@@ -17,12 +17,14 @@ export class Grid<Row> {
   /**
    * @param element an empty element, which scrolls
    * @param chosen hears which row the pointer or the Enter key has chosen
+   * @param failing says which rows are marked in red, beside what they say themselves
    */
   constructor(
     private readonly element: HTMLElement,
     label: string,
     private readonly columns: Column<Row>[],
     private readonly chosen: (row: Row) => void,
+    private readonly failing: (row: Row) => boolean = () => false,
   ) {
     element.setAttribute("role", "grid");
     element.setAttribute("aria-label", label);
@@ -89,7 +91,7 @@ export class Grid<Row> {
 
   private row(row: Row, index: number): HTMLElement {
     const element = part("row");
-    element.className = "row";
+    element.className = this.failing(row) ? "failing row" : "row";
     element.id = this.idOf(index);
     element.dataset.index = String(index);
     element.style.top = `${String(index * ROW_HEIGHT)}px`;

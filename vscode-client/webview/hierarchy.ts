@@ -1,5 +1,5 @@
 /** Nodes in boxes: one for each call of a module, in the order of execution. */
-import type { Graph, GraphNode } from "../src/protocol";
+import type { Graph, GraphNode, TraceFailure } from "../src/protocol";
 
 export interface Box {
   kind: "box";
@@ -22,6 +22,14 @@ export interface Leaf {
   node: GraphNode;
   parent: Box;
   failing: boolean;
+  /** What it stands for that can't be traced. */
+  failures: Failing[];
+}
+
+/** One of the graph's failures: which, and what it says. */
+export interface Failing {
+  index: number;
+  text: string;
 }
 
 export type Item = Box | Leaf;
@@ -40,9 +48,11 @@ export function hierarchyOf(graph: Graph): Hierarchy {
   const types = new Map(graph.order.map(({ path, type }) => [path, type]));
   const boxes = new Boxes((path) => types.get(path) ?? "");
   const leaves = new Map<string, Leaf>();
+  const failing = failuresOf(graph);
   for (const node of graph.nodes) {
     const parent = boxes.enter(node.scope);
-    const leaf: Leaf = { kind: "node", id: node.name, node, parent, failing: fails(node, graph) };
+    const failures = failing.get(node.name) ?? [];
+    const leaf: Leaf = { kind: "node", id: node.name, node, parent, failing: failures.length > 0, failures };
     parent.children.push(leaf);
     leaves.set(node.name, leaf);
   }
@@ -94,17 +104,20 @@ function within(scope: string, path: string): boolean {
   return path === "" || scope === path || scope.startsWith(`${path}.`);
 }
 
-function fails(node: GraphNode, graph: Graph): boolean {
-  const source = node.source;
-  return graph.failures.some(
-    ({ location }) =>
-      source !== null &&
-      location !== null &&
-      source.uri === location.uri &&
-      source.range.start.line === location.range.start.line &&
-      source.range.start.character <= location.range.start.character &&
-      location.range.start.character <= source.range.end.character,
-  );
+/** By the name of a node, the failures that it stands for. */
+function failuresOf({ failures }: Graph): Map<string, Failing[]> {
+  const found = new Map<string, Failing[]>();
+  failures.forEach((failure, index) => {
+    for (const name of failure.nodes) {
+      found.set(name, [...(found.get(name) ?? []), { index, text: failureText(failure) }]);
+    }
+  });
+  return found;
+}
+
+/** `control-flow: which way to go isn't known`. */
+export function failureText({ code, message }: TraceFailure): string {
+  return `${code}: ${message}`;
 }
 
 /** Takes boxes away that hold nothing but another box, and makes parts of those that hold too much. */

@@ -6,11 +6,11 @@ import { listen } from "./controls";
 import { toDot } from "./dot";
 import { GraphView } from "./graph_view";
 import { Grid } from "./grid";
-import { hierarchyOf, shownFor, type Hierarchy } from "./hierarchy";
+import { failureText, hierarchyOf, shownFor, type Hierarchy } from "./hierarchy";
 import { count } from "./scene";
 import { SearchBar } from "./search_bar";
 import { toSvg } from "./svg";
-import { NODE_COLUMNS, ORDER_COLUMNS, orderRows, type OrderRow } from "./tables";
+import { NODE_COLUMNS, nodeRows, ORDER_COLUMNS, orderRows, type NodeRow, type OrderRow } from "./tables";
 import { connectTabs } from "./tabs";
 
 interface Editor {
@@ -34,29 +34,35 @@ class Page {
   private graph: Graph | undefined;
   private hierarchy: Hierarchy | undefined;
   private readonly view: GraphView;
-  private readonly table: Grid<GraphNode>;
+  private readonly table: Grid<NodeRow>;
   private readonly order: Grid<OrderRow>;
   private readonly searchBar: SearchBar;
   private shown = "graph";
 
   constructor(workerAddress: string) {
     const elk = new ElkConstructor({ workerFactory: () => new Worker(workerAddress) });
-    this.view = new GraphView(element("drawing") as HTMLCanvasElement, element("tree"), elk, (done) => {
+    const drawing = element("drawing") as HTMLCanvasElement;
+    this.view = new GraphView(drawing, element("tree"), element("detail"), elk, (done) => {
       this.summarize(done);
     });
-    const toSource = (name: string) => {
-      editor.postMessage({ type: "node", name });
-    };
-    listen(this.view, toSource);
-    this.table = new Grid(element("table-grid"), "Nodes in the order of execution", NODE_COLUMNS, (node) => {
-      toSource(node.name);
+    listen(this.view, (name) => {
+      this.choose(name);
     });
+    this.table = new Grid(
+      element("table-grid"),
+      "Nodes in the order of execution",
+      NODE_COLUMNS,
+      ({ node }) => {
+        this.choose(node.name);
+      },
+      ({ failures }) => failures !== "",
+    );
     this.order = new Grid(
       element("order-grid"),
       "Modules and parameters in the order of their first use",
       ORDER_COLUMNS,
       (call) => {
-        this.toFirstNode(call.path, toSource);
+        this.toFirstNode(call.path);
       },
     );
     this.searchBar = new SearchBar(
@@ -78,7 +84,7 @@ class Page {
     this.hierarchy = hierarchyOf(graph);
     element("title").textContent = `Graph of ${graph.target.title}`;
     this.showFailures(graph);
-    this.table.show(graph.nodes);
+    this.table.show(nodeRows(graph, this.hierarchy));
     this.order.show(orderRows(graph.order));
     await this.view.show(this.hierarchy, anew);
     this.searchBar.show(graph.nodes);
@@ -132,14 +138,20 @@ class Page {
     }
   }
 
+  /** To what fails at a node, or to its source. */
+  private choose(name: string): void {
+    const failure = this.hierarchy?.leaves.get(name)?.failures[0];
+    editor.postMessage(failure ? { type: "failure", index: failure.index } : { type: "node", name });
+  }
+
   /** To the source of the first node that a module's call made, or that calls it. */
-  private toFirstNode(path: string, toSource: (name: string) => void): void {
+  private toFirstNode(path: string): void {
     const node = this.graph?.nodes.find(
       ({ scope, target, op }) =>
         scope === path || scope.startsWith(`${path}.`) || (op === "call_module" && target === path),
     );
     if (node) {
-      toSource(node.name);
+      editor.postMessage({ type: "node", name: node.name });
     }
   }
 
@@ -152,18 +164,20 @@ class Page {
     }
   }
 
-  private showFailures({ failures }: Graph): void {
+  private showFailures({ failures, target }: Graph): void {
     const section = element("failures");
     section.hidden = failures.length === 0;
-    const buttons = failures.map(({ message, code }, index) => {
+    const heading = document.createElement("h2");
+    heading.textContent = target.summary;
+    const buttons = failures.map((failure, index) => {
       const button = document.createElement("button");
-      button.textContent = `✗ ${code}: ${message}`;
+      button.textContent = `✗ ${failureText(failure)}`;
       button.addEventListener("click", () => {
         editor.postMessage({ type: "failure", index });
       });
       return button;
     });
-    section.replaceChildren(...buttons);
+    section.replaceChildren(heading, ...buttons);
   }
 
   private summarize(laidOut: boolean): void {
@@ -171,12 +185,13 @@ class Page {
     if (!graph) {
       return;
     }
-    const { nodes, parameters, input, symbols, stale } = graph;
+    const { nodes, parameters, input, symbols, stale, failures } = graph;
     const sizes = Object.entries(symbols).map(([name, size]) => `${name} = ${String(size)}`);
     const words = [
       count(nodes.length, "node"),
       count(parameters, "number").replace(/number/, "parameter"),
       input ? `shapes for ${input}${sizes.length > 0 ? ` (${sizes.join(", ")})` : ""}` : "",
+      failures.length > 0 && nodes.length > 0 ? "what comes after a failure rests on an assumption" : "",
       stale ? "as of the last version that could be traced" : "",
       laidOut ? "" : "laying out…",
     ];

@@ -2,13 +2,17 @@
  * What can be seen, as a tree for the keyboard and for screen readers: the drawing itself says nothing to them.
  * Only the items around the active one are in the page; each says which of how many it is.
  */
-import { around, type Item } from "./hierarchy";
+import { around, type Item, type Leaf } from "./hierarchy";
 import { count } from "./scene";
 
 const NEIGHBOURS = 10;
 
 export class Outline {
-  constructor(private readonly element: HTMLElement) {}
+  /** @param detail shows, to all who see, what is said of the active item */
+  constructor(
+    private readonly element: HTMLElement,
+    private readonly detail: HTMLElement,
+  ) {}
 
   /** Shows `items`, those that can be seen, with one of them active. */
   show(items: Item[], isOpen: (id: string) => boolean, active: string | undefined): void {
@@ -16,10 +20,12 @@ export class Outline {
     const start = Math.max(0, index - NEIGHBOURS);
     const shown = items.slice(start, index + NEIGHBOURS + 1);
     this.element.replaceChildren(...shown.map((item) => treeItem(item, isOpen(item.id), item.id === active)));
-    if (index < 0) {
+    const item = items[index];
+    this.detail.textContent = item ? described(item) : "";
+    if (!item) {
       this.element.removeAttribute("aria-activedescendant");
     } else {
-      this.element.setAttribute("aria-activedescendant", elementId(items[index]));
+      this.element.setAttribute("aria-activedescendant", elementId(item));
     }
   }
 }
@@ -40,16 +46,19 @@ function treeItem(item: Item, open: boolean, active: boolean): HTMLElement {
   return element;
 }
 
-function elementId(item: Item | undefined): string {
-  return item ? `item ${item.id}`.replaceAll(" ", "-") : "";
+function elementId(item: Item): string {
+  return `item ${item.id}`.replaceAll(" ", "-");
 }
 
-/** `layer1.0, Bottleneck, 10 nodes`; `conv1, call_module, Conv2d, [b, 64, 56, 56] float32`. */
+/** `layer1.0, Bottleneck, 10 nodes`; `conv1, call_module, Conv2d, [b, 64, 56, 56] float32`; why it can't be traced. */
 export function described(item: Item): string {
-  const failing = item.failing ? "can't be traced" : "";
   const words =
     item.kind === "box"
-      ? [item.title, item.type, count(item.size, "node"), failing]
-      : [item.node.name, item.node.op, item.node.module || item.node.target, item.node.value, failing];
+      ? [item.title, item.type, count(item.size, "node"), item.failing ? "✗ something in it can't be traced" : ""]
+      : [item.node.name, item.node.op, item.node.module || item.node.target, item.node.value, ...failuresOf(item)];
   return words.filter(Boolean).join(", ");
+}
+
+function failuresOf({ failures }: Leaf): string[] {
+  return failures.map(({ text }) => `✗ ${text}`);
 }

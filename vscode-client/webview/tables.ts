@@ -1,20 +1,31 @@
 /** What stands in the columns of the two tables. */
-import type { GraphNode, ModuleCall } from "../src/protocol";
+import type { Graph, GraphNode, ModuleCall } from "../src/protocol";
 import type { Column } from "./grid";
+import type { Hierarchy } from "./hierarchy";
 
 /** A module call, and how many parameters are used from it on for the first time. */
 export interface OrderRow extends ModuleCall {
   number: number;
 }
 
-export const NODE_COLUMNS: Column<GraphNode>[] = [
-  { title: "opcode", width: "8.5em", text: ({ op }) => op },
-  { title: "name", width: "minmax(9em, 2fr)", text: ({ name }) => name },
-  { title: "target", width: "minmax(9em, 2fr)", text: ({ target }) => target },
-  { title: "module", width: "minmax(7em, 1fr)", text: ({ module }) => module },
-  { title: "inputs", width: "minmax(9em, 2fr)", text: ({ inputs }) => inputs.join(", ") },
-  { title: "users", width: "4em", text: ({ users }) => String(users.length) },
-  { title: "value", width: "minmax(11em, 2fr)", text: ({ value }) => value },
+/** A node, and why it can't be traced; "" where it can. */
+export interface NodeRow {
+  node: GraphNode;
+  failures: string;
+}
+
+export const NODE_COLUMNS: Column<NodeRow>[] = [
+  { title: "opcode", width: "8.5em", text: ({ node }) => node.op },
+  { title: "name", width: "minmax(9em, 2fr)", text: ({ node, failures }) => (failures ? "✗ " : "") + node.name },
+  { title: "target", width: "minmax(9em, 2fr)", text: ({ node }) => node.target },
+  { title: "module", width: "minmax(7em, 1fr)", text: ({ node }) => node.module },
+  { title: "inputs", width: "minmax(9em, 2fr)", text: ({ node }) => node.inputs.join(", ") },
+  { title: "users", width: "4em", text: ({ node }) => String(node.users.length) },
+  {
+    title: "value, or why it can't be traced",
+    width: "minmax(14em, 3fr)",
+    text: ({ node, failures }) => failures || node.value,
+  },
 ];
 
 export const ORDER_COLUMNS: Column<OrderRow>[] = [
@@ -37,6 +48,16 @@ export const ORDER_COLUMNS: Column<OrderRow>[] = [
 function numbers(parameters: ModuleCall["parameters"]): string {
   const sum = parameters.reduce((total, { count }) => total + count, 0);
   return sum > 0 ? sum.toLocaleString("en-US") : "";
+}
+
+export function nodeRows({ nodes }: Graph, { leaves }: Hierarchy): NodeRow[] {
+  const failuresOf = (name: string) => leaves.get(name)?.failures ?? [];
+  return nodes.map((node) => ({
+    node,
+    failures: failuresOf(node.name)
+      .map(({ text }) => `✗ ${text}`)
+      .join(" "),
+  }));
 }
 
 export function orderRows(order: ModuleCall[]): OrderRow[] {

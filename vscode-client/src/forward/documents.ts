@@ -119,5 +119,10 @@ function shownText(forward: Forward | null): string {
   if (!forward) {
     return "# There is nothing of this name to trace any more.\n";
   }
-  return forward.text || `# ${forward.target.title}: ${forward.target.summary || "not traced yet"}\n`;
+  const { title, summary, outcome } = forward.target;
+  const why =
+    outcome === "failed"
+      ? "# It is made of a trace that comes to its end. The graph shows how far this one comes.\n"
+      : "";
+  return forward.text || `# There is no generated forward of ${title}: ${summary || "not traced yet"}\n${why}`;
 }

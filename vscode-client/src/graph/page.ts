@@ -53,6 +53,7 @@ export function pageHtml({ script, style, worker, source, nonce }: PageFiles): s
 </header>
 <section id="failures" aria-label="Where the trace does not go through" hidden></section>
 ${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}-tab" hidden>${id === "graph" ? STAGE : grid(id)}</section>`).join("\n")}
+<p id="detail"></p>
 <footer id="summary" role="status"></footer>
 </main>
 <script nonce="${nonce}" src="${script}" data-worker="${worker}" type="module"></script>

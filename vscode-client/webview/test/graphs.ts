@@ -24,6 +24,16 @@ export function graph(nodes: GraphNode[], order: ModuleCall[] = []): Graph {
   return { target, stale: false, input: null, symbols: {}, parameters: 0, nodes, order, failures: [] };
 }
 
+/** A node in `block` that fails in two ways, and one behind it. */
+export const FAILING: Graph = {
+  ...graph([node("a", [], { scope: "block" }), node("b", ["a"])]),
+  failures: [
+    { message: "Its length isn't known.", code: "len", location: null, nodes: ["a"] },
+    { message: "It is not known how often to go round.", code: "iteration", location: null, nodes: ["a"] },
+    { message: "Nothing stands for it.", code: "exception", location: null, nodes: [] },
+  ],
+};
+
 /** An input, two calls of `block` with two nodes each with one of the root between them, and an output. */
 export const TWO_CALLS = graph(
   [

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { described } from "../outline";
 import { boxesIn, edgesBetween, hierarchyOf, openAtFirst, shownFor, visible } from "../hierarchy";
-import { graph, node, TWO_CALLS } from "./graphs";
+import { FAILING, graph, node, TWO_CALLS } from "./graphs";
 
 const ids = (items: { id: string }[]) => items.map(({ id }) => id);
 
@@ -68,11 +69,14 @@ test("a small graph is open at first", () => {
 });
 
 test("what fails is marked, and so are the boxes around it", () => {
-  const range = { start: { line: 3, character: 4 }, end: { line: 3, character: 9 } };
-  const location = { uri: "file:///net.py", range };
-  const nodes = [node("a", [], { scope: "block", source: location }), node("b", ["a"])];
-  const { root, leaves } = hierarchyOf({ ...graph(nodes), failures: [{ message: "", code: "len", location }] });
-  assert.equal(leaves.get("a")?.failing, true);
+  const { root, leaves } = hierarchyOf(FAILING);
+  const leaf = leaves.get("a");
+  assert.ok(leaf?.failing);
+  assert.deepEqual(
+    leaf.failures.map(({ index }) => index),
+    [0, 1],
+  );
+  assert.match(described(leaf), /^a, call_function, .*, ✗ len: Its length isn't known\., ✗ iteration: /);
   assert.equal(leaves.get("b")?.failing, false);
   assert.deepEqual(
     root.children.map(({ failing }) => failing),
