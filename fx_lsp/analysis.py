@@ -77,6 +77,8 @@ class Analysis:
         self.workspace = workspace
         self.settings_of = settings_of
         self.results: dict[str, FileResult] = {}
+        self.held_back = ""
+        """Why nothing is traced, though targets are looked for; empty where it is."""
         self._agent_for = agent_for
         self.on_result: Callable[[str, bool], None] = lambda path, complete: None
         """Called whenever what is known of the file ``path``, or where it stands in the text, may have changed.
@@ -176,7 +178,7 @@ class Analysis:
     async def _ask_agent(self, path: str) -> None:
         """Have the file's targets traced, and keep each report as it comes."""
         traced = self.results[path].traced
-        if traced:
+        if traced and not self.held_back:
             snapshot = self.documents.snapshot()
             silent = set(traced)
             targets = tuple(item.target for item in self._by_distance(path, traced.values()))

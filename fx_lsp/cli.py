@@ -73,7 +73,7 @@ def _address(text: str) -> tuple[str, int]:
 def _serve(tcp: tuple[str, int] | None) -> None:
     # All that is loaded stays: to look for garbage in it would make the start, and later some answers, slower.
     gc.disable()
-    from fx_lsp.server import serve
+    from fx_lsp.serving import serve
 
     gc.freeze()
     gc.enable()

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
-import threading
-from collections.abc import Callable, Generator
-from concurrent.futures import Future
 from typing import Any
 
 from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
-from pygls.io_ import StdinAsyncReader, StdoutWriter, run_async
-from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from fx_lsp import __version__
 from fx_lsp.config import SECTION, Settings
@@ -26,6 +19,7 @@ from fx_lsp.features.hover import hover
 from fx_lsp.features.inlay_hints import inlay_hints
 from fx_lsp.features.notebooks import SYNC
 from fx_lsp.features.views import FORWARD, GRAPH, TARGETS
+from fx_lsp.language_server import FxLanguageServer, FxProtocol
 from fx_lsp.project import FILE
 from fx_lsp.session import Session
 
@@ -33,53 +27,6 @@ log = logging.getLogger(__name__)
 
 CONFIGURATION_SECONDS = 5.0
 """How long the client may take to say its settings; after that it goes on without them."""
-
-
-class FxProtocol(LanguageServerProtocol):
-    """pygls's protocol, but for the texts of documents, which are kept by the session, and for what it never forgets.
-
-    pygls splits lines at form feeds and other characters that end no line for clients. To apply an edit behind one of
-    these it not only takes a wrong place, it also changes the edit's own range before a feature sees it.
-    """
-
-    def _execute_handler(
-        self,
-        msg_id: str | int,
-        handler: Callable[..., Any],
-        callback: Callable[[Future[Any]], None],
-        args: tuple[Any, ...] | None = None,
-        kwargs: dict[str, Any] | None = None,
-    ) -> None:
-        """Forget a message once it is dealt with: pygls keeps a future of every edit for ever."""
-
-        def done(future: Future[Any]) -> None:
-            self._request_futures.pop(msg_id, None)
-            callback(future)
-
-        super()._execute_handler(msg_id, handler, done, args, kwargs)
-
-    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
-        """Leave the edit to our feature."""
-        yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
-
-    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
-    def lsp_notebook_document__did_change(
-        self, params: types.DidChangeNotebookDocumentParams
-    ) -> Generator[Any, Any, None]:
-        """Leave the edit to our feature."""
-        yield self.fm.features[types.NOTEBOOK_DOCUMENT_DID_CHANGE], (params,), None
-
-
-class FxLanguageServer(LanguageServer):
-    """A pygls server with a session."""
-
-    session: Session
-    """Set by ``initialize``, which comes before everything else."""
-
-    def report_server_error(self, error: Exception, source: Any) -> None:
-        """To the log; pygls would show a message box for every handler that fails."""
-        log.error("%s: %s", getattr(source, "__name__", source), error, exc_info=error)
 
 
 server = FxLanguageServer("fx-lsp", __version__, protocol_cls=FxProtocol, notebook_document_sync=SYNC)
@@ -329,6 +276,14 @@ def interpreter_changed(ls: FxLanguageServer, params: Any) -> None:
     ls.session.analysis.trace_all()
 
 
+@server.feature("fx/trustGranted")
+async def trust_granted(ls: FxLanguageServer, params: Any) -> None:
+    """The user trusts the workspace now; there may be settings that the client kept back until then."""
+    if ls.session.can("workspace.configuration"):
+        await _configure(ls)
+    ls.session.trust()
+
+
 @server.command("fxLsp.restartAgent")
 def restart_agent(ls: FxLanguageServer, *arguments: Any) -> None:
     """Start the tracing process anew. Clients add arguments of their own to commands; they mean nothing here."""
@@ -373,50 +328,3 @@ async def _pulled_settings(ls: FxLanguageServer) -> Any:
         log.warning("the client does not say its settings: %r", error)
         return None
     return values
-
-
-def serve(tcp: tuple[str, int] | None) -> None:
-    """Serve one client, on stdin and stdout, or the first that connects to host and port ``tcp``; then return.
-
-    Raises SystemExit as the protocol's ``exit`` asks: 0 after ``shutdown``, else 1.
-    """
-    # pygls logs every message that travels, at the level below: only its own troubles are of interest.
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("fx_lsp").setLevel(logging.INFO)
-    asyncio.run(_serve_tcp(*tcp) if tcp else _serve_stdio())
-
-
-async def _serve_stdio() -> None:
-    await _serve(StdinAsyncReader(sys.stdin.buffer, server.thread_pool), StdoutWriter(sys.stdout.buffer))
-
-
-async def _serve_tcp(host: str, port: int) -> None:
-    connected: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
-    connected = asyncio.get_running_loop().create_future()
-
-    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if connected.done():
-            writer.close()
-        else:
-            connected.set_result((reader, writer))
-
-    async with await asyncio.start_server(accept, host, port) as listening:
-        log.info("listening on %s:%s", *listening.sockets[0].getsockname()[:2])
-        await _serve(*await connected)
-
-
-async def _serve(reader: Any, writer: Any) -> None:
-    """Handle messages until the client says ``exit`` or hangs up; no tracing process outlives that."""
-    server.protocol.set_writer(writer)
-    try:
-        await run_async(
-            stop_event=threading.Event(),
-            reader=reader,
-            protocol=server.protocol,
-            logger=log,
-            error_handler=server.report_server_error,
-        )
-    finally:
-        if hasattr(server, "session"):
-            await server.session.close()
-        server.shutdown()  # type: ignore[no-untyped-call]

@@ -36,6 +36,9 @@ from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
+UNTRUSTED = "this workspace is not trusted"
+"""Why nothing of a workspace is run that the user has not marked as trusted."""
+
 _ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
 
 
@@ -68,6 +71,7 @@ class Session:
         self.workspace = Workspace(self._paths(uris or [params.root_uri or ""]))
         self.agents = AgentPool(self._interpreter, self._start_agent)
         self.analysis = Analysis(self.documents, self.workspace, self.agents.agent_for, self.settings_of)
+        self.analysis.held_back = UNTRUSTED if self.options.get("trusted") is False else ""
         self.publisher = DiagnosticsPublisher(
             self.analysis,
             self.places,
@@ -212,10 +216,17 @@ class Session:
 
     def trace_anew(self, path: str) -> None:
         """Trace an open file from scratch, whatever is known of it."""
+        if self.analysis.held_back:
+            return
         agent = self.agents.agent_for(Path(self.workspace.folder_of(path)))
         if isinstance(agent, RememberingAgent):
             agent.forget(path)
         self.analysis.trace_anew(path)
+
+    def trust(self) -> None:
+        """The user trusts the workspace: what it holds may run from now on."""
+        self.analysis.held_back = ""
+        self.analysis.trace_all()
 
     async def close(self) -> None:
         """Stop all work and every tracing process."""
@@ -266,6 +277,7 @@ class Session:
         return choose(folder, setting=self.settings_of(str(folder / FILE)).interpreter, selected=selected)
 
     def _start_agent(self, interpreter: Interpreter, folder: Path) -> TracingAgent:
+        assert not self.analysis.held_back, "an agent runs a Python and code that may be the workspace's"
         command = " ".join(interpreter.command)
         log.info("tracing the files of %s with %s, from %s", folder, command, interpreter.origin)
 

@@ -67,7 +67,7 @@ def test_only_the_fixes_import_libcst() -> None:
 
 
 def test_what_the_command_line_shares_with_the_server_knows_of_no_client() -> None:
-    client = {"server.py", "session.py"}
+    client = {"language_server.py", "server.py", "serving.py", "session.py"}
     shared = [module for module in SERVER if module.name not in client and module.parent.name != "features"]
     assert offences(shared, lambda name: within(name, "pygls", "lsprotocol", "fx_lsp.features")) == {}
 

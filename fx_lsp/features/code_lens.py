@@ -31,7 +31,7 @@ def code_lenses(
     for traced in result.traced.values():
         symbol = traced.target.symbol
         found = places.location(outline.get(symbol or "", traced.place))
-        text = summary(traced, tracing=analysis.is_tracing(path))
+        text = summary(traced, tracing=analysis.is_tracing(path), held_back=analysis.held_back)
         if found is None or found.uri != uri or not text:
             continue
         title = f"{traced.target.title}: {text}" if symbol and by_symbol[symbol] > 1 else text

@@ -106,6 +106,8 @@ def _around(analysis: Analysis, path: str, offset: int) -> list[Traced]:
 def _described(analysis: Analysis, places: ClientPlaces, path: str, traced: Traced) -> str:
     """One target in Markdown."""
     title, report = f"`{traced.target.title}`", traced.report
+    if report is None and analysis.held_back:
+        return f"{title} is not traced: {analysis.held_back}."
     if report is None:
         return f"Tracing {title} …" if analysis.is_tracing(path) else f"{title} has not been traced yet."
     return f"{_outcome(places, path, title, traced, report)}{_recipe(places, traced, report)}"

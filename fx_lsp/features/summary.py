@@ -20,11 +20,14 @@ _ENDINGS = {
 """What ends a trace before it succeeds or fails."""
 
 
-def summary(traced: Traced, *, tracing: bool) -> str:
-    """One line without a full stop; empty where there is nothing to say of it. ``tracing``: a report is to come."""
+def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
+    """One line without a full stop; empty where there is nothing to say of it. ``tracing``: a report is to come.
+
+    ``held_back``: why nothing is traced.
+    """
     report = traced.report
     if report is None:
-        return "tracing…" if tracing else "not traced"
+        return f"not traced: {held_back}" if held_back else "tracing…" if tracing else "not traced"
     if report.outcome == "skipped":
         return ""
     if report.outcome == "traced":

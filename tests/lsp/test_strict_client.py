@@ -177,6 +177,7 @@ async def change_things(driver: Driver) -> None:
     driver.tell("workspace/didChangeWorkspaceFolders", event={"added": [], "removed": []})
     driver.tell("workspace/didChangeConfiguration", settings={"fxLsp": {"traceDelay": 10}})
     driver.tell("fx/interpreterChanged", interpreter=None, folder=None)
+    driver.tell("fx/trustGranted")
     for command, arguments in (("fxLsp.traceFile", [driver.document["uri"]]), ("fxLsp.restartAgent", [])):
         await driver.client.ask("workspace/executeCommand", {"command": command, "arguments": arguments})
     driver.tell("textDocument/didClose", textDocument=driver.document)

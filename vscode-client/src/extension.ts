@@ -37,7 +37,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     registerCommands({ server: running, log, forwards, graphs, diagnosis }),
     interpreters.onDidChange(() => void running.interpretersChanged()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void running.interpretersChanged()),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void running.restart()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void running.trustGranted()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration(`${SECTION}.server`)) {
         void running.restart();

@@ -1,5 +1,6 @@
 /** The language server's life: start, stop, restart, one at a time. */
 import { execFile } from "node:child_process";
+import { dirname } from "node:path";
 import { promisify } from "node:util";
 import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions } from "vscode-languageclient/node";
@@ -100,6 +101,15 @@ export class Server {
     }
   }
 
+  /** The workspace is trusted from now on: the server that runs is told so, and which interpreters are selected. */
+  async trustGranted(): Promise<void> {
+    await this.interpretersChanged();
+    if (this.client?.state === State.Running) {
+      await this.client.sendNotification("fx/trustGranted");
+      this.onStatus(STATUS[State.Running]);
+    }
+  }
+
   private next(step: () => Promise<void>): Promise<void> {
     this.turn = this.turn.then(step).catch((error: unknown) => {
       this.log.error(error instanceof Error ? error : String(error));
@@ -109,13 +119,10 @@ export class Server {
   }
 
   private async begin(): Promise<void> {
-    if (!vscode.workspace.isTrusted) {
-      this.onStatus({ phase: "stopped", message: "The workspace is not trusted" });
-      return;
-    }
     this.onStatus({ phase: "starting", message: "Looking for a Python to run the language server" });
     const folders = vscode.workspace.workspaceFolders ?? [];
-    const interpreter = await this.interpreters.selected(folders[0]?.uri);
+    // An interpreter that is selected may be the workspace's own: it does not even run the server before that is trusted.
+    const interpreter = vscode.workspace.isTrusted ? await this.interpreters.selected(folders[0]?.uri) : [];
     const chosen = vscode.workspace.getConfiguration(SECTION).get<Python>("server.python", []);
     const python = await firstUsable(candidates(chosen, interpreter, process.platform), (sentence) => {
       this.log.warn(sentence);
@@ -128,7 +135,7 @@ export class Server {
     this.python = python;
     this.client = this.newClient(python, interpreter);
     await this.client.start();
-    if (folders.length > 1) {
+    if (folders.length > 1 && vscode.workspace.isTrusted) {
       await this.sendInterpreters(this.client);
     }
   }
@@ -146,11 +153,12 @@ export class Server {
 
   private newClient(python: Python, interpreter: Python): LanguageClient {
     const [command = "", ...args] = python;
-    // Isolated (-I): a PYTHONPATH that is meant for the user's programs must not reach the server's imports.
+    // Isolated (-I): a PYTHONPATH that is meant for the user's programs must not reach the server's imports. And not
+    // in the workspace's folder, where Windows would look for a program first.
     const client = new LanguageClient(
       SECTION,
       "fx-lsp",
-      { command, args: [...args, "-I", this.launcher] },
+      { command, args: [...args, "-I", this.launcher], options: { cwd: dirname(this.launcher) } },
       this.options(interpreter),
     );
     this.log.info(`Starting the server with ${python.join(" ")}`);
@@ -173,6 +181,7 @@ export class Server {
       ],
       initializationOptions: {
         status: true,
+        trusted: vscode.workspace.isTrusted,
         views: true,
         commands: LENS_COMMANDS,
         interpreter,
@@ -187,11 +196,12 @@ export class Server {
     };
   }
 
-  /** Sends the selected interpreter of each folder. */
+  /** Sends the selected interpreter of each folder; where none is open, the one for all files. */
   private async sendInterpreters(client: LanguageClient): Promise<void> {
-    for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
-      const interpreter = await this.interpreters.selected(uri);
-      await client.sendNotification("fx/interpreterChanged", { interpreter, folder: uri.toString() });
+    const folders = vscode.workspace.workspaceFolders?.map(({ uri }) => uri) ?? [undefined];
+    for (const folder of folders) {
+      const interpreter = await this.interpreters.selected(folder);
+      await client.sendNotification("fx/interpreterChanged", { interpreter, folder: folder?.toString() ?? null });
     }
   }
 }
