@@ -39,8 +39,8 @@ NAMES: Mapping[int, tuple[str, ...]] = {
 }
 """What the sizes of a tensor are called, by the number of its dimensions."""
 
-MODULES_FOR_META = ("torch._meta_registrations", "torch._dynamo")
-"""What torch imports for the first operation on meta, which takes it seconds."""
+MODULES_FOR_META = ("torch._meta_registrations", "torch.fx.experimental.symbolic_shapes")
+"""What torch imports for the first operation on meta, which takes it half a second."""
 
 Run = dict[str, Value]
 """What one run yielded, by the nodes' names; without the nodes whose value can't be told without data."""

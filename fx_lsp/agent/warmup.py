@@ -8,6 +8,8 @@ import os
 import sys
 from pathlib import Path
 
+from .compiler import spare_compiler
+
 
 def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
     """Load torch and fxcore; return torch's version, or None and, in one sentence, why it can't be used."""
@@ -25,6 +27,7 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
     except Exception as error:  # a broken installation fails in any way it likes
         return None, f"torch is installed in this Python but can't be imported: {type(error).__name__}: {error}."
     try:
+        spare_compiler()
         _load_fxcore(fxcore_folder)
         _trace_something()
     except Exception as error:
