@@ -1,6 +1,7 @@
 """One run of an agent: its process in the user's Python, the messages to and from it, and its last words.
 
-What an agent does is in ``fx_lsp/agent``; all that the two sides share is ``fx_lsp/agent/messages.py``.
+What an agent does is in ``fx_lsp/agent``; all that the two sides share is ``messages.py`` and
+``wire.py`` there.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 
 from fx_lsp.agent.messages import (
-    HEADER,
     PROTOCOL,
     Cancel,
     Details,
@@ -30,10 +30,8 @@ from fx_lsp.agent.messages import (
     Report,
     Trace,
     Waiting,
-    decode,
-    encode,
-    length,
 )
+from fx_lsp.agent.wire import HEADER, decode, encode, length
 from fx_lsp.agent_environment import without_secrets
 
 BOOT = """

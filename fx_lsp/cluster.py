@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Trace, decode, encode
+from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Trace
+from fx_lsp.agent.wire import decode, encode
 from fx_lsp.cluster_worker import Tree, answered
 from fx_lsp.contents import digest, file_digest
 from fx_lsp.exit_status import CannotCheck

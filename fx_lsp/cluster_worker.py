@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fx_lsp.agent.messages import HEADER, Message, Prove, Trace, decode, encode
+from fx_lsp.agent.messages import Message, Prove, Trace
+from fx_lsp.agent.wire import HEADER, decode, encode
 from fx_lsp.agents import Agent
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fx_lsp import __version__
-from fx_lsp.agent.messages import HEADER, PROTOCOL, Details, Done, Proof, Prove, Report, Trace, decode, encode
+from fx_lsp.agent.messages import PROTOCOL, Details, Done, Proof, Prove, Report, Trace
+from fx_lsp.agent.wire import HEADER, decode, encode
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.agent_process import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.cache import Cache

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from .frames import CHUNK, Frames, write_all
-from .messages import HEADER
 from .queueing import Queueing
+from .wire import HEADER
 
 Emit = Callable[[object], None]
 """How a job speaks to its parent: it sends one picklable object."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from .messages import HEADER, length
+from .wire import HEADER, length
 
 CHUNK = 1 << 16
 """Bytes asked of a pipe at a time."""

@@ -29,9 +29,10 @@ def main(fxcore_folder: str, scratch: str) -> None:
     read, write = claim_channel()
     # Only now may anything be loaded that could print.
     from .frames import write_all
-    from .messages import PROTOCOL, Hello, encode
+    from .messages import PROTOCOL, Hello
     from .scratch import keep_caches_in
     from .warmup import load_torch
+    from .wire import encode
 
     keep_caches_in(scratch)
     torch_version, problem = load_torch(fxcore_folder)

@@ -1,36 +1,22 @@
-"""What the server and its agent say to each other: every message, and how one travels.
+"""What the server and its agent say to each other: every message. How one travels is in ``wire.py``.
 
-This is the only module that both processes load. The agent's side runs in an interpreter that belongs to
+These two modules are the only ones that both processes load. The agent's side runs in an interpreter that belongs to
 someone else, so nothing but the standard library may be imported here.
 
-A message is a dataclass below. On the wire it is four bytes of length (big endian) and then UTF-8 JSON: an object
-of the dataclass's fields plus ``"message"``, its class's name. Places are the compiler's: lines count from 1,
-columns are UTF-8 byte offsets from 0. What an editor counts is known to the server alone (``fx_lsp/positions.py``).
+A message is a dataclass below. Places are the compiler's: lines count from 1, columns are UTF-8 byte offsets from 0.
+What an editor counts is known to the server alone (``fx_lsp/positions.py``).
 """
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import json
-import struct
-import types
-import typing
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Raised whenever a message changes its shape; server and agent refuse to work across two versions."""
-
-HEADER = struct.Struct(">I")
-"""The length that goes before each message's JSON."""
 
 NOTEBOOK = ".ipynb"
 """How the path of a notebook ends. Its text in `Trace.overlays` is that of its code cells, as one module."""
-
-LARGEST = 256 * 1024 * 1024
-"""Bytes. A longer message than this is a broken channel, not a message."""
 
 Intent = Literal["explicit", "inferred", "assumed"]
 """How sure it is that the workspace wants this traced: it says so itself; we found how to build it; we made it up."""
@@ -357,56 +343,3 @@ class Done:
 
 
 Message = Trace | Prove | Cancel | Hello | Report | Details | Proof | Waiting | Done
-_BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in typing.get_args(Message)}
-
-
-def encode(message: Message) -> bytes:
-    """The bytes of one message, its length first."""
-    body = json.dumps({"message": type(message).__name__, **vars(message)}, default=vars).encode()
-    return HEADER.pack(len(body)) + body
-
-
-def decode(body: bytes) -> Message:
-    """The message of one body (without its length). Raises ValueError where it is none."""
-    try:
-        fields = json.loads(body)
-        build = _builder(_BY_NAME[fields.pop("message")])
-        assert build is not None
-        message: Message = build(fields)
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
-        raise ValueError(f"not a message: {error!r}") from error
-    return message
-
-
-def length(header: bytes) -> int:
-    """The length in bytes that ``header`` announces. Raises ValueError where no message is that long."""
-    size: int = HEADER.unpack(header)[0]
-    if size > LARGEST:
-        raise ValueError(f"a message of {size} bytes")
-    return size
-
-
-@functools.cache
-def _builder(hint: Any) -> Callable[[Any], Any] | None:
-    """What makes a value of the type ``hint`` of JSON's; None where that is the value itself.
-
-    It is worked out once: a large graph has thousands of them.
-    """
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if dataclasses.is_dataclass(hint):
-        builders = {name: _builder(field) for name, field in typing.get_type_hints(hint).items()}
-        return functools.partial(_build, hint, {name: build for name, build in builders.items() if build})
-    if origin is tuple:
-        build = _builder(arguments[0])
-        return tuple if build is None else lambda items: tuple(map(build, items))
-    if origin in (typing.Union, types.UnionType):
-        return _builder(next(argument for argument in arguments if argument is not type(None)))
-    return None
-
-
-def _build(cls: Any, builders: dict[str, Callable[[Any], Any]], fields: dict[str, Any]) -> Any:
-    """An instance of ``cls``; ``builders`` make those of its fields that JSON has otherwise."""
-    for name in builders.keys() & fields.keys():
-        if fields[name] is not None:
-            fields[name] = builders[name](fields[name])
-    return cls(**fields)

@@ -16,13 +16,14 @@ from .endings import ending, unanswered
 from .frames import CHUNK, Frames, write_all
 from .guard import GUARD
 from .limits import GRACE, limit_resources
-from .messages import Cancel, Details, Done, Message, Proof, Prove, Report, Trace, Waiting, decode, encode
+from .messages import Cancel, Details, Done, Message, Proof, Prove, Report, Trace, Waiting
 from .proof import prove
 from .rehearsal import Rehearsal
 from .rounds import Imported
 from .scratch import move_into, remove, scratch_folder
 from .session import Session
 from .warmup import freeze
+from .wire import decode, encode
 
 
 @dataclass

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from fx_lsp import agent_process, agents
-from fx_lsp.agent.messages import Done, Hello, Limits, Report, encode
+from fx_lsp.agent.messages import Done, Hello, Limits, Report
+from fx_lsp.agent.wire import encode
 
 from .client import Client, gone, printed_pid
 from .conftest import Connect

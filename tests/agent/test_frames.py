@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fx_lsp.agent.frames import Frames
-from fx_lsp.agent.messages import HEADER, LARGEST, Limits, Recipe, Snippet, Span, Target, Trace, decode, encode
+from fx_lsp.agent.messages import Limits, Recipe, Snippet, Span, Target, Trace
+from fx_lsp.agent.wire import HEADER, LARGEST, decode, encode
 
 
 def test_a_message_comes_back_as_it_was() -> None:

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from fx_lsp.agent.messages import Done, Recipe, Report, Snippet, Span, Target, Trace, decode, encode
+from fx_lsp.agent.messages import Done, Recipe, Report, Snippet, Span, Target, Trace
+from fx_lsp.agent.wire import decode, encode
 from fx_lsp.cluster_worker import Tree, answered
 from tests.unit.test_cli import ROOT, check
 

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 
 from lsprotocol import types
 
-from fx_lsp.server import FxLanguageServer, FxProtocol
+from fx_lsp.language_server import FxLanguageServer, FxProtocol
 
 
 def futures() -> int:
