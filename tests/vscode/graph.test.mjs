@@ -130,21 +130,21 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await editor.page.keyboard.type(" * 5");
     await until("another graph", async () => (await graph.ready()).split(" ")[0] !== before_.split(" ")[0]);
   });
-});
 
-test("of a model that fails, the nodes that fail are marked and lead to the failing expression", async () => {
-  await goInto("features.mean");
-  await bed.page.keyboard.press("End");
-  await bed.page.keyboard.type(" * len(features)");
-  await graph.frame.getByRole("heading", { name: "✗ 1 place" }).waitFor({ timeout: 60_000 });
-  await graph.ready();
-  await graph.tab("Table").click();
-  const rows = graph.frame.getByRole("grid", { name: "Nodes in the order of execution" }).getByRole("row");
-  const failing = rows.filter({ hasText: "✗ len" });
-  await failing.waitFor();
-  await editor.focusEditor();
-  await editor.goTo(1, 1);
-  await failing.click();
-  await atLine("features.mean");
-  await graph.tab("Graph").click();
+  test("of a model that fails, the nodes that fail are marked and lead to the failing expression", async () => {
+    await goInto("features.mean");
+    await editor.page.keyboard.press("End");
+    await editor.page.keyboard.type(" * len(features)");
+    await graph.frame.getByRole("heading", { name: "✗ 1 place" }).waitFor({ timeout: 60_000 });
+    await graph.ready();
+    await graph.tab("Table").click();
+    const rows = graph.frame.getByRole("grid", { name: "Nodes in the order of execution" }).getByRole("row");
+    const failing = rows.filter({ hasText: "✗ len" });
+    await failing.waitFor();
+    await editor.focusEditor();
+    await editor.goTo(1, 1);
+    await failing.click();
+    await atLine("features.mean");
+    await graph.tab("Graph").click();
+  });
 });
