@@ -87,14 +87,16 @@ async def check(
     cache: Cache | None = None,
     cluster: str | None = None,
     mending: Mending | None = None,
+    with_fixes: bool = True,
     progress: Progress = lambda done, of, file: None,
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `fx_lsp.python_files.files_of`), ``jobs`` at a time.
 
     What is found, and its order, does not depend on ``jobs``. ``settings`` go before those of each file's project;
     ``scope`` says which of the files to take; what ``cache`` has is not traced again; with ``mending``, fixes are
-    applied first. ``cluster`` is the address of a Dask scheduler, whose workers trace instead of this machine, as many
-    files at a time as they can; what they find is not kept.
+    applied first; without ``with_fixes``, which take a while, none are looked for to be told. ``cluster`` is the
+    address of a Dask scheduler, whose workers trace instead of this machine, as many files at a time as they can; what
+    they find is not kept.
 
     Raises CannotCheck where a path does not exist, a project's settings can't be used, a notebook is to be mended, or
     there is no PyTorch to trace with.
@@ -108,7 +110,8 @@ async def check(
             workers = await stack.enter_async_context(connected(cluster))
             await workers.send(folders_of(paths), files[0])
             jobs = workers.threads
-        run = _Run(folders_of(paths), _shared_out(settings or Settings(), jobs, len(files)), cache, workers)
+        shared = _shared_out(settings or Settings(), jobs, len(files))
+        run = _Run(folders_of(paths), shared, cache, workers, with_fixes=with_fixes)
         stack.push_async_callback(run.close)
         return await run.check(files, jobs, progress, mending)
 
@@ -122,11 +125,18 @@ class _Run:
     """The rooms of the server, put together without a client."""
 
     def __init__(
-        self, folders: Sequence[str], settings: Settings, cache: Cache | None, cluster: Cluster | None
+        self,
+        folders: Sequence[str],
+        settings: Settings,
+        cache: Cache | None,
+        cluster: Cluster | None,
+        *,
+        with_fixes: bool,
     ) -> None:
         self._settings = settings
         self._cache = cache
         self._cluster = cluster
+        self._with_fixes = with_fixes
         self._problem: str | None = None
         self._no_notebooks: dict[Path, str] = {}
         """Files that should be notebooks, and why they are none."""
@@ -206,7 +216,7 @@ class _Run:
         return edits
 
     def _told(self, finding: Finding) -> Problem:
-        fixes = self._fixes(finding)
+        fixes = self._fixes(finding) if self._with_fixes else ()
         tried = {fix: self._proofs.known(finding.failure, fix) for fix in fixes}
         return Problem(finding, fixes, {fix: proof for fix, proof in tried.items() if proof})
 

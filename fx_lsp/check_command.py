@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # What does the work is imported when it is run: an editor waits for the server to start.
 
+SHOW_FIXES = frozenset({"full", "json", "jsonl", "sarif"})
+"""The formats that tell how a problem may be mended."""
+
 FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "sarif", "junit")
 
 
@@ -129,6 +132,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
             cache=None if arguments.no_cache else Cache(cache_folder()),
             cluster=arguments.cluster,
             mending=mending,
+            with_fixes=_format(arguments) in SHOW_FIXES,
             progress=lambda done, of, file: show(done, of, file.name),
         )
 

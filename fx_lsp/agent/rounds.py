@@ -191,6 +191,7 @@ class Targets:
     def _heard(self, attempt: _Attempt, item: object) -> None:
         match item:
             case OnCpu():
+                self._emit(Waiting(self._request.id))  # it was silent for long, and will be again
                 attempt.answered = True
                 self._waiting.append(_Attempt(attempt.target, on_meta=False))
             case Holds(keys=keys):

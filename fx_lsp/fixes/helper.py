@@ -35,7 +35,7 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     source, node = innermost
     part = deciding_part(source, node)
     # A call of a function that can be recorded itself needs no other one around it.
-    if part is None or (isinstance(part, ast.Call) and recordable_function(source.tree, source.span(part))):
+    if part is None or (isinstance(part, ast.Call) and recordable_function(source, source.span(part))):
         return
     if recorded := _recorded(source, part):
         yield recorded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -32,9 +33,8 @@ def wrapping(source: str, name: str) -> Insertion | None:
     It goes below the calls of ``wrap`` that are there, or else below the imports at the top. The rest of the text, its
     comments and its layout, stays as it is.
     """
-    try:
-        module = cst.parse_module(source)
-    except cst.ParserSyntaxError:
+    module = _module(source)
+    if module is None:
         return None
     body = list(module.body)
     callees = {callee for statement in body for callee in _callees(statement)}
@@ -45,6 +45,15 @@ def wrapping(source: str, name: str) -> Insertion | None:
     call = _insert_below_calls(body, calls, name) if calls else _insert_below_imports(body, name)
     text = module.with_changes(body=body).code
     return Insertion(call, text) if _parses(text) else None
+
+
+@functools.lru_cache(maxsize=8)
+def _module(source: str) -> cst.Module | None:
+    """A text as libcst has it; None where it is no Python."""
+    try:
+        return cst.parse_module(source)
+    except cst.ParserSyntaxError:
+        return None
 
 
 def _insert_below_calls(body: list[Statement], calls: Sequence[int], name: str) -> str:
@@ -76,9 +85,8 @@ def _insert_below_imports(body: list[Statement], name: str) -> str:
 
 def importing(source: str, name: str) -> str | None:
     """``source`` with ``import name`` among the imports at the top, or at the top; None where it is no Python."""
-    try:
-        module = cst.parse_module(source)
-    except cst.ParserSyntaxError:
+    module = _module(source)
+    if module is None:
         return None
     body = list(module.body)
     end = _end_of_imports(body)

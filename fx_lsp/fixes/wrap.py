@@ -15,6 +15,7 @@ from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes import Fix, ReadText
 from fx_lsp.fixes.changes import changes_between
 from fx_lsp.fixes.insertion import wrapping
+from fx_lsp.fixes.source import Source, parsed
 from fx_lsp.names import Names
 from fx_lsp.scopes import Function, Place
 
@@ -30,28 +31,25 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     if failure.kind in _NO_HELP:
         return
     for step in reversed(failure.chain):
-        source = read(step.span.file)
+        text = read(step.span.file)
+        source = parsed(step.span.file, text) if text is not None else None
         fix = _fix(source, step.span) if source is not None else None
         if fix is not None:
             yield fix
 
 
-def _fix(source: str, span: Span) -> Fix | None:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
-    name = recordable_function(tree, span)
-    insertion = wrapping(source, name) if name is not None else None
+def _fix(source: Source, span: Span) -> Fix | None:
+    name = recordable_function(source, span)
+    insertion = wrapping(source.text, name) if name is not None else None
     if insertion is None:
         return None
     title = f"Insert {insertion.call} in {PurePath(span.file).name}"
-    return Fix(title, changes_between(span.file, source, insertion.text))
+    return Fix(title, changes_between(span.file, source.text, insertion.text))
 
 
-def recordable_function(tree: ast.Module, span: Span) -> str | None:
+def recordable_function(source: Source, span: Span) -> str | None:
     """The global name of the function that the call at ``span`` calls, where recording the call can work."""
-    names = Names(tree)
+    names, tree = source.names, source.tree
     for call, place in names.calls:
         ends = (call.lineno, call.col_offset, call.end_lineno, call.end_col_offset)
         if ends == (span.line, span.col, span.end_line, span.end_col) and isinstance(call.func, ast.Name):
