@@ -25,14 +25,10 @@ suite(
     before(async () => {
       graph = new GraphPage(editor.page);
       await editor.open("classifier.py");
-      await until(
-        "a lens",
-        () => editor.page.locator(".codelens-decoration a", { hasText: "21 nodes" }).count(),
-        120_000,
-      );
+      await editor.lens("21 nodes");
       await editor.goTo(20, 1);
       await editor.command("fx-lsp: Show Graph");
-      await graph.ready(120_000);
+      await graph.ready();
     });
 
     /** The frame of the page itself, which axe-core runs in. */

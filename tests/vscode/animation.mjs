@@ -32,7 +32,7 @@ async function type(text) {
 try {
   await editor.open("normalize.py");
   await editor.page.keyboard.press("Control+B");
-  await editor.underlined(["len(x)"], 120_000);
+  await editor.underlined(["len(x)"]);
   await frame(1_500);
   await editor.hover("return x / sqrt", "len(x)", "fx-lsp");
   await frame(3_000);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { suite } from "./suite.mjs";
-import { until } from "./until.mjs";
+import { LIMIT, until } from "./until.mjs";
 
 const IN_HOST = join(import.meta.dirname, "in_host");
 
@@ -22,7 +22,7 @@ suite("api", { bed: { inHost: true }, interpreter: [] }, (editor) => {
       ["extensionDevelopmentPath", editor.uri(join(IN_HOST, "python_extension"))],
       ["extensionTestsPath", editor.uri(join(IN_HOST, "all.cjs"))],
     ]);
-    await until("the end of the tests", () => status !== undefined, 180_000);
+    await until("the end of the tests", () => status !== undefined, 5 * LIMIT);
 
     for (const { name, error } of results) {
       await t.test(name, () => assert.equal(error, null));

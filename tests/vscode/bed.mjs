@@ -12,7 +12,7 @@ import {
 } from "./code_server.mjs";
 import { CHROMIUM, TORCH_PYTHON, VSIX } from "./paths.mjs";
 import { processesBelow } from "./processes.mjs";
-import { until } from "./until.mjs";
+import { LIMIT, until } from "./until.mjs";
 
 const NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1";
 
@@ -27,7 +27,7 @@ async function startBrowser(directory, scale) {
     env: { ...process.env, HOME: join(directory, "home") },
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", NO_NETWORK],
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(LIMIT);
   return context;
 }
 

@@ -16,11 +16,7 @@ suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
   }
 
   test("a lens above a model says what came of it", async () => {
-    await until(
-      "a lens",
-      () => editor.page.locator(".codelens-decoration a", { hasText: "21 nodes" }).count(),
-      120_000,
-    );
+    await editor.lens("21 nodes");
     assert.match(await (await editor.lens("21 nodes")).innerText(), /✓ traces · 21 nodes · 18 k parameters/);
   });
 
@@ -40,7 +36,7 @@ suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
 
   test("the cursor in the source marks the line of the forward", async () => {
     await goInto("features.mean");
-    await editor.marked(["mean = relu_6.mean(dim = (2, 3)); relu_6 = None"], 120_000); // nodes come after the text
+    await editor.marked(["mean = relu_6.mean(dim = (2, 3)); relu_6 = None"]); // nodes come after the text
   });
 
   test("a line of a module that runs three times marks all three", async () => {

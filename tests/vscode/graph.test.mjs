@@ -35,15 +35,11 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
   }
 
   test("a click on the second lens shows the graph", async () => {
-    await until(
-      "a lens",
-      () => editor.page.locator(".codelens-decoration a", { hasText: "21 nodes" }).count(),
-      120_000,
-    );
+    await editor.lens("21 nodes");
     const [, lens] = await editor.page.locator(".codelens-decoration a", { hasText: "graph" }).all();
     await editor.click(lens);
     await editor.page.locator(".tab", { hasText: "Graph of" }).waitFor();
-    assert.match(await graph.ready(120_000), /^21 nodes · 17,988 parameters/);
+    assert.match(await graph.ready(), /^21 nodes · 17,988 parameters/);
   });
 
   test("the arrow keys walk through it, open and close its modules", async () => {

@@ -12,16 +12,12 @@ export class GraphPage {
   }
 
   /** Waits until the graph is laid out; what the line below it says. */
-  async ready(limit = 60_000) {
+  async ready() {
     let text = "";
-    await until(
-      "a graph",
-      async () => {
-        text = await this.summary.innerText({ timeout: 1_000 }).catch(() => "");
-        return /[1-9][\d,]* node/.test(text) && !text.includes("laying out");
-      },
-      limit,
-    );
+    await until("a graph", async () => {
+      text = await this.summary.innerText({ timeout: 1_000 }).catch(() => "");
+      return /[1-9][\d,]* node/.test(text) && !text.includes("laying out");
+    });
     return text;
   }
 

@@ -14,7 +14,7 @@ const BRANCH = "x.sum() > 0";
 suite("interpreters", {}, (editor) => {
   before(async () => {
     await editor.open("rectify.py");
-    await editor.underlined([BRANCH], 120_000);
+    await editor.underlined([BRANCH]);
   });
 
   async function choose(python) {
@@ -35,7 +35,7 @@ suite("interpreters", {}, (editor) => {
 
   test("one that has it traces at once", async () => {
     await choose(TORCH_PYTHON);
-    await editor.underlined([BRANCH], 60_000);
+    await editor.underlined([BRANCH]);
     await until("the versions", async () => /torch \d.* Python 3/.test(await editor.languageStatus()));
   });
 
@@ -59,9 +59,9 @@ suite("folders", { interpreter: [] }, (editor) => {
     writeFileSync(workspace, JSON.stringify({ folders: folders.map((path) => ({ path })) }));
 
     await editor.open(join(folders[0], "rectify_0.py"), { workspace });
-    await editor.underlined([BRANCH], 120_000);
+    await editor.underlined([BRANCH]);
     await editor.openFile("rectify_1.py");
-    await editor.underlined([BRANCH], 60_000);
+    await editor.underlined([BRANCH]);
     const tracing = () => agents(editor).map(({ command }) => command.split(" ")[0]);
     await until("a tracing process on each", () => pythons.every((python) => tracing().includes(python)));
     assert.equal(servers(editor).length, 1);

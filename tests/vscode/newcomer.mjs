@@ -41,7 +41,7 @@ try {
     await editor.page.locator(".workspace-trust-editor", { hasText: "You trust this folder" }).waitFor();
     await editor.page.keyboard.press("Escape");
   });
-  await step("the first squiggle", () => editor.underlined(["x.sum() > 0"], 120_000));
+  await step("the first squiggle", () => editor.underlined(["x.sum() > 0"]));
 } finally {
   await bed?.stop();
   rmSync(directory, { recursive: true, force: true });

@@ -26,7 +26,7 @@ async function picture(...paths) {
 
 async function failure() {
   await editor.open("rectify.py");
-  await editor.underlined(["x.sum() > 0"], 120_000);
+  await editor.underlined(["x.sum() > 0"]);
   await editor.openFile("encoder.py");
   await editor.openFile("padding.py");
   await editor.underlined(["missing > 0"]);
@@ -52,7 +52,7 @@ async function views() {
   await editor.leave();
   await editor.goTo(30, 30);
   await editor.command("fx-lsp: Open Generated Forward");
-  await until("marks", async () => (await editor.marks()).length > 0, 180_000);
+  await until("marks", async () => (await editor.marks()).length > 0);
   await picture(join(IMAGES, "forward.png"));
   await editor.closeEditor("forward.py");
   await editor.command("fx-lsp: Show Graph");

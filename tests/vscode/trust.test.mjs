@@ -26,7 +26,7 @@ suite("trust", { trusted: false, settings }, (editor) => {
     await editor.page.keyboard.press("Control+Enter");
     await editor.page.locator(".workspace-trust-editor", { hasText: "You trust this folder" }).waitFor();
     await editor.page.keyboard.press("Escape");
-    await editor.underlined(["x.sum() > 0"], 120_000);
+    await editor.underlined(["x.sum() > 0"]);
     assert.deepEqual(
       servers(editor).map(({ pid }) => pid),
       [server.pid],

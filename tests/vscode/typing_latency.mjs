@@ -37,11 +37,7 @@ async function openEditor(vsix) {
   const editor = new Workbench().attach(await bed.newWindow());
   await editor.open(FILE);
   if (vsix) {
-    await until(
-      "traces",
-      () => editor.page.locator(".codelens-decoration a", { hasText: "21 nodes" }).count(),
-      120_000,
-    );
+    await editor.lens("21 nodes");
   }
   await editor.page.evaluate(watchKeys);
   return { bed, editor };

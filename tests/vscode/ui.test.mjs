@@ -13,14 +13,14 @@ suite("ui", {}, (editor) => {
   before(() => editor.open("rectify.py"));
 
   for (const [name, check] of Object.entries(CHECKS)) {
-    test(name, () => check(editor, 120_000));
+    test(name, () => check(editor));
   }
 
   test("its code leads to the page of the rule", async () => {
     await editor.hover("if x.sum() > 0", "x.sum()", "fx-lsp");
     await picture(editor, "hover-on-a-failure");
     await editor.page.locator(".monaco-hover:not(.hidden) a", { hasText: "control-flow" }).first().click();
-    await editor.page.locator(".tab.active", { hasText: "control-flow.md" }).waitFor({ timeout: 20_000 });
+    await editor.page.locator(".tab.active", { hasText: "control-flow.md" }).waitFor();
     await editor.leave();
     await editor.openFile("rectify.py");
   });
@@ -109,6 +109,6 @@ suite("ui", {}, (editor) => {
     );
     await editor.pick("Control+P", "notebook.ipynb");
     await editor.page.locator(".tab.active", { hasText: "notebook.ipynb" }).waitFor();
-    await editor.underlined(["x.sum() > 0"], 60_000);
+    await editor.underlined(["x.sum() > 0"]);
   });
 });

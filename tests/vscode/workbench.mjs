@@ -2,7 +2,7 @@
 // scrolls the editor's own DOM, and its text is gone.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path/posix";
-import { until } from "./until.mjs";
+import { LIMIT, until } from "./until.mjs";
 
 const EDITOR = ".editor-instance .monaco-editor";
 
@@ -35,7 +35,7 @@ export class Workbench {
   async open(file, shown = { folder: this.workspace }) {
     await this.page.addInitScript({ path: join(import.meta.dirname, "in_page.js") });
     await this.goto([["openFile", this.uri(resolve(this.workspace, file))]], shown);
-    await this.page.locator(`${EDITOR} .view-line`).first().waitFor({ timeout: 120_000 });
+    await this.page.locator(`${EDITOR} .view-line`).first().waitFor();
   }
 
   /** Loads the window, with names and values that VS Code takes from an address. */
@@ -144,7 +144,7 @@ export class Workbench {
   }
 
   /** Waits until exactly these texts are marked by the extension, from the top. */
-  async marked(expected, limit = 20_000) {
+  async marked(expected, limit = LIMIT) {
     let seen = [];
     const same = async () => {
       seen = await this.marks();
@@ -177,7 +177,7 @@ export class Workbench {
   }
 
   /** Waits until exactly these texts are underlined. */
-  async underlined(expected, limit = 20_000) {
+  async underlined(expected, limit = LIMIT) {
     let seen = [];
     const same = async () => {
       seen = await this.squiggles();
@@ -237,21 +237,17 @@ export class Workbench {
   async sourceAction(label) {
     const menu = this.page.locator(".action-widget");
     const entry = menu.locator(".monaco-list-row.action", { hasText: label });
-    await until(
-      `the action ${label}`,
-      async () => {
-        await this.command("Source Action...");
-        const none = this.page.locator(".monaco-editor-overlaymessage", { hasText: "No source actions" });
-        await menu.or(none).first().waitFor();
-        if (await entry.count()) {
-          return true;
-        }
-        await this.page.keyboard.press("Escape");
-        await menu.or(none).first().waitFor({ state: "hidden" });
-        return false;
-      },
-      120_000,
-    ); // fixes are tried while nothing is traced, which takes long where others want the processors
+    await until(`the action ${label}`, async () => {
+      await this.command("Source Action...");
+      const none = this.page.locator(".monaco-editor-overlaymessage", { hasText: "No source actions" });
+      await menu.or(none).first().waitFor();
+      if (await entry.count()) {
+        return true;
+      }
+      await this.page.keyboard.press("Escape");
+      await menu.or(none).first().waitFor({ state: "hidden" });
+      return false;
+    }); // fixes are tried while nothing is traced, which takes long where others want the processors
     return entry;
   }
 

@@ -2,7 +2,7 @@
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
 
-async function until(what, look, limit = 20_000) {
+async function until(what, look, limit = 120_000) {
   for (const end = Date.now() + limit; Date.now() < end; await new Promise((wake) => setTimeout(wake, 50))) {
     const seen = await look();
     if (seen) {
