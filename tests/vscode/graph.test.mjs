@@ -131,7 +131,7 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await goInto("features.mean");
     await editor.page.keyboard.press("End");
     await editor.page.keyboard.type(" * len(features)");
-    await graph.frame.getByRole("heading", { name: "✗ 1 place" }).waitFor({ timeout: 60_000 });
+    await graph.frame.getByRole("heading", { name: "✗ 1 place" }).waitFor();
     await graph.ready();
     await graph.tab("Table").click();
     const rows = graph.frame.getByRole("grid", { name: "Nodes in the order of execution" }).getByRole("row");

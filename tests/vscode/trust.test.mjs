@@ -16,7 +16,7 @@ suite("trust", { trusted: false, settings }, (editor) => {
     assert.match(await editor.languageStatus(), /nothing is traced.*not trusted/s);
     await editor.page
       .locator(".codelens-decoration", { hasText: "not traced: this workspace is not trusted" })
-      .waitFor({ timeout: 60_000 });
+      .waitFor();
     const [server, ...others] = servers(editor);
     assert.ok(server && others.length === 0);
     assert.deepEqual(startedBy(server), []);
