@@ -97,7 +97,11 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
   test("the execution order lists modules with the parameters that they use first", async () => {
     await graph.tab("Execution order").click();
     const table = graph.frame.getByRole("grid", { name: "Modules and parameters in the order of their first use" });
-    const rows = await table.getByRole("row").allInnerTexts();
+    let rows = [];
+    await until("the last row", async () => {
+      rows = await table.getByRole("row").allInnerTexts();
+      return rows.some((row) => row.includes("head.weight"));
+    });
     assert.match(rows[1], /\(root\)\s+Classifier/);
     const stem = rows.findIndex((row) => row.includes("stem.weight"));
     const head = rows.findIndex((row) => row.includes("head.weight"));
