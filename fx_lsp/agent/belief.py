@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 import traceback
+from types import CodeType
 from typing import Any
 
 from fxcore.failures import FailureKind, TraceFailure
@@ -48,8 +52,11 @@ def doubt(error: BaseException, built: Built, intent: Intent, belongs: Belongs) 
         return "it leaves something to its subclasses"
     if not built.recipe.made_up:
         return None
-    if raised_by_program and not isinstance(cause, NameError) and not _refused_by_library(cause, belongs):
+    is_certain = isinstance(cause, NameError) or _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs)
+    if raised_by_program and not is_certain:
         return f"it raises {type(cause).__name__}, to which the arguments that were made up for it may be to blame"
+    if isinstance(error, TraceFailure) and error.kind is FailureKind.NOT_A_SUBMODULE and MadeUp.__name__ in str(error):
+        return "it calls a module that was made up for it, and another one it might hold as its own"
     if isinstance(error, TraceFailure) and _comes_from_made_up(error.node, built.root):
         return "it depends on what a module returns that was made up for it"
     return None
@@ -69,6 +76,41 @@ def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:
         elif name not in ("torch", "fxcore", "fx_lsp"):
             handed = handed or any(isinstance(value, Proxy) for value in frame.f_locals.values())
     return handed
+
+
+def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
+    """Whether the program raised it because it was handed a traced value: where it had nothing else, or asked that."""
+    *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
+    if frame is None or not belongs(frame.f_code.co_filename):
+        return False
+    code, names = frame.f_code, frame.f_locals
+    given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    is_open = bool(code.co_freevars or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    asked = [] if is_open else [set(given)]
+    asked += [{name for name in _names_in(test) if name in names} for test in _tests_around(code, line)]
+    return any(group and all(isinstance(names.get(name), Proxy) for name in group) for group in asked)
+
+
+def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
+    """What decided that the ``raise`` of a line is run: the test of the ``if`` whose branch it is in."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError):
+        return []
+    ast.increment_lineno(tree, first - 1)
+    branches = [node for node in ast.walk(tree) if isinstance(node, ast.If)]
+    return [
+        node.test
+        for node in branches
+        for statement in node.body
+        if isinstance(statement, ast.Raise) and statement.lineno <= line <= (statement.end_lineno or line)
+    ]
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    """The names in an expression."""
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _comes_from_made_up(node: Node | None, root: Any) -> bool:

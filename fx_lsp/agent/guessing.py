@@ -51,6 +51,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"drop|prob|^p$|(^|_)rate$|jitter|noise", 0.0),
         (r"eps(ilon)?$", 1e-5),
         (r"momentum|alpha|beta|gamma|temperature|^tau$|sigma|^lr$|(^|_)weight$|slope|init_value|threshold|margin", 0.1),
+        (r"^(n_?|num_)dims?$|spatial_dims?$", 2),
         (r"(head_dim|dim_head|head_size|head_channels)", 16),
         (r"head|groups?_num", 4),
         (r"(^|_)groups?$", 1),

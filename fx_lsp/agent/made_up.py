@@ -24,6 +24,10 @@ _OF_MODULES = frozenset(
 """Methods by which a module is known."""
 
 
+_OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "item", "tolist", "iterrows"})
+"""Attributes by which programs tell arrays from numbers and lists."""
+
+
 class Misused(BaseException):
     """A made-up value was used for what it is not. No handler in the program is to take this for its own error."""
 
@@ -46,7 +50,7 @@ class Probe:
     certain: bool
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or name in _OF_ARRAYS:
             raise AttributeError(name)
         if name in _OF_MODULES:
             raise Misused(self.path, Shape("module"))
@@ -143,6 +147,12 @@ class Settings:
         return getattr(self, str(key))
 
     __setitem__ = __setattr__
+
+    def __iter__(self) -> Iterator[str]:
+        # Without it, iteration would ask for the items 0, 1, 2 and so on, and get them without end.
+        if not self.keys():
+            raise TypeError(f"{type(self).__name__!r} object is not iterable")
+        return iter(self.keys())
 
     def __contains__(self, key: object) -> bool:
         return key in self.__dict__

@@ -56,10 +56,13 @@ class Plan:
         given = [*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())]
         return f"{self.cls.__name__}({', '.join(given)})"
 
-    def taken(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The paths of those of ``names`` that what is being built takes and was not given yet."""
+    def taken(self, names: Iterable[str], *, by_name: bool = False) -> tuple[str, ...]:
+        """The paths of those of ``names`` that what is being built takes and was not given yet.
+
+        ``by_name``: what a parameter for all further keywords would take does not count.
+        """
         path, cls = self.within or ("", self.cls)
-        takes_any = any(one.kind is one.VAR_KEYWORD for one in _parameters(cls))
+        takes_any = not by_name and any(one.kind is one.VAR_KEYWORD for one in _parameters(cls))
         known = {one.name for one in _parameters(cls)}
         found = (f"{path}{name}" for name in names if takes_any or name in known)
         return tuple(one for one in dict.fromkeys(found) if one not in self.extra)

@@ -8,18 +8,26 @@ that had to do with it is changed; a change is kept if it takes the program furt
 
 from __future__ import annotations
 
+import ast
+import enum
+import inspect
 import re
+import textwrap
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from .guessing import Shape
-from .made_up import Misused, Probe
+from .guessing import Shape, first_guess
+from .made_up import Misused, Probe, Settings
 from .plan import Plan
 
 MOST_BUILDS = 80
 """How often a class is built before it is given up."""
+
+MOST_SECONDS = 15
+"""How long they may take, together; the one that exceeds it is the last."""
 
 MOST_MISUSES = 25
 """How often a value turns out to be another kind of thing before one attempt is given up."""
@@ -35,6 +43,13 @@ _CALLED = re.compile(r"'(.+)' object is not callable")
 """What Python says of what can't be called; a made-up value's class is named like its path."""
 
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
+_NO_MODULE = re.compile(r"([^\s.]+(?:\.\w+)*) is not a Module subclass")
+_ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
+_WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
+MOST_OPTIONS = 4
+"""Texts that are tried of those that an error names."""
+
+_DIGITS = re.compile(r"\b[1-8]\b")
 
 Traced = Callable[[Any], Exception | None]
 """Traces a module and returns the program's own error that ended it."""
@@ -88,6 +103,8 @@ class _Change:
     path: str = ""
     shape: Shape | None = None
     extra: tuple[str, ...] = ()
+    is_of_all: bool = False
+    """The shape is for all items of the list that the path is one of."""
 
 
 class _Search:
@@ -97,6 +114,7 @@ class _Search:
         self._plan = plan
         self._traced = traced
         self._builds = 0
+        self._until = time.monotonic() + MOST_SECONDS
 
     def run(self) -> _End:
         """Change the plan as long as that takes the program further; how far it came."""
@@ -113,20 +131,28 @@ class _Search:
         assert end.error is not None
         shapes, extra = dict(self._plan.shapes), self._plan.extra
         for change in list(_changes(end.error, end.is_built, self._plan)):
-            if self._builds >= MOST_BUILDS:
+            if self._builds >= MOST_BUILDS or time.monotonic() > self._until:
                 break
             self._plan.extra = (*extra, *change.extra)
             if change.shape is not None:
-                self._plan.shapes[change.path] = change.shape
+                self._plan.shapes.update(dict.fromkeys(self._paths(change), change.shape))
             new = self._attempt()
             if new.rank > end.rank:
                 return new
             self._plan.shapes, self._plan.extra = dict(shapes), extra
         return None
 
+    def _paths(self, change: _Change) -> list[str]:
+        if not (change.is_of_all and change.path.endswith("]")):
+            return [change.path]
+        start = change.path.rpartition("[")[0]
+        return [path for path in self._plan.shapes if path.rpartition("[")[0] == start]
+
     def _attempt(self) -> _End:
         """Build and trace, and take every value for what it is used as."""
         for _ in range(MOST_MISUSES):
+            if time.monotonic() > self._until:
+                break
             self._builds += 1
             is_built = False
             try:
@@ -136,7 +162,9 @@ class _Search:
             except Misused as misuse:
                 if misuse.shape == self._plan.shapes.get(misuse.path):
                     return _End(misuse, is_built=is_built)
-                self._plan.shapes[misuse.path] = misuse.shape
+                is_of_all = misuse.shape.kind in ("module", "class", "settings")
+                paths = self._paths(_Change(misuse.path, is_of_all=is_of_all))
+                self._plan.shapes.update(dict.fromkeys(paths, misuse.shape))
                 continue
             except Exception as raised:
                 error = raised
@@ -163,11 +191,21 @@ def _changes(error: BaseException, is_built: bool, plan: Plan) -> Iterator[_Chan
     expected = _EXPECTED.search(text)
     if isinstance(error, ValueError) and expected and plan.last_iterated:
         yield _Change(plan.last_iterated[0], Shape("list", int(expected[1])))
+    if no_module := _NO_MODULE.search(text):
+        yield from (_Change(path, Shape("module")) for path in plan.shapes if no_module[1].endswith(path))
+    yield from _asked_for(error.__traceback__, plan)
     suspects = [(path, plan.shapes[path]) for path in _suspects(error.__traceback__, plan.made) if path in plan.shapes]
-    named, optional = plan.taken(re.findall(r"\w+", text)), [path for path in plan.optional if path not in plan.extra]
+    named, optional = (
+        plan.taken(re.findall(r"\w+", text), by_name=True),
+        [path for path in plan.optional if path not in plan.extra],
+    )
     if not is_built:
         for path, shape in suspects:
             yield from _numbers(path, shape)
+            if item := plan.shapes.get(f"{path}[0]"):
+                yield from (change for change in _numbers(f"{path}[0]", item) if change.is_of_all)
+            yield from _lengths(path, shape, text)
+            yield from _options(path, shape, error)
         if named:
             yield _Change(extra=named)
     for path, shape in suspects:
@@ -178,11 +216,65 @@ def _changes(error: BaseException, is_built: bool, plan: Plan) -> Iterator[_Chan
 
 
 def _numbers(path: str, shape: Shape) -> Iterator[_Change]:
-    """Other numbers in the place of one."""
+    """Other numbers in the place of one; in a list, in the place of all of them."""
     if shape.kind == "number" and isinstance(shape.value, int | float):
         whole = max(int(shape.value), 1)
-        others = (1, 0.5, 4 * whole) if isinstance(shape.value, int) else (whole, 0.5)
-        yield from (_Change(path, Shape("number", other)) for other in others if repr(other) != repr(shape.value))
+        others = (1, 2 * whole, 0.5, 4 * whole) if isinstance(shape.value, int) else (whole, 0.5)
+        for other in [other for other in others if repr(other) != repr(shape.value)]:
+            yield _Change(path, Shape("number", other))
+            if path.endswith("]"):
+                yield _Change(path, Shape("number", other), is_of_all=True)
+
+
+def _lengths(path: str, shape: Shape, text: str) -> Iterator[_Change]:
+    """Other numbers of items, first those that the error names."""
+    if shape.kind in ("list", "tuple"):
+        lengths = dict.fromkeys([*map(int, _DIGITS.findall(text)), 3, 1, 2, 4, 5])
+        yield from (
+            _Change(path, Shape(shape.kind, length, shape.items)) for length in lengths if length != shape.value
+        )
+
+
+def _options(path: str, shape: Shape, error: BaseException) -> Iterator[_Change]:
+    """Texts that the error says would do in the place of one, by name or as the members of an enumeration."""
+    if shape.kind != "text":
+        return
+    named = _ONE_OF.search(str(error))
+    options = re.findall(r"[\w.-]+", named[1].partition(".\n")[0]) if named else []
+    options += [text for text in re.findall(r"'([\w.-]+)'", str(error)) if text not in options]
+    for frame in _frames(error.__traceback__):
+        enumeration = frame.f_locals.get("cls")
+        if isinstance(enumeration, enum.EnumMeta):
+            options += [str(member.value) for member in enumeration.__members__.values()]
+    for option in [option for option in options if option not in _WORDS][:MOST_OPTIONS]:
+        yield _Change(path, Shape("text", option))
+
+
+def _asked_for(traceback: TracebackType | None, plan: Plan) -> Iterator[_Change]:
+    """What a function that an error came by asks a made-up value to be: ``isinstance(net, Transformer)``."""
+    for frame in _frames(traceback):
+        for call in _isinstance_calls(frame.f_code):
+            try:
+                value, classes = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in call.args)
+            except Exception:
+                continue
+            path = _path_of(value, plan.made)
+            for cls in classes if isinstance(classes, tuple) else (classes,):
+                is_own = isinstance(cls, type) and cls.__module__ != "builtins"
+                if is_own and path in plan.shapes and not isinstance(value, cls):
+                    yield _Change(path, first_guess(path.rpartition(".")[2], cls, plan.namespace))
+
+
+def _isinstance_calls(code: CodeType) -> list[ast.Call]:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+    except (OSError, SyntaxError, TypeError):
+        return []
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and len(node.args) == 2
+    ]
 
 
 def _lines(traceback: TracebackType | None) -> tuple[int, ...]:
@@ -195,21 +287,26 @@ def _lines(traceback: TracebackType | None) -> tuple[int, ...]:
     return tuple(lines)
 
 
-def _suspects(traceback: TracebackType | None, made: Mapping[int, tuple[str, Any]]) -> Iterator[str]:
+def _suspects(traceback: TracebackType | None, made: Mapping[int, tuple[str, Any]]) -> list[str]:
     """The paths of the made-up values in the frames of a traceback, the innermost first. ``made``: more such, by id."""
+    paths = (_path_of(value, made) for frame in _frames(traceback) for value in list(frame.f_locals.values()))
+    return list(dict.fromkeys(path for path in paths if path))
+
+
+def _path_of(value: Any, made: Mapping[int, tuple[str, Any]]) -> str:
+    """Where a made-up value comes from; empty for any other."""
+    if isinstance(value, Settings):
+        return str(vars(value)["_path"])
+    return value.path if isinstance(value, Probe) else made.get(id(value), ("",))[0]
+
+
+def _frames(traceback: TracebackType | None) -> list[FrameType]:
+    """Those that an error came by, the innermost first, without the ones of the search itself."""
     frames = []
     while traceback is not None:
         frames.append(traceback.tb_frame)
         traceback = traceback.tb_next
-    seen = set()
-    for frame in reversed(frames):
-        if frame.f_code.co_filename in _OWN_FILES:
-            continue
-        for value in list(frame.f_locals.values()):
-            path = value.path if isinstance(value, Probe) else made.get(id(value), ("",))[0]
-            if path and path not in seen:
-                seen.add(path)
-                yield path
+    return [frame for frame in reversed(frames) if frame.f_code.co_filename not in _OWN_FILES]
 
 
 _OWN_FILES = frozenset({__file__, Plan.build.__code__.co_filename})

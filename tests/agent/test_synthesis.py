@@ -185,6 +185,74 @@ class TestByUse:
         assert made(Derived) == "Derived(depth=2, width=64)"
 
 
+class TestByTheError:
+    def test_what_is_asked_to_be_of_a_class_is_of_it(self) -> None:
+        class Inner(nn.Module):
+            def __init__(self, width: int) -> None:
+                super().__init__()
+                self.layer = nn.Linear(width, width)
+
+        def constructor(self: Any, net: Any) -> None:
+            assert isinstance(net, (Inner, nn.LSTM)), "only these"
+
+        assert made(module(constructor)) == "M(net=Inner())"
+
+    def test_numbers_of_one_list_are_changed_together(self) -> None:
+        def constructor(self: Any, levels: list[int]) -> None:
+            assert all(level == 8 for level in levels)
+
+        assert made(module(constructor)) == "M(levels=[8, 8, 8, 8])"
+
+    def test_a_list_has_as_many_items_as_the_error_says(self) -> None:
+        def constructor(self: Any, depths: list[int]) -> None:
+            if len(depths) != 7:
+                raise ValueError("depths must have 7 items")
+
+        assert made(module(constructor)) == "M(depths=[2, 2, 2, 2, 2, 2, 2])"
+
+    @pytest.mark.parametrize(
+        "message", ["must be one of tiny, small, got {}", "unknown {!r}, available: ['tiny', 'small']", "use 'tiny'"]
+    )
+    def test_a_text_is_one_that_the_error_names(self, message: str) -> None:
+        def constructor(self: Any, model_name: str) -> None:
+            known = {"tiny", "small"}
+            if not known.intersection([str(model_name)]):
+                raise ValueError(message.format(str(model_name)))
+
+        assert made(module(constructor)) == "M(model_name='tiny')"
+
+    def test_a_text_is_a_member_of_the_enumeration_that_is_made_of_it(self) -> None:
+        class Way(enum.Enum):
+            NEAREST = "nearest"
+            LINEAR = "linear"
+
+        def constructor(self: Any, interp_mode: str) -> None:
+            self.way = Way(str(interp_mode))
+
+        assert made(module(constructor)) == "M(interp_mode='nearest')"
+
+    def test_a_list_with_one_module_has_nothing_else(self) -> None:
+        def constructor(self: Any, layers: list[Any]) -> None:
+            self.layers = layers
+            layers[0].eval()
+
+        assert made(module(constructor)) == "M(layers=[…, …, …, …])"
+
+
+def test_an_array_s_attribute_is_no_setting_s() -> None:
+    def constructor(self: Any, width: Any) -> None:
+        self.layer = nn.Linear(width if not hasattr(width, "ndim") else width.shape[0], 2)
+
+    assert made(module(constructor)) == "M(width=64)"
+
+
+def test_to_iterate_over_settings_ends() -> None:
+    def constructor(self: Any, layers: dict[str, str]) -> None:
+        self.known = set(layers)
+
+    assert made(module(constructor)) == "M(layers=[2, 2])"
+
+
 def test_nothing_that_probes_is_left_in_what_was_built() -> None:
     class Net(nn.Module):
         def __init__(self, width: Any, names: Any, config: Any) -> None:
