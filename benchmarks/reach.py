@@ -1,6 +1,6 @@
 """How many classes of a stranger's repository get a verdict, and how many of the failures told are true; docs/reach.md.
 
-    .venv/bin/python benchmarks/reach.py [--site FOLDER] [--package NAME …] [--most 120] [--write]
+    .venv/bin/python benchmarks/reach.py [--site FOLDER] [--package NAME …] [--most 60] [--write]
 
 Each package is copied into a folder of its own and read as if it were the user's own source, with no setting. Packages
 come from this environment and from ``--site``, to which `pip install --no-deps --target FOLDER` adds others; what they
@@ -15,7 +15,9 @@ import ast
 import asyncio
 import collections
 import contextlib
+import importlib.metadata
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -30,7 +32,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.reach_report import FAILED, Package, Verdict, page
 from fx_lsp.agent.messages import Limits, Report, Target, Trace
 from fx_lsp.agents import Agent
+from fx_lsp.documents import Documents
 from fx_lsp.targets import find_targets
+from fx_lsp.targets.elsewhere import Elsewhere
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reach.md"
@@ -83,17 +87,25 @@ def _read(path: Path) -> File:
 
 def _is_model(node: ast.ClassDef) -> bool:
     """Whether it has bases and a forward of its own that does something; what else it is only running tells."""
-    for member in node.body:
+    for member in reversed(node.body):
         if isinstance(member, ast.FunctionDef) and member.name == "forward" and node.bases:
             decorators = {ast.unparse(decorator) for decorator in member.decorator_list}
-            raises = any("NotImplementedError" in ast.unparse(inner) for inner in member.body[-1:])
-            return not raises and not any("staticmethod" in name or "abstract" in name for name in decorators)
+            last = member.body[-1]
+            is_empty = isinstance(last, ast.Pass) or (
+                isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
+            )
+            raises = "NotImplementedError" in ast.unparse(last)
+            return (
+                not raises
+                and not is_empty
+                and not any("staticmethod" in name or "abstract" in name for name in decorators)
+            )
     return False
 
 
-async def verdicts(file: File, root: Path, agent: Agent) -> Iterator[Verdict]:
+async def verdicts(file: File, root: Path, agent: Agent, elsewhere: Elsewhere) -> Iterator[Verdict]:
     """What fx-lsp says of each class of one file."""
-    targets = find_targets(str(file.path), file.text) or ()
+    targets = elsewhere.completed(str(file.path), find_targets(str(file.path), file.text) or ())
     request = Trace(file=str(file.path), targets=targets, roots=(str(root),), limits=Limits(seconds=60))
     reports: dict[str, Report] = {}
     start = time.perf_counter()
@@ -122,23 +134,36 @@ def _verdict(file: File, root: Path, name: str, told: list[tuple[Target, Report]
     return Verdict(path, name, report.outcome, report.intent or target.intent, reason, line, seconds, report.recipe)
 
 
-async def reach(name: str, source: Path, most: int, folder: Path, log: Path) -> Package:
+def readme_of(package: str, site: str) -> str | None:
+    """The text that the package's repository has as its README, which its distribution is described with."""
+    path = [site, *sys.path] if site else sys.path
+    for distribution in importlib.metadata.distributions(path=path):
+        if distribution.metadata["Name"].lower().replace("-", "_") == package:
+            text = str(distribution.metadata.json.get("description", ""))
+            return text if "```" in text else None
+    return None
+
+
+async def reach(name: str, source: Path, most: int, folder: Path, log: Path, site: str) -> Package:
     """One package, in a workspace of its own."""
     root = folder / name
     shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    if readme := readme_of(name, site):
+        (root / "README.md").write_text(readme, encoding="utf-8")
     (folder / "sitecustomize.py").write_text(OPERATORS.format(root=str(ROOT)))
     with log.open("w") as written:
         agent = Agent(
             (sys.executable,),
             cwd=root,
-            env={"PYTHONPATH": str(folder)},
+            env={"PYTHONPATH": os.pathsep.join(filter(None, (str(folder), site)))},
             log=lambda line: print(line, file=written),
             on_state=lambda state: None,
         )
         found: list[Verdict] = []
         files = files_of(root / name, most)
+        elsewhere = Elsewhere(lambda: [str(root)], Documents().text)
         for at, file in enumerate(files):
-            found += await verdicts(file, root, agent)
+            found += await verdicts(file, root, agent, elsewhere)
             print(f"\r{name}: {at + 1} of {len(files)} files", end="", file=sys.stderr)
         print(file=sys.stderr)
         await agent.close()
@@ -166,7 +191,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--site", default="", help="a folder with more packages")
     parser.add_argument("--package", nargs="+", default=PACKAGES)
-    parser.add_argument("--most", type=int, default=120, help="classes of a package, about")
+    parser.add_argument("--most", type=int, default=60, help="classes of a package, about")
     parser.add_argument(
         "--keep", type=Path, help="a folder for verdicts and logs; a package that has its there is not read"
     )
@@ -185,7 +210,9 @@ def main() -> None:
             if source is None:
                 print(f"{name} is not installed", file=sys.stderr)
                 continue
-            package = asyncio.run(reach(name, source, arguments.most, Path(scratch) / "w", kept / f"{name}.log"))
+            package = asyncio.run(
+                reach(name, source, arguments.most, Path(scratch) / "w", kept / f"{name}.log", arguments.site)
+            )
             package = package.compared(truth_of(package, arguments.site, Path(scratch)))
             packages.append(package)
             verdicts.write_text("".join(json.dumps(vars(one)) + "\n" for one in package.verdicts))
