@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import itertools
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from fx_lsp.documents import Documents, Place, Snapshot, on_disk
 from fx_lsp.findings import Finding, findings_in_text, findings_of
 from fx_lsp.targets import find_targets
 from fx_lsp.targets.configured import as_configured
+from fx_lsp.targets.elsewhere import Elsewhere, is_open
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -80,10 +81,13 @@ class Analysis:
         self.held_back = ""
         """Why nothing is traced, though targets are looked for; empty where it is."""
         self._agent_for = agent_for
+        self._elsewhere = Elsewhere(lambda: workspace.folders, documents.text)
         self.on_result: Callable[[str, bool], None] = lambda path, complete: None
         """Called whenever what is known of the file ``path``, or where it stands in the text, may have changed.
         ``complete``: its text of now is dealt with."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._looking: set[asyncio.Task[None]] = set()
+        """Those that look whether another file has changed what is to be traced."""
         self._quiet: dict[str, asyncio.TimerHandle] = {}
         """Of each file that was just edited: what goes off when it has been quiet for long enough."""
 
@@ -101,12 +105,20 @@ class Analysis:
         self._quiet[path] = loop.call_later(delay, lambda: self._start(path, self._trace_edited(path)))
 
     def changed_on_disk(self, path: str) -> None:
-        """Trace the files that import ``path``, which is not open itself."""
-        for other in self._dependants(path):
+        """Trace the files that import ``path``, and those whose classes it may show how to build."""
+        dependants = self._dependants(path)
+        for other in dependants:
             self._again(other)
+        names = self._elsewhere.changed(path)
+        for other in self._built_elsewhere(names):
+            if other != path and other not in dependants:
+                look = asyncio.get_running_loop().create_task(self._again_if_otherwise(other))
+                self._looking.add(look)
+                look.add_done_callback(self._looking.discard)
 
     def trace_all(self) -> None:
         """Trace every file again, since something has changed that may concern all of them."""
+        self._elsewhere.forget()
         for path in list(self.results):
             self._again(path)
 
@@ -141,20 +153,34 @@ class Analysis:
 
     async def close(self) -> None:
         """Stop all work, and wait until it has stopped."""
-        tasks = list(self._tasks.values())
+        tasks = [*self._tasks.values(), *self._looking]
         self.cancel()
+        for task in self._looking:
+            task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def trace(self, path: str) -> None:
         """Trace the targets of one file now. Returns when all of them are reported."""
         if self._find_targets(path):
+            await self._look_elsewhere(path)
             await self._ask_agent(path)
 
     async def _trace_edited(self, path: str) -> None:
         """The same, and start to trace the files that import it; what does not parse would only break them."""
         if self._find_targets(path):
             self.changed_on_disk(path)
+            await self._look_elsewhere(path)
             await self._ask_agent(path)
+
+    async def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
+        """``targets`` of the file ``path``, with what other files show of how they are built, as the settings say."""
+        found = await asyncio.to_thread(self._elsewhere.completed, path, targets)
+        return as_configured(found, self.settings_of(path))
+
+    async def _look_elsewhere(self, path: str) -> None:
+        traced = self.results[path].traced
+        for target in await self.completed(path, [item.target for item in traced.values()]):
+            traced[target.key] = dataclasses.replace(traced[target.key], target=target)
 
     def _find_targets(self, path: str) -> bool:
         """Look for what to trace. While the file does not parse: False, and what is known of it is kept."""
@@ -169,7 +195,7 @@ class Analysis:
         result = self.results.setdefault(path, FileResult())
         result.mistakes = findings_in_text(path, snapshot, settings.selection) if traces else ()
         before, result.traced = result.traced, {}
-        for target in as_configured(targets, settings):
+        for target in targets:
             if place := snapshot.place(target.span):
                 last = before.get(target.key, Traced(target, place))
                 result.traced[target.key] = dataclasses.replace(last, target=target, place=place)
@@ -221,6 +247,21 @@ class Analysis:
 
     def _dependants(self, path: str) -> list[str]:
         return [other for other, result in self.results.items() if path in result.dependencies]
+
+    def _built_elsewhere(self, names: Collection[str]) -> list[str]:
+        """The files that have a class of one of these names that they don't show how to build themselves."""
+        return [
+            path
+            for path, result in self.results.items()
+            if any(is_open(t.target) and t.target.symbol in names for t in result.traced.values())
+        ]
+
+    async def _again_if_otherwise(self, path: str) -> None:
+        """Trace a file again if other files show how to build its classes otherwise than they did."""
+        known = {key: item.target for key, item in self.results[path].traced.items()}
+        found = await self.completed(path, find_targets(path, self.documents.text(path) or "") or ())
+        if path in self.results and {target.key: target for target in found} != known:
+            self._again(path)
 
     def _again(self, path: str) -> None:
         """Trace a file for another reason than its own edit; one that waits for quiet will be traced anyway."""

@@ -42,7 +42,7 @@ class ImportGraph:
 
     def _imports(self, file: str) -> Iterator[str]:
         """The paths at which the modules that ``file`` imports may lie."""
-        package = _package_of(file)
+        package = package_of(file)
         top = str(PurePath(file).parents[len(package)])
         roots = dict.fromkeys([*self._roots, top, str(PurePath(file).parent)])
         # To import a module is to import the packages that it lies in; so does this file's own import.
@@ -55,7 +55,7 @@ class ImportGraph:
                     yield os.path.join(base, "__init__.py")  # noqa: PTH118
 
 
-def _package_of(file: str) -> tuple[str, ...]:
+def package_of(file: str) -> tuple[str, ...]:
     """The names of the packages that ``file`` lies in, the outermost first."""
     names: list[str] = []
     folder = Path(file).parent

@@ -40,11 +40,14 @@ class Names:
             bindings = [binding for binding in bindings if binding.place.precedes(place)]
         return bindings[-1] if bindings else None
 
-    def setup(self, expressions: Iterable[ast.expr], place: Place, *, defaults: bool = False) -> list[ast.stmt] | None:
+    def setup(
+        self, expressions: Iterable[ast.expr], place: Place, *, defaults: bool = False, alone: bool = False
+    ) -> list[ast.stmt] | None:
         """The statements to run, in order, before ``expressions`` of ``place`` can be evaluated in the imported file.
 
         None where that can't be told from the text: a parameter, a loop's variable, a name that one branch binds.
-        ``defaults``: a parameter is taken to be its default.
+        ``defaults``: a parameter is taken to be its default. ``alone``: what is at hand is not the imported file but
+        nothing; a class or a function is then named by its own definition alone.
         """
         needed: dict[ast.stmt, None] = {}
         todo = [(name, place) for expression in expressions for name in free_names(expression)]
@@ -52,12 +55,14 @@ class Names:
             name, at = todo.pop()
             providers = self._default(name, at) if defaults else None
             if providers is None:
-                providers = self._providers(name, at)
+                providers = self._providers(name, at, alone=alone)
             if providers is None:
                 return None
             for binding in providers:
                 if binding.statement not in needed:
                     needed[binding.statement] = None
+                    if alone and isinstance(binding.statement, (*Function, ast.ClassDef)):
+                        continue
                     todo += [(free, binding.place) for free in free_names(binding.statement)]
         return sorted(needed, key=lambda statement: (statement.lineno, statement.col_offset))
 
@@ -71,8 +76,8 @@ class Names:
             scope = scope.parent
         return None
 
-    def _providers(self, name: str, place: Place) -> list[Binding] | None:
-        """The statements that importing the file does not run and that give ``name`` its value at ``place``."""
+    def _providers(self, name: str, place: Place, *, alone: bool) -> list[Binding] | None:
+        """The statements that give ``name`` its value at ``place``, unless importing has run them; ``alone``: all."""
         if name in place.hidden:
             return None
         scope = self.scope_of(name, place)
@@ -82,10 +87,13 @@ class Names:
             return None
         bindings = scope.bindings[name]
         changes = [binding for binding in bindings if binding.is_change and place.is_always_after(binding.place)]
-        if scope is self.module and self._is_left_by_import(name, place):
+        if scope is self.module and not alone and self._is_left_by_import(name, place):
             return [change for change in changes if change.place.in_main]
         last = self.binding(name, place)
-        if last is None or not last.is_simple:
+        is_definition = alone and last is not None and isinstance(last.statement, (*Function, ast.ClassDef))
+        if last is None or not (last.is_simple or is_definition):
+            return None
+        if any(_fills(other) and other.place.precedes(place) for other in bindings if other not in changes):
             return None
         if scope is place.scope and not place.is_always_after(last.place):
             return None
@@ -107,6 +115,14 @@ class Names:
             last = self.binding(name, place)
             return last is not None and not last.place.in_main
         return all(binding.place.precedes(place) for binding in bindings)
+
+
+def _fills(binding: Binding) -> bool:
+    """Whether it puts something into what the name stands for: ``layers.append(layer)``."""
+    match binding.statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method))):
+            return method not in ("eval", "train")
+    return False
 
 
 def free_names(node: ast.AST) -> set[str]:

@@ -175,6 +175,8 @@ class Proofs:
         target = _edited_target(path, traced.target, snapshot, edited)
         if target is None:
             return Proof(0, "untried", "what to trace is not to be found in the edited text")
+        if path in edited:
+            (target,) = await self._analysis.completed(path, [target])
         workspace, limits = self._analysis.workspace, self._analysis.settings_of(path).limits
         request = Prove(
             path,

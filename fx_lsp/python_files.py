@@ -78,9 +78,14 @@ def folders_of(paths: Sequence[Path]) -> list[str]:
 
 def python_files(folder: Path) -> Iterator[Path]:
     """The Python files in ``folder`` that are the user's own, by name, each folder's before those below it."""
+    return files_below(folder, (".py",))
+
+
+def files_below(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
+    """The files in ``folder`` with one of these endings that are the user's own, in the same order."""
     for directory, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if not _is_foreign(Path(directory, name)))
-        yield from (Path(directory, file) for file in sorted(files) if file.endswith(".py"))
+        yield from (Path(directory, file) for file in sorted(files) if file.endswith(endings))
 
 
 def _absolute(path: Path) -> Path:

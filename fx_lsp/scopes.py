@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CHANGING = frozenset({"eval", "train", "append", "extend", "insert", "update", "add"})
+"""Methods that are called for what they do to their object."""
+
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -148,9 +151,9 @@ class Walk(ast.NodeVisitor):
         self.visit(value)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """``net.eval()`` and ``net.train()`` change what ``net`` stands for."""
+        """``net.eval()`` and ``net.train()`` change what ``net`` stands for, and so does what is put into a list."""
         match node.value:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="eval" | "train")):
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGING:
                 self._bind(name, is_simple=True, is_change=True)
         self.generic_visit(node)
 

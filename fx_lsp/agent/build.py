@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -46,7 +47,10 @@ def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_met
     for recipe in (target.recipe, *target.fallbacks):
         torch.manual_seed(SEED)
         try:
-            return build(recipe, file, namespace, on_meta=on_meta)
+            built = build(recipe, file, namespace, on_meta=on_meta)
+            if recipe.file and not isinstance(built.root, _classes(namespace.get(target.symbol or ""))):
+                raise TypeError(f"{recipe.root.source} makes no {target.symbol}")
+            return built
         except Exception as error:
             if on_meta:
                 raise
@@ -61,17 +65,19 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool
     Raises what the code of the user raises; the frames of a snippet are those of the file. `CannotMakeUp` where it is
     for us to find arguments, and there are none.
     """
+    at, names = (recipe.file, {"__name__": "<recipe>"}) if recipe.file else (file, namespace)
     with Devices(on_meta=on_meta):
         for snippet in recipe.setup:
-            exec(_compile(snippet, file, "exec"), namespace)
-        root = _value(recipe.root, file, namespace)
+            exec(_compile(snippet, at, "exec"), names)
+        root = _value(recipe.root, at, names)
         concrete_args = _value(recipe.concrete_args, file, namespace)
         tracer = _value(recipe.tracer, file, namespace)
         leaves = _value(recipe.leaves, file, namespace) or ()
     tracer = tracer_for(tracer, (*leaves, MadeUp))
     shown = recipe.root.source
     if recipe.made_up and isinstance(root, type):
-        made = make_up(root, namespace, partial(own_error, tracer, concrete_args), on_meta=on_meta)
+        known = vars(sys.modules[root.__module__]) if recipe.file else namespace
+        made = make_up(root, known, partial(own_error, tracer, concrete_args), on_meta=on_meta)
         root, shown = made.root, made.shown
     return Built(root, concrete_args, tracer, recipe, shown)
 
@@ -90,11 +96,17 @@ def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception
     return None
 
 
-def span_of(snippet: Snippet, file: str) -> Span:
-    """Where the snippet stands in the file, the first line of it."""
+def span_of(recipe: Recipe, file: str) -> Span:
+    """Where the recipe's root stands, the first line of it; in ``file`` unless it names another."""
+    snippet, file = recipe.root, recipe.file or file
     first = snippet.source.split("\n")[0]
     column = _column(first, linecache.getline(file, snippet.line))
     return Span(file, snippet.line, column, snippet.line, column + len(first.encode()))
+
+
+def _classes(value: object) -> tuple[type, ...]:
+    """What an instance is of; what is no class leaves it open."""
+    return (value,) if isinstance(value, type) else (object,)
 
 
 def _value(snippet: Snippet | None, file: str, namespace: dict[str, Any]) -> Any:

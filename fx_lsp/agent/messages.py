@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 5
+PROTOCOL = 6
 """Raised whenever a message changes its shape; server and agent refuse to work across two versions."""
 
 NOTEBOOK = ".ipynb"
@@ -60,6 +60,9 @@ class Recipe:
     """The arguments of a call of ``root``, in their brackets, that show what it takes: ``(x, mask=None)``."""
     made_up: bool = False
     """``root`` is a class, which is to be built with arguments that the agent makes up."""
+    file: str = ""
+    """The absolute path of the file that shows it, where that is another one. The recipe says then what it needs of
+    that file, imports included, and is run in a namespace of its own."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Target:
     """The class or function of this file that is traced, by its qualified name, where the text tells."""
     fallbacks: tuple[Recipe, ...] = ()
     """What to try where ``recipe`` can't be built, in this order: the most trusted first."""
+    hosts: tuple[Recipe, ...] = ()
+    """How modules of other files are built that have parts of this class, the most trusted first."""
 
 
 @dataclass(frozen=True)

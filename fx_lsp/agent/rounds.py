@@ -1,8 +1,8 @@
 """The targets of a session, in rounds, each target in a child that starts from the imported file.
 
 What the workspace shows how to build comes first. A class that it does not, or not so that it works, is looked for
-among the parts of what was built; only then is it built with made-up arguments, and last it is looked for among
-the parts of what was built so.
+among the parts of what was built, here or by other files; only then is it built with made-up arguments, and last it is
+looked for among the parts of what was built so.
 """
 
 from __future__ import annotations
@@ -17,19 +17,22 @@ from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 
-from .build import build_target
+from .build import Built, build_target
 from .children import Brood, Child, Emit
 from .confinement import confine_alone
 from .denials import telling
 from .endings import unanswered
 from .limits import GRACE, limit_memory, time_limit
-from .messages import Failure, Outcome, Report, Target, Trace, Waiting
+from .messages import Failure, Outcome, Recipe, Report, Target, Trace, Waiting
 from .parts import Host, held_classes
 from .places import chain_of_frame, is_user_code
 from .shapes import MODULES_FOR_META
 from .trace import Doubtful, ImportedFile, TargetRun, is_explorable
 
-_RANKS: tuple[Outcome, ...] = ("not-built", "unchecked", "failed")
+_EXCEEDED: tuple[Outcome, ...] = ("timed-out", "out-of-memory")
+"""Outcomes that other arguments may not have."""
+
+_RANKS: tuple[Outcome, ...] = (*_EXCEEDED, "not-built", "unchecked", "failed")
 """Outcomes that something better may come after; of two, the later one tells more."""
 
 
@@ -90,11 +93,13 @@ class Targets:
         sure = [_sure(target) for target in self._request.targets if not target.recipe.made_up]
         self._trace(_Attempt(target) for target in sure)
         self._trace(self._part_attempts())
-        self._settle("failed")
+        self._trace_in_hosts(made_up=False)
+        self._settle(*_EXCEEDED, "failed")
         made_up = [_made_up(target) for target in self._open.values()]
         self._trace(_Attempt(target) for target in made_up if target.recipe.made_up)
         self._trace(self._part_attempts())
-        self._settle("failed", "unchecked", "not-built")
+        self._trace_in_hosts(made_up=True)
+        self._settle(*_RANKS)
 
     def _trace(self, attempts: Iterable[_Attempt]) -> None:
         self._waiting.extend(attempts)
@@ -115,6 +120,19 @@ class Targets:
             if own:
                 attempts.append(_Attempt(attempt.target, attempt.on_meta, parts=own))
         return attempts
+
+    def _trace_in_hosts(self, *, made_up: bool) -> None:
+        """For the open targets that have parts in modules of other files: each one's first host, then its second."""
+        hosts = {key: [host for host in target.hosts if host.made_up == made_up] for key, target in self._open.items()}
+        for turn in range(max(map(len, hosts.values()), default=0)):
+            held: dict[Recipe, list[Target]] = {}
+            for target in self._open.values():
+                for host in hosts[target.key][turn : turn + 1]:
+                    held.setdefault(host, []).append(target)
+            self._trace(
+                _Attempt(Target(f"host:{host.root.source}", host.root.source, targets[0].span, host), parts=(*targets,))
+                for host, targets in held.items()
+            )
 
     def _load_for_meta(self) -> None:
         """Spare each child the import of what running on meta takes, and have the agent spare it the next request."""
@@ -141,17 +159,27 @@ class Targets:
     def _work_on_parts(self, attempt: _Attempt, emit: Emit) -> None:
         """In the child: what the parts of one target tell of others."""
         emit = self._start_work(emit)
-        target, on_meta = attempt.target, attempt.on_meta
-        file, namespace = self._file.workspace.file, self._file.namespace
-        seconds = self._request.limits.seconds
-        host = Host(self._request.id, self._file, lambda: build_target(target, file, namespace, on_meta=on_meta))
+        known, seconds = self._file.workspace.dependencies, self._request.limits.seconds
+        host = Host(self._request.id, self._file, partial(self._host, attempt))
         for part in attempt.parts:
             with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
                 report = host.report(part)
                 if report is not None:
                     emit(report)
+        if self._file.workspace.dependencies != known:
+            emit(Imported(self._file.workspace.dependencies))
         for run in host.traced if self._request.details else ():
             self._describe(run, emit)
+
+    def _host(self, attempt: _Attempt) -> Built:
+        """What holds the parts: on the CPU where it is of another file, and can't be built on meta."""
+        build = partial(build_target, attempt.target, self._file.workspace.file, self._file.namespace)
+        try:
+            return build(on_meta=attempt.on_meta)
+        except Exception:
+            if not (attempt.on_meta and attempt.target.recipe.file):
+                raise
+            return build(on_meta=False)
 
     def _work(self, attempt: _Attempt, emit: Emit) -> None:
         """In the child: one target."""

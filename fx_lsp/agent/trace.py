@@ -82,7 +82,7 @@ class TargetRun:
         if self._built is None:
             return report
         recipe = self._built.recipe
-        span = None if recipe.made_up else span_of(recipe.root, self._file.workspace.file)
+        span = None if recipe.made_up else span_of(recipe, self._file.workspace.file)
         return dataclasses.replace(report, intent=self._intent, recipe=self._built.shown, recipe_span=span)
 
     @property

@@ -14,6 +14,8 @@ from fx_lsp.targets.calls import explicit_targets
 from fx_lsp.targets.directed import Said, directed_targets, inferred_as_said, is_skipped
 from fx_lsp.targets.examples import with_examples
 from fx_lsp.targets.modules import Classes, class_targets, instance_targets
+from fx_lsp.targets.prose import code_in_docstrings
+from fx_lsp.targets.shown import Shown
 from fx_lsp.targets.text import Text
 
 
@@ -30,17 +32,22 @@ def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
     source = source.removeprefix("\ufeff")
     tree = parsed(source)
     try:
-        return None if tree is None else _targets(tree, directives_of(source).above, Text(path, source))
+        if tree is None:
+            return None
+        examples = Shown(path, code_in_docstrings(source))
+        return _targets(tree, directives_of(source).above, Text(path, source), examples)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _targets(tree: ast.Module, said: Said, text: Text) -> tuple[Target, ...]:
+def _targets(tree: ast.Module, said: Said, text: Text, examples: Shown) -> tuple[Target, ...]:
     names = Names(tree)
     classes = Classes(names)
-    explicit = [*explicit_targets(names, text), *directed_targets(names, tree, said, text)]
+    explicit = [*explicit_targets(names, text), *directed_targets(names, tree, said, text, examples)]
     instances = _without(explicit, instance_targets(names, classes, text))
-    inferred = inferred_as_said(instances + _without(explicit + instances, class_targets(names, classes, text)), said)
+    inferred = inferred_as_said(
+        instances + _without(explicit + instances, class_targets(names, classes, text, examples)), said
+    )
     found = [target for target in explicit + inferred if not is_skipped(target, said)]
     return tuple(sorted(with_examples(found, names), key=lambda target: (target.span.line, target.span.col)))
 

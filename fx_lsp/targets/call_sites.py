@@ -7,20 +7,22 @@ of the function around the call.
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Recipe, Snippet
 from fx_lsp.names import Names, free_names
 from fx_lsp.scopes import Function, Place
+from fx_lsp.targets.shown import Shown
 from fx_lsp.targets.text import Text
 
 MOST = 4
 """Recipes for one class."""
 
 
-def recipes_for(node: ast.ClassDef, names: Names, text: Text) -> tuple[Recipe, ...]:
-    """How the class ``node``, a name at the top level, can be built: as the file does, the surest first, and last with
-    arguments that are made up."""
+def recipes_for(node: ast.ClassDef, names: Names, text: Text, examples: Shown) -> tuple[Recipe, ...]:
+    """How the class ``node``, a name at the top level, can be built: as the file does, the surest first, then as the
+    ``examples`` of its docstrings do, and last with arguments that are made up."""
     sure: list[Recipe] = []
     by_default: list[Recipe] = []
     factories: dict[str, Recipe] = {}
@@ -34,8 +36,11 @@ def recipes_for(node: ast.ClassDef, names: Names, text: Text) -> tuple[Recipe, .
             by_default.append(_recipe(call, setup, text))
         elif factory := _factory(place, names):
             factories.setdefault(factory.name, Recipe(Snippet(f"{factory.name}()", factory.lineno)))
+    for function in _functions_returning(node.name, names):
+        factories.setdefault(function.name, Recipe(Snippet(f"{function.name}()", function.lineno)))
     literal = sorted(sure, key=lambda recipe: len(recipe.setup))
-    shown = tuple(dict.fromkeys([*literal, *by_default, *factories.values()]))[:MOST]
+    in_prose = (dataclasses.replace(recipe, file="") for recipe in examples.recipes(node.name))
+    shown = tuple(dict.fromkeys([*literal, *by_default, *factories.values(), *in_prose]))[:MOST]
     return (*shown, Recipe(Snippet(node.name, text.name_span(node).line), made_up=True))
 
 
@@ -62,6 +67,15 @@ def _factory(place: Place, names: Names) -> ast.FunctionDef | None:
     if not isinstance(function, ast.FunctionDef) or not _needs_nothing(function.args):
         return None
     return function if any(isinstance(inner, ast.Return) for inner in _own_statements(function)) else None
+
+
+def _functions_returning(name: str, names: Names) -> Iterator[ast.FunctionDef]:
+    """The functions at module level that say of themselves that they return a ``name``, and can be called so."""
+    for bindings in names.module.bindings.values():
+        match bindings[-1].statement:
+            case ast.FunctionDef(returns=ast.expr() as returns) as function if _needs_nothing(function.args):
+                if ast.unparse(returns).strip("'\"") == name:
+                    yield function
 
 
 def _needs_nothing(arguments: ast.arguments) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fx_lsp.agent.messages import Recipe, Target
+from fx_lsp.agent.messages import Recipe, Snippet, Target
 from fx_lsp.names import Names, first_callee
 from fx_lsp.scopes import Function, Place
 from fx_lsp.targets.text import Text, title_of
@@ -15,6 +15,19 @@ from fx_lsp.targets.text import Text, title_of
 _MODULES = ("torch.fx", "torch.fx._symbolic_trace", "fxcore", "fxcore.tracer")
 SYMBOLIC_TRACE = frozenset(f"{module}.symbolic_trace" for module in _MODULES)
 """The dotted names of the function that traces."""
+
+_QUANTIZED = ("torch.ao.quantization.quantize_fx", "torch.quantization.quantize_fx")
+_FEATURES = "torchvision.models.feature_extraction"
+_WRAPPED = "__import__('math'), __import__('torchvision.ops').ops"
+_WRAPPING = f"__import__('fxcore').Tracer(autowrap_modules=({_WRAPPED}))"
+
+_TRACING = {
+    **{f"{module}.{name}": "" for module in _QUANTIZED for name in ("prepare_fx", "prepare_qat_fx", "fuse_fx")},
+    **{f"{_FEATURES}.{name}": _WRAPPING for name in ("create_feature_extractor", "get_graph_node_names")},
+    "torch.fx.experimental.optimization.fuse": "",
+}
+"""The dotted names of functions that trace the ``model`` that they are given first, and an expression for the tracer
+that each uses; empty where that is the plain one."""
 
 _TRACER = frozenset(f"{module}.Tracer" for module in _MODULES)
 
@@ -29,10 +42,13 @@ class _Traced:
     concrete_args: ast.expr | None
     tracer: ast.expr | None
     """The tracer's expression, where it is not simply ``torch.fx.Tracer()``."""
+    own_tracer: str = ""
+    """An expression for the tracer that the function that is called uses."""
 
 
 def explicit_targets(names: Names, text: Text) -> Iterator[Target]:
-    """The calls of ``symbolic_trace`` and of a tracer's ``trace`` whose arguments can be had without their caller."""
+    """The calls of ``symbolic_trace``, of a tracer's ``trace`` and of functions that trace what they are given, where
+    their arguments can be had without their caller."""
     tracers = _tracer_classes(names)
     seen: Counter[str] = Counter()
     for call, place in names.calls:
@@ -58,7 +74,11 @@ def _tracer_classes(names: Names) -> frozenset[str]:
 
 def _traced(call: ast.Call, place: Place, names: Names, tracers: frozenset[str]) -> _Traced | None:
     tracer = None
-    if dotted(call.func, names) not in SYMBOLIC_TRACE:
+    function = dotted(call.func, names)
+    if function in _TRACING:
+        model = _argument(call, 0, "model")
+        return None if model is None else _Traced(call, place, model, None, None, _TRACING[function])
+    if function not in SYMBOLIC_TRACE:
         tracer = _tracer(call.func, place, names, tracers)
         if tracer is None:
             return None
@@ -110,11 +130,12 @@ def _recipe(traced: _Traced, names: Names, text: Text) -> Recipe | None:
     setup = names.setup([part for part in parts if part is not None], traced.place)
     if setup is None:
         return None
+    own_tracer = Snippet(traced.own_tracer, traced.call.lineno) if traced.own_tracer else None
     return Recipe(
         root=text.snippet(traced.root),
         setup=tuple(text.snippet(statement) for statement in setup),
         concrete_args=text.snippet(traced.concrete_args) if traced.concrete_args else None,
-        tracer=text.snippet(traced.tracer) if traced.tracer else None,
+        tracer=text.snippet(traced.tracer) if traced.tracer else own_tracer,
     )
 
 

@@ -18,7 +18,8 @@ def as_configured(targets: Iterable[Target], settings: Settings) -> tuple[Target
 
 def _configured(target: Target, settings: Settings) -> Target:
     recipe, *fallbacks = (_with(recipe, settings) for recipe in (target.recipe, *target.fallbacks))
-    return dataclasses.replace(target, recipe=recipe, fallbacks=tuple(fallbacks))
+    hosts = tuple(_with(recipe, settings) for recipe in target.hosts)
+    return dataclasses.replace(target, recipe=recipe, fallbacks=tuple(fallbacks), hosts=hosts)
 
 
 def _with(recipe: Recipe, settings: Settings) -> Recipe:

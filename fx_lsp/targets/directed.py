@@ -11,13 +11,14 @@ from fx_lsp.directives import Directive
 from fx_lsp.names import Names
 from fx_lsp.scopes import Function
 from fx_lsp.targets.call_sites import recipes_for
+from fx_lsp.targets.shown import Shown
 from fx_lsp.targets.text import Text, title_of
 
 Said = Mapping[str, Sequence[Directive]]
 """By the name of a class or function at the top level, what is said of it."""
 
 
-def directed_targets(names: Names, tree: ast.Module, said: Said, text: Text) -> Iterator[Target]:
+def directed_targets(names: Names, tree: ast.Module, said: Said, text: Text, examples: Shown) -> Iterator[Target]:
     """One target for each ``trace``."""
     for node in tree.body:
         if isinstance(node, (ast.ClassDef, *Function)):
@@ -28,7 +29,7 @@ def directed_targets(names: Names, tree: ast.Module, said: Said, text: Text) -> 
                         # It is to be traced, and not said with what: then as well as it can be.
                         others = [
                             dataclasses.replace(other, inputs=target.recipe.inputs)
-                            for other in recipes_for(node, names, text)
+                            for other in recipes_for(node, names, text, examples)
                         ]
                         target = dataclasses.replace(target, fallbacks=tuple(others))
                     yield _with_values(target, said[node.name], directive.labels)

@@ -11,6 +11,7 @@ from fx_lsp.agent.messages import Intent, Recipe, Snippet, Target
 from fx_lsp.names import Names, first_callee
 from fx_lsp.scopes import Binding, Function
 from fx_lsp.targets.call_sites import recipes_for
+from fx_lsp.targets.shown import Shown
 from fx_lsp.targets.text import Text
 
 _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"))
@@ -84,7 +85,7 @@ class Classes:
 
     def _method(self, node: ast.ClassDef, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         for current in self._lineage(node):
-            for member in current.body:
+            for member in reversed(current.body):  # those before are overloads
                 if isinstance(member, Function) and member.name == name:
                     return member
         return None
@@ -114,13 +115,13 @@ def instance_targets(names: Names, classes: Classes, text: Text) -> Iterator[Tar
         yield Target(f"instance:{name}", name, span, Recipe(Snippet(name, span.line)), "inferred", symbol)
 
 
-def class_targets(names: Names, classes: Classes, text: Text) -> Iterator[Target]:
+def class_targets(names: Names, classes: Classes, text: Text, examples: Shown) -> Iterator[Target]:
     """Classes that look like modules: with what the file shows of how to build them, else with made-up arguments."""
     for node in classes:
         if not classes.is_module(node) or classes.is_abstract(node):
             continue
         span = text.name_span(node)
-        recipes = recipes_for(node, names, text)
+        recipes = recipes_for(node, names, text, examples)
         if classes.needs_no_argument(node):
             recipes = (Recipe(Snippet(f"{node.name}()", span.line)), *recipes)
         intent: Intent = "assumed" if recipes[0].made_up else "inferred"

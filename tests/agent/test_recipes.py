@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fx_lsp.agent.messages import Report, Trace
+from fx_lsp.documents import Documents
 from fx_lsp.targets import find_targets
+from fx_lsp.targets.elsewhere import Elsewhere
 
 from .client import PATIENT, Client
 
@@ -123,3 +125,92 @@ async def test_inputs_that_may_be_left_out_are_left_out_where_nobody_shows_how_i
     assert (report.outcome, report.reason) == ("traced", "without its optional inputs")
     known = (await reports(client, "layers = [Layer(5)]\n", forward))["Layer"]
     assert (known.outcome, known.failures[0].kind) == ("failed", "len")
+
+
+HOLDER = """\
+from torch import nn
+from net import Layer
+
+class Holder(nn.Module):
+    def __init__(self, names{default}):
+        super().__init__()
+        self.names = names
+        self.layer = Layer(len(self.names))
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+
+PLAIN = HEAD.format(forward="return self.layer(x)")
+
+
+async def seen_elsewhere(client: Client, text: str = PLAIN, **files: str) -> Report:
+    """The last report on the class `Layer` of ``text`` in a workspace that has these files, too."""
+    file = client.write("net.py", text)
+    for name, content in files.items():
+        client.write(name.replace("__", "."), content)
+    elsewhere = Elsewhere(lambda: [str(client.root)], Documents().text)
+    targets = elsewhere.completed(file, find_targets(file, text) or ())
+    request = Trace(file=file, targets=targets, roots=(str(client.root),), limits=PATIENT)
+    told = [answer async for answer in client.agent.trace(request) if isinstance(answer, Report)]
+    return [report for report in told if report.target == "class:Layer"][-1]
+
+
+async def test_another_file_shows_how_it_is_built_and_is_linked_to(client: Client) -> None:
+    shown = "# Layers\n```python\nfrom net import Layer\nwidth = 6\nlayer = Layer(width)\n```\n"
+    report = await seen_elsewhere(client, README__md=shown)
+    assert (report.outcome, report.intent, report.recipe) == ("traced", "inferred", "Layer(width)")
+    assert report.recipe_span is not None
+    assert report.recipe_span.file == str(client.root / "README.md")
+    assert (report.recipe_span.line, report.recipe_span.col) == (5, 8)
+
+
+async def test_what_another_file_shows_and_does_not_work_is_passed_over(client: Client) -> None:
+    shown = "from net import Layer\nfrom nowhere import width\nLayer(width)\nLayer(13)\n"
+    report = await seen_elsewhere(client, use__py=shown)
+    assert (report.outcome, report.intent, report.recipe) == ("traced", "assumed", "Layer(width=64)")
+
+
+@pytest.mark.parametrize(
+    ("default", "recipe", "intent"),
+    [("=(1, 2)", "Holder().layer", "inferred"), ("", "Layer(width=64)", "assumed")],
+)
+async def test_a_module_of_another_file_is_its_host(client: Client, default: str, recipe: str, intent: str) -> None:
+    report = await seen_elsewhere(client, model__py=HOLDER.format(default=default))
+    assert (report.outcome, report.intent, report.recipe) == ("traced", intent, recipe)
+
+
+SECRETIVE = """\
+from torch import nn
+
+class Secret:
+    def __init__(self, *, word):
+        if word != "open":
+            raise ValueError(word)
+
+class Layer(nn.Module):
+    def __init__(self, secret):
+        super().__init__()
+        if type(secret).__name__ != "Secret":
+            raise ValueError("not the one")
+
+    def forward(self, x):
+        return x + 1
+"""
+
+
+async def test_a_host_s_arguments_are_made_up_where_those_of_the_class_can_t_be(client: Client) -> None:
+    holder = HOLDER.format(default="").replace("import Layer", "import Layer, Secret")
+    holder = holder.replace("self.names = names", "self.names = Secret(word='open')").replace(
+        "len(self.names)", "self.names"
+    )
+    report = await seen_elsewhere(client, SECRETIVE, model__py=holder)
+    assert (report.outcome, report.intent, report.recipe) == ("traced", "assumed", "Holder(names=64).layer")
+
+
+async def test_what_fails_as_another_file_builds_it_may_be_traced_through_in_its_host(client: Client) -> None:
+    text = HEAD.format(forward="return x if mask is None else x[mask > 0] if mask > 1 else x")
+    holder = HOLDER.format(default="=(1, 2)").replace("Layer(len(self.names))", "Layer(5)")
+    report = await seen_elsewhere(client, text, model__py=holder)
+    assert (report.outcome, report.intent, report.recipe) == ("traced", "inferred", "Holder().layer")

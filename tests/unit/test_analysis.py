@@ -137,6 +137,47 @@ async def test_a_file_that_changes_on_the_disk_has_those_that_import_it_traced(b
     assert bench.found() == []
 
 
+NET = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def forward(self, x):
+        return x + self.width
+"""
+
+
+def write(bench: Bench, text: str) -> str:
+    path = bench.folder / "use.py"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+async def test_what_another_file_shows_of_how_to_build_is_taken_and_followed(bench: Bench) -> None:
+    use = write(bench, "from net import Net\nnet = Net(3)\n")
+    path = bench.open("net.py", NET)
+    request = await bench.traced(path)
+    assert request.message.targets[0].recipe.root.source == "Net(3)"
+    write(bench, "from net import Net\nnet = Net(4)\n")
+    bench.analysis.changed_on_disk(use)
+    request = await bench.traced(path)
+    assert request.message.targets[0].recipe.root.source == "Net(4)"
+
+
+async def test_a_change_that_shows_nothing_else_has_nothing_traced_again(bench: Bench) -> None:
+    use = write(bench, "from net import Net\nnet = Net(3)\n")
+    path = bench.open("net.py", NET)
+    await bench.traced(path)
+    write(bench, "from net import Net\nnet = Net(3)\nprint('Net')\n")
+    bench.analysis.changed_on_disk(use)
+    bench.edit(path, "x + ", "x - ")
+    request = await bench.traced(path)
+    assert request.message.overlays == {path: NET.replace("x + ", "x - ")}
+
+
 async def test_results_of_targets_that_are_gone_are_dropped(bench: Bench) -> None:
     path = bench.open("model.py", MODEL)
     await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))

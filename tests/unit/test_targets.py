@@ -411,3 +411,58 @@ class TestFiles:
 
 def _indented(body: str) -> str:
     return "".join(f"    {line}\n" for line in body.splitlines())
+
+
+class TestShownByTheFile:
+    def test_an_example_in_a_docstring_shows_how_it_is_built(self) -> None:
+        source = NET.replace("n=3", "n").replace(
+            "class Net(nn.Module):\n",
+            'class Net(nn.Module):\n    """A net.\n\n    >>> n = 4\n    >>> net = Net(n)\n    """\n',
+        )
+        (target,) = found(source)
+        assert target.recipe == Recipe(Snippet("Net(n)", 8), (Snippet("n = 4", 7),))
+        root, _, _ = built(target, source)
+        assert root.n == 4
+
+    def test_a_function_that_says_that_it_returns_one_makes_one(self) -> None:
+        source = (
+            NET.replace("n=3", "n") + "def tiny(pretrained=False, **kwargs) -> Net:\n    return make(Net, **kwargs)\n"
+        )
+        (target,) = found(source)
+        assert [recipe.root.source for recipe in (target.recipe, *target.fallbacks)] == ["tiny()", "Net"]
+
+    def test_what_is_put_into_a_list_in_a_loop_is_not_known(self) -> None:
+        body = "    layers = []\n    for _ in range(2):\n        layers.append(nn.ReLU())\n"
+        source = NET + f"def f():\n{body}    return torch.fx.symbolic_trace(nn.Sequential(*layers))\n"
+        assert explicit(source) == []
+
+    def test_what_is_put_into_a_list_one_by_one_is_known(self) -> None:
+        body = "    layers = []\n    layers.append(nn.ReLU())\n    layers.append(nn.GELU())\n"
+        source = NET + f"def f():\n{body}    return torch.fx.symbolic_trace(nn.Sequential(*layers))\n"
+        root, _, _ = built(only(source), source)
+        assert len(root) == 2
+
+
+class TestFunctionsThatTrace:
+    @pytest.mark.parametrize(
+        ("imports", "call", "wraps"),
+        [
+            (
+                "from torchvision.models.feature_extraction import create_feature_extractor as c",
+                "c(Net(4), ['x'])",
+                True,
+            ),
+            (
+                "from torchvision.models import feature_extraction",
+                "feature_extraction.get_graph_node_names(Net(4))",
+                True,
+            ),
+            ("from torch.ao.quantization.quantize_fx import prepare_fx", "prepare_fx(Net(4).eval(), m, e)", False),
+            ("from torch.ao.quantization import quantize_fx", "quantize_fx.prepare_qat_fx(model=Net(4))", False),
+        ],
+    )
+    def test_a_module_that_is_given_to_them_is_traced(self, imports: str, call: str, wraps: bool) -> None:
+        (target,) = explicit(f"{imports}\n{NET}g = {call}\n")
+        assert target.symbol == "Net"
+        assert target.recipe.root.source.startswith("Net(4)")
+        assert (target.recipe.tracer is not None) == wraps
