@@ -13,7 +13,9 @@ from fx_lsp.fixes import Fix, TextChange
 from fx_lsp.names import Names, free_names
 from fx_lsp.positions import LineIndex
 from fx_lsp.scopes import Function
+from fx_lsp.targets.call_sites import recipes_for
 from fx_lsp.targets.modules import Classes
+from fx_lsp.targets.text import Text
 
 TRACE, IGNORE = "Trace this class with…", "Ignore this rule here"
 """Titles."""
@@ -27,7 +29,7 @@ _SAMPLES = {"int": "8", "float": "0.5", "bool": "True", "str": "''", "": "8"}
 def tracing(path: str, text: str, name: str, recipe: str) -> Fix | None:
     """``# fx: trace(…)`` above the class ``name``, with what is known to build it; None where it is no module.
 
-    ``recipe`` is the call by which it was built last, or empty.
+    That is ``recipe``, the call by which it was built last, where it is one; else how the file calls it.
     """
     node, names = _definition(text, name)
     said = directives_of(text).above.get(name, ())
@@ -37,7 +39,8 @@ def tracing(path: str, text: str, name: str, recipe: str) -> Fix | None:
         return None
     earlier = sum(directive.verb == "trace" for directive in said)
     label = f"[variant_{earlier + 1}]" if earlier else ""
-    arguments = _arguments(recipe, name, names) or _required(node)
+    calls = [recipe, *(shown.root.source for shown in recipes_for(node, names, Text(path, text)) if not shown.setup)]
+    arguments = next(filter(None, (_arguments(call, name, names) for call in calls)), "") or _required(node)
     return Fix(TRACE, (_above(path, text, node, f"# fx: trace{label}{arguments}"),))
 
 

@@ -55,6 +55,13 @@ def test_a_class_is_traced_with_what_is_known_of_it(recipe: str, arguments: str)
     assert target.recipe.root.source == f"Net{arguments}"
 
 
+def test_else_it_is_traced_as_the_file_builds_it() -> None:
+    calls = "def make(dim):\n    return Net(dim, 'a', True)\n\nnet = Net(WIDTH, 'b', False, rate=1.0, other={})\n"
+    text = f"{MODEL}\n\n{calls}"
+    expected = "# fx: trace(WIDTH, 'b', False, rate=1.0, other={})\n@nn.compile"
+    assert expected in after(text, tracing(FILE, text, "Net", "net"))
+
+
 def test_a_second_trace_has_a_label_and_lines_end_as_the_others_do() -> None:
     text = MODEL.replace("@nn.compile", "# fx: trace(1)").replace("\n", "\r\n")
     text = after(text, tracing(FILE, text, "Net", "Net(2)"))

@@ -5,16 +5,22 @@ const { open, ours, rangeOf, replace, underlined, until } = require("./host.cjs"
 
 const ID = "fx-lsp.fx-lsp";
 
-async function quickFix(document, failure, title) {
-  const actions = await vscode.commands.executeCommand(
-    "vscode.executeCodeActionProvider",
-    document.uri,
-    failure.range,
-    "quickfix",
-  );
-  const fix = actions.find((action) => action.title.includes(title));
-  assert.ok(fix, `no ${title} among: ${actions.map((action) => action.title).join(", ")}`);
-  assert.ok(await vscode.workspace.applyEdit(fix.edit));
+const quickFix = (document, failure, title) => codeAction(document, failure.range, title, "quickfix");
+
+async function codeAction(document, range, title, kind) {
+  const action = await until(title, async () => {
+    const command = "vscode.executeCodeActionProvider";
+    const actions = await vscode.commands.executeCommand(command, document.uri, range, kind);
+    return actions.find((found) => found.title.includes(title));
+  });
+  assert.ok(await vscode.workspace.applyEdit(action.edit));
+}
+
+async function restore(document, text) {
+  const edit = new vscode.WorkspaceEdit();
+  const end = document.positionAt(document.getText().length);
+  edit.replace(document.uri, new vscode.Range(new vscode.Position(0, 0), end), text);
+  assert.ok(await vscode.workspace.applyEdit(edit));
 }
 
 async function hover(document, text) {
@@ -94,6 +100,62 @@ module.exports = {
     await until("no hover", async () => !(await hover(document, "Classifier(nn")).includes("def forward"));
     await settings.update("hover", undefined, vscode.ConfigurationTarget.Workspace);
     await until("the hover again", async () => (await hover(document, "Classifier(nn")).includes("def forward"));
+  },
+
+  async "a class is traced with what a comment says, and skipped"() {
+    const document = await open("classifier.py");
+    const head = rangeOf(document, "class Classifier");
+    const before = document.getText();
+    await codeAction(document, head, "Trace this class with…", "refactor.rewrite");
+    assert.match(document.getText(), /^# fx: trace\(.*\)\nclass Classifier/m);
+    await codeAction(document, rangeOf(document, "class Classifier"), "Skip this class", "refactor.rewrite");
+    assert.match(document.getText(), /^# fx: skip\nclass Classifier/m);
+    await restore(document, before);
+  },
+
+  async "a rule is ignored where its problem is"() {
+    const document = await open("rectify.py");
+    const before = document.getText();
+    const [failure] = await underlined(document, ["x.sum() > 0"]);
+    await codeAction(document, failure.range, "Ignore this rule here", "quickfix");
+    await underlined(document, []);
+    assert.match(document.getText(), /if x\.sum\(\) > 0: {2}# fx: ignore\[control-flow\]$/m);
+    await restore(document, before);
+    await underlined(document, ["x.sum() > 0"]);
+  },
+
+  async "a selected expression becomes a function that is recorded"() {
+    const document = await open("rectify.py");
+    const before = document.getText();
+    await codeAction(document, rangeOf(document, "torch.relu(x)"), "Wrap the selected expression", "refactor.extract");
+    assert.match(document.getText(), /^fx\.wrap\("_rectify_result"\)$/m);
+    assert.match(document.getText(), /return _rectify_result\(x\)$/m);
+    await restore(document, before);
+  },
+
+  async "a file is traced from scratch by a command"() {
+    const document = await open("rectify.py");
+    await underlined(document, ["x.sum() > 0"]);
+    await vscode.commands.executeCommand("fxLsp.traceFile");
+    await underlined(document, ["x.sum() > 0"]);
+  },
+
+  async "problems of a notebook are in their cell, and follow its edits"() {
+    const uri = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, "gate.ipynb");
+    const notebook = await vscode.workspace.openNotebookDocument(uri);
+    await vscode.window.showNotebookDocument(notebook);
+    const cells = notebook.getCells().map((cell) => cell.document);
+    const [model, helper] = ["class Gate", "def open_or_shut"].map((text) =>
+      cells.find((document) => document.getText().includes(text)),
+    );
+    const [failure] = await underlined(helper, ["x.mean() > 0"]);
+    assert.equal(failure.relatedInformation[0].location.uri.toString(), model.uri.toString());
+    assert.match(await hover(model, "Gate(nn"), /can't be traced/);
+    await replace(helper, "x.mean() > 0", "x.dim() == 2");
+    await underlined(helper, ["x.dim() == 2"]);
+    await codeAction(helper, ours(helper)[0].range, "Ignore this rule here", "quickfix");
+    await underlined(helper, []);
+    assert.match(helper.getText(), /^%%time\n[^]*if x\.dim\(\) == 2: {2}# fx: ignore\[control-flow\]$/m);
   },
 
   async "restarting the tracing process leaves the results right"() {
