@@ -243,9 +243,10 @@ def _options(path: str, shape: Shape, error: BaseException) -> Iterator[_Change]
     options = re.findall(r"[\w.-]+", named[1].partition(".\n")[0]) if named else []
     options += [text for text in re.findall(r"'([\w.-]+)'", str(error)) if text not in options]
     for frame in _frames(error.__traceback__):
-        enumeration: Any = frame.f_locals.get("cls")
+        enumeration = frame.f_locals.get("cls")
         if isinstance(enumeration, enum.EnumMeta):
-            options += [str(member.value) for member in enumeration.__members__.values()]
+            members: dict[str, Any] = dict(enumeration.__members__)
+            options += [str(member.value) for member in members.values()]
     for option in [option for option in options if option not in _WORDS][:MOST_OPTIONS]:
         yield _Change(path, Shape("text", option))
 
