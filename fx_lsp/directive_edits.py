@@ -15,6 +15,8 @@ from fx_lsp.positions import LineIndex
 from fx_lsp.scopes import Function
 from fx_lsp.targets.call_sites import recipes_for
 from fx_lsp.targets.modules import Classes
+from fx_lsp.targets.prose import code_in_docstrings
+from fx_lsp.targets.shown import Shown
 from fx_lsp.targets.text import Text
 
 TRACE, IGNORE = "Trace this class with…", "Ignore this rule here"
@@ -39,7 +41,8 @@ def tracing(path: str, text: str, name: str, recipe: str) -> Fix | None:
         return None
     earlier = sum(directive.verb == "trace" for directive in said)
     label = f"[variant_{earlier + 1}]" if earlier else ""
-    calls = [recipe, *(shown.root.source for shown in recipes_for(node, names, Text(path, text)) if not shown.setup)]
+    recipes = recipes_for(node, names, Text(path, text), Shown(path, code_in_docstrings(text)))
+    calls = [recipe, *(known.root.source for known in recipes if not known.setup)]
     arguments = next(filter(None, (_arguments(call, name, names) for call in calls)), "") or _required(node)
     return Fix(TRACE, (_above(path, text, node, f"# fx: trace{label}{arguments}"),))
 
