@@ -19,7 +19,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from os import _exit
 from pathlib import Path
@@ -99,20 +99,20 @@ class Brood:
         self._waiting = waiting
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, Child] = {}
-        self._die_with_parent = _parent_death_signal()
+        self._die_with_parent = parent_death_signal()
         wake_read, wake_write = os.pipe()
         os.set_blocking(wake_read, False)
         os.set_blocking(wake_write, False)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-        self.listen(wake_read, lambda: os.read(wake_read, CHUNK))
+        self.listen(wake_read, lambda data: None)
 
     def __len__(self) -> int:
         return len(self._children)
 
-    def listen(self, fd: int, readable: Callable[[], object]) -> None:
-        """Call ``readable`` whenever there is something to read from ``fd``."""
-        self._selector.register(fd, selectors.EVENT_READ, readable)
+    def listen(self, fd: int, heard: Callable[[bytes], object]) -> None:
+        """Call ``heard``, in `wait`, with what is read from ``fd``, with nothing at its end."""
+        self._selector.register(fd, selectors.EVENT_READ, lambda: heard(os.read(fd, CHUNK)))
 
     def fork(
         self,
@@ -139,7 +139,7 @@ class Brood:
                 os.setpgid(pid, pid)
         child = Child(pid, read, seconds, time.monotonic() + seconds, hear, gone, leads_group, last_words)
         self._children[pid] = child
-        self.listen(read, lambda: self._read(child))
+        self._selector.register(read, selectors.EVENT_READ, lambda: self._read(child))
         return child
 
     def wait(self) -> None:
@@ -195,18 +195,10 @@ class Brood:
             return
         if child.leads_group:
             child.kill()  # what it started and left behind
-            self._end_strangers()
+            end_strangers(self._children.keys())
         child.status = os.waitstatus_to_exitcode(status)
         child.processor_seconds = used.ru_utime + used.ru_stime
         self._bury(child)
-
-    def _end_strangers(self) -> None:
-        """End what this process has been given as its own because those that started it are dead."""
-        while strangers := _children_of_this_process() - self._children.keys():
-            for pid in strangers:
-                with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
 
     def _bury(self, child: Child) -> None:
         """Hear its last words, of which there may be many, and let it go."""
@@ -224,8 +216,8 @@ class Brood:
 
     def _be_child(self, job: Job, pipe: int, last_words: IO[bytes], parent: int, leads_group: bool) -> NoReturn:
         """Run ``job`` in a process that has forgotten its parent's loop, and never return."""
-        status = 1
-        try:
+
+        def begin(emit: Emit) -> None:
             if leads_group:
                 os.setpgid(0, 0)
             self._die_with_parent()
@@ -233,15 +225,9 @@ class Brood:
                 _exit(1)
             self._forget()
             faulthandler.enable(last_words)
-            job(lambda item: write_all(pipe, _frame(item)))
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            with contextlib.suppress(Exception):
-                sys.stdout.flush()
-                sys.stderr.flush()
-            _exit(status)
+            job(emit)
+
+        finish(begin, emitting(pipe))
 
     def _forget(self) -> None:
         """Give up what belongs to the parent alone."""
@@ -253,7 +239,28 @@ class Brood:
         self._selector.close()
 
 
-def _frame(item: object) -> bytes:
+def finish(job: Job, emit: Emit) -> NoReturn:
+    """Do the job and end this process; nothing that is registered to run at its end does."""
+    status = 1
+    try:
+        job(emit)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        _exit(status)
+
+
+def emitting(pipe: int) -> Emit:
+    """To write to a pipe what a parent hears."""
+    return lambda item: write_all(pipe, frame(item))
+
+
+def frame(item: object) -> bytes:
+    """An object as it goes through a pipe."""
     body = pickle.dumps(item)
     return HEADER.pack(len(body)) + body
 
@@ -265,6 +272,18 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(become_subreaper, ctypes.c_ulong(1), *[ctypes.c_ulong(0)] * 3)
 
 
+def end_strangers(known: Set[int]) -> None:
+    """End what this process has been given as its own because those that started it are dead.
+
+    ``known`` are the ids of the processes that it did start.
+    """
+    while strangers := _children_of_this_process() - known:
+        for pid in strangers:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
 def _children_of_this_process() -> set[int]:
     """Their ids, as far as the system tells."""
     with contextlib.suppress(OSError):
@@ -272,7 +291,7 @@ def _children_of_this_process() -> set[int]:
     return set()
 
 
-def _parent_death_signal() -> Callable[[], object]:
+def parent_death_signal() -> Callable[[], object]:
     """What a child calls to be killed when its parent dies. Only Linux has it."""
     if sys.platform != "linux":
         return lambda: None

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from . import landlock, seccomp
 
 WITHOUT = "FX_LSP_WITHOUT"
-"""The environment variable that names means to do without, e.g. ``landlock,seccomp``."""
+"""The environment variable that names means to do without, e.g. ``landlock,seccomp``; or ``fork``."""
 
 READING = 1 << 2
 """``CAP_DAC_READ_SEARCH``: what the superuser may read, it may go on reading."""
@@ -39,15 +39,25 @@ class Means:
 @functools.cache
 def means() -> Means:
     """What this system has, but for what the environment says to do without."""
-    without = os.environ.get(WITHOUT, "").split(",")
     return Means(
-        landlock.version() if sys.platform == "linux" and "landlock" not in without else 0,
-        seccomp.machine() if "seccomp" not in without else None,
+        landlock.version() if sys.platform == "linux" and _is_wanted("landlock") else 0,
+        seccomp.machine() if _is_wanted("seccomp") else None,
     )
 
 
+def can_fork() -> bool:
+    """Whether processes can be forked, unless the environment says to do without."""
+    return hasattr(os, "fork") and _is_wanted("fork")
+
+
+def _is_wanted(name: str) -> bool:
+    return name not in os.environ.get(WITHOUT, "").split(",")
+
+
 def missing() -> Iterator[str]:
-    """A sentence for each promise that the system itself doesn't keep."""
+    """A sentence for each promise that the system itself doesn't keep, and for what takes longer."""
+    if not can_fork():
+        yield "Processes are not forked here: one is started for each trace, which takes longer, and no fix is tried."
     known = means().landlock
     if not known:
         yield "There is no Landlock here: that files outside the scratch folder stay as they are is left to Python."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import linecache
 import re
 import signal
+from typing import Protocol
 
-from .children import Child
 from .imports import lines_of
 from .messages import Failure, Report, Span, Step, Trace
 from .places import is_user_code
@@ -18,7 +18,20 @@ ESCAPED = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 """How it writes a character that is not ASCII."""
 
 
-def unanswered(request: Trace, key: str, child: Child) -> Report:
+class Ended(Protocol):
+    """What is known of a process that is dead."""
+
+    overdue: bool
+    """It was ended because it was silent for too long."""
+    status: int
+    """Its exit status, or minus the number of the signal that ended it."""
+    processor_seconds: float
+    """What it has had of a processor; 0 where that is not known."""
+    stack: str
+    """What `faulthandler` wrote of the places it was at, where a signal ended it."""
+
+
+def unanswered(request: Trace, key: str, child: Ended) -> Report:
     """The report for the target ``key`` of ``request``, whose child is dead."""
     chain = _chain(child.stack, request)
     if child.overdue:

@@ -8,11 +8,9 @@ means (``confinement.py``).
 
 from __future__ import annotations
 
-import _posixsubprocess
 import errno
 import functools
 import os
-import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +18,12 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import torch
+
+try:
+    import _posixsubprocess
+    import resource
+except ImportError:  # Windows has neither, nor what they are needed for here
+    _posixsubprocess = resource = None  # type: ignore[assignment]
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 """Flags of ``open``, any of which makes it more than reading."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from os import _exit
 from pathlib import Path
@@ -13,6 +14,13 @@ from types import FrameType
 
 from .places import causes, describe
 from .queueing import Queueing
+
+try:
+    import resource
+except ImportError:  # Windows limits nothing of this
+    resource = None  # type: ignore[assignment]
+
+CAN_LIMIT = resource is not None
 
 GRACE = 3.0
 """Seconds between the moment a child notices by itself that its time is over and the one when it is killed."""
@@ -40,20 +48,49 @@ def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iter
 
     queueing = Queueing(os.getpid(), seconds)
 
-    def expire(signum: int, frame: FrameType | None) -> None:
+    def expire(frame: FrameType | None) -> None:
         if owed := queueing.owed():
-            signal.setitimer(signal.ITIMER_REAL, owed)
+            set_alarm(owed)
             return
         lift_memory_limit()
         over(frame)
         _exit(0)
 
-    signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    set_alarm = _alarm(expire)
+    set_alarm(seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        set_alarm(0)
+
+
+def _alarm(expire: Callable[[FrameType | None], None]) -> Callable[[float], object]:
+    """What sets the time, in seconds, after which ``expire`` is called with the frame at work; 0 is never."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, lambda signum, frame: expire(frame))
+        return lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    return _Timer(expire).set
+
+
+class _Timer:
+    """A thread that does what an alarm does, where the system has none."""
+
+    def __init__(self, expire: Callable[[FrameType | None], None]) -> None:
+        self._expire = expire
+        self._thread = threading.get_ident()
+        self._timer: threading.Timer | None = None
+
+    def set(self, seconds: float) -> None:
+        """As that of an alarm."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(seconds, self._ring)
+        self._timer.daemon = True
+        if seconds:
+            self._timer.start()
+
+    def _ring(self) -> None:
+        self._expire(sys._current_frames().get(self._thread))
 
 
 def limit_resources() -> None:
@@ -62,6 +99,8 @@ def limit_resources() -> None:
     The superuser's processes can't be counted so. Where memory runs out all the same, the system is to end this process
     rather than another.
     """
+    if not CAN_LIMIT:
+        return
     _lower(resource.RLIMIT_CORE, 0)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, most), most))  # programs that load data raise it
@@ -84,6 +123,8 @@ def limit_memory(mebibytes: int) -> None:
     It is private writable memory that counts. Where the system can't tell how much of it there is, or can't limit it,
     there is no limit.
     """
+    if not CAN_LIMIT:
+        return
     with contextlib.suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[5])
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -92,6 +133,8 @@ def limit_memory(mebibytes: int) -> None:
 
 def lift_memory_limit() -> None:
     """Allow what the system allows: to tell of a breach takes a little memory."""
+    if not CAN_LIMIT:
+        return
     with contextlib.suppress(OSError, ValueError):
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))

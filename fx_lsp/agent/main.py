@@ -21,10 +21,11 @@ def claim_channel() -> tuple[int, int]:
     return read, write
 
 
-def main(fxcore_folder: str, scratch: str) -> None:
+def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> None:
     """Serve the server at the other end of standard input and output until it hangs up.
 
-    ``scratch`` is an empty folder that the server will remove.
+    ``scratch`` is a folder that the server will remove. With ``last_words``, a path, this is a process that an agent
+    has started for one job (see ``worker.py``).
     """
     read, write = claim_channel()
     # Only now may anything be loaded that could print.
@@ -36,9 +37,25 @@ def main(fxcore_folder: str, scratch: str) -> None:
 
     keep_caches_in(scratch)
     torch_version, problem = load_torch(fxcore_folder)
+    if last_words is not None:
+        from .worker import work
+
+        work(read, write, last_words)
     hello = Hello(PROTOCOL, platform.python_version(), sys.executable, torch_version, problem)
     write_all(write, encode(hello))
     if problem is None:
+        serve(read, write)
+
+
+def serve(read: int, write: int) -> None:
+    """Answer requests, in forked children where these are to be had."""
+    from .confinement import can_fork
+
+    if can_fork():
         from .zygote import Zygote
 
         Zygote(read, write).serve()
+    else:
+        from .spawner import Spawner
+
+        Spawner(read, write).serve()

@@ -44,7 +44,7 @@ class Rehearsal:
         """Consider ``modules``, which a request has imported, in that order."""
         wanted = set(self._wanted)
         for name in modules:
-            self._repeated |= name in wanted and _package(name) not in self._refused
+            self._repeated |= name in wanted and package(name) not in self._refused
             self._wanted.append(name)
 
     def proceed(self) -> None:
@@ -53,7 +53,7 @@ class Rehearsal:
         if self._passed:
             self._import()
         new = [name for name in dict.fromkeys(self._wanted) if name not in sys.modules]
-        self._tried = [name for name in new if _package(name) not in self._refused]
+        self._tried = [name for name in new if package(name) not in self._refused]
         self._wanted.clear()
         if self._tried:
             self._running = True
@@ -65,16 +65,16 @@ class Rehearsal:
         """Refuse the package of the module that ended the rehearsal; what comes after it is wanted again in time."""
         self._running = False
         if len(self._passed) < len(self._tried):
-            self._refused.add(_package(self._tried[len(self._passed)]))
+            self._refused.add(package(self._tried[len(self._passed)]))
 
     def _import(self) -> None:
         GUARD.close(tempfile.gettempdir())
         for name in self._passed:
-            if _package(name) not in self._refused:
+            if package(name) not in self._refused:
                 try:
                     importlib.import_module(name)
                 except (Exception, SystemExit):
-                    self._refused.add(_package(name))
+                    self._refused.add(package(name))
         self._passed.clear()
         GUARD.reopen()
         freeze()
@@ -93,5 +93,6 @@ def _rehearse(modules: Iterable[str], emit: Emit) -> None:
         emit(name)
 
 
-def _package(module: str) -> str:
+def package(module: str) -> str:
+    """The outermost package that a module is in."""
     return module.partition(".")[0]

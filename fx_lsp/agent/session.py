@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import linecache
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from types import FrameType
+from typing import Any
 
 import torch
 
 from fxcore.accelerators import OnCpu, may_use_accelerator
 
+from .attempts import Attempt, Imported, make
 from .build import SEED
-from .children import Emit
+from .children import Brood, Child, Emit
 from .denials import telling
 from .devices import Devices, stand_in_for_accelerators
 from .imports import Workspace, third_party
-from .limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
+from .limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from .loading import Loading
-from .messages import Failure, Outcome, Report, Trace
+from .messages import Failure, Outcome, Report, Trace, Waiting
 from .places import chain_of_error, chain_of_frame, describe
-from .rounds import Imported, Targets
+from .rounds import Targets
+from .shapes import MODULES_FOR_META
 from .trace import ImportedFile
 from .untraced import failures_tolerated
 
@@ -32,13 +38,23 @@ class Session:
     def __init__(self, request: Trace, builtin: Collection[str], emit: Emit) -> None:
         self._request = request
         self._workspace = Workspace(request, builtin)
-        self._emit = telling(emit, self._workspace.owns)
+        self.emit: Emit = telling(emit, self._workspace.owns)
 
     def run(self) -> None:
         """Import, trace, and emit `Imported` and one `Report` for each target."""
         file = self.imported()
-        if file is not None:
-            Targets(self._request, file, self._emit).run()
+        if file is None:
+            return
+        if self._request.details:
+            self._load_for_meta()
+        brood = Brood(waiting=lambda: self.emit(Waiting(self._request.id)))
+        seconds = self._request.limits.seconds + GRACE
+
+        def start(attempt: Attempt, hear: Callable[[Any], None], gone: Callable[[Child], None]) -> None:
+            brood.fork(partial(make, attempt, self._request, file), seconds=seconds, hear=hear, gone=gone)
+
+        for _ in Targets(self._request, file.classes, file.notices, start, self.emit).steps():
+            brood.wait()
 
     def imported(self) -> ImportedFile | None:
         """The imported file; None where it could not be imported, which has then been reported.
@@ -59,8 +75,15 @@ class Session:
         if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self._workspace.dependencies):
             OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for as long as this process lives, and those that it forks
         new = [module for module in sys.modules if module not in before]
-        self._emit(Imported(self._workspace.dependencies, third_party(new, self._workspace)))
+        self.emit(Imported(self._workspace.dependencies, third_party(new, self._workspace)))
         return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
+
+    def _load_for_meta(self) -> None:
+        """Spare each child the import of what running on meta takes, and have the agent spare it the next request."""
+        self.emit(Imported(self._workspace.dependencies, MODULES_FOR_META))
+        for name in MODULES_FOR_META:
+            with contextlib.suppress(ImportError):  # another torch has others
+                importlib.import_module(name)
 
     def _import_failed(self, error: BaseException) -> None:
         chain = chain_of_error(error, self._workspace.owns)
@@ -76,6 +99,6 @@ class Session:
         self._give_up("timed-out", Failure("time-limit", error, chain_of_frame(frame, self._workspace.owns)))
 
     def _give_up(self, outcome: Outcome, failure: Failure) -> None:
-        self._emit(Imported(self._workspace.dependencies))
+        self.emit(Imported(self._workspace.dependencies))
         for target in self._request.targets:
-            self._emit(Report(self._request.id, target.key, outcome, (failure,), processor_seconds=time.process_time()))
+            self.emit(Report(self._request.id, target.key, outcome, (failure,), processor_seconds=time.process_time()))

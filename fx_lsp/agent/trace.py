@@ -53,6 +53,11 @@ class ImportedFile:
     notices: tuple[Failure, ...] = ()
     """What its import had to do without, and what that raised."""
 
+    @property
+    def classes(self) -> frozenset[str]:
+        """The names that its module has for classes."""
+        return frozenset(name for name, value in self.namespace.items() if isinstance(value, type))
+
 
 Make = Callable[[bool], Built]
 """Builds what is to be traced, on meta if so told."""

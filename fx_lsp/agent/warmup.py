@@ -13,8 +13,6 @@ from .compiler import spare_compiler
 
 def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
     """Load torch and fxcore; return torch's version, or None and, in one sentence, why it can't be used."""
-    if not hasattr(os, "fork"):
-        return None, "Tracing needs a system that can fork processes, which this one can't."
     # The accelerators are left to the user's own work: to initialize one takes seconds and its memory, and a process
     # that has done so can't fork.
     os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""

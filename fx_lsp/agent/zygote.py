@@ -1,29 +1,22 @@
-"""The agent's main loop: a process with everything loaded that runs none of the user's code and forks per request."""
+"""The agent where processes can be forked: each request is answered by a child that begins with all that is loaded."""
 
 from __future__ import annotations
 
-import io
-import os
-import sys
-import tempfile
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
-from .children import Brood, Child, Emit, Job, adopt_orphans
-from .confinement import confine, missing
+from .attempts import Imported
+from .children import Brood, Child, Emit, Job
+from .enclosure import shut_in
 from .endings import ending, unanswered
-from .frames import CHUNK, Frames, write_all
-from .guard import GUARD
-from .limits import GRACE, limit_resources
-from .messages import Cancel, Details, Done, Message, Proof, Prove, Report, Trace, Waiting
+from .limits import GRACE
+from .messages import Details, Done, Proof, Prove, Report, Trace, Waiting
 from .proof import prove
 from .rehearsal import Rehearsal
-from .rounds import Imported
-from .scratch import move_into, remove, scratch_folder
+from .scratch import remove, scratch_folder
+from .service import Service
 from .session import Session
 from .warmup import freeze
-from .wire import decode, encode
 
 
 @dataclass
@@ -39,50 +32,18 @@ class _Request:
     cancelled: bool = False
 
 
-class Zygote:
-    """Answers the server's requests, each in a child, as many at a time as there are."""
+class Zygote(Service[_Request]):
+    """A process with everything loaded that forks per request."""
 
     def __init__(self, read: int, write: int) -> None:
-        self._read = read
-        self._write = write
-        self._frames = Frames()
         self._brood = Brood(private=[write], waiting=self._ask_for_patience)
+        super().__init__(read, write, self._brood)
         self._rehearsal = Rehearsal(self._brood)
-        self._requests: dict[int, _Request] = {}
-        self._serving = True
-        self._builtin = frozenset(name.partition(".")[0] for name in sys.modules) | sys.stdlib_module_names
-
-    def serve(self) -> None:
-        """Serve until the server hangs up; then leave no child behind."""
-        for sentence in missing():
-            sys.stderr.write(f"{sentence}\n")
-        adopt_orphans()
-        GUARD.install()
         freeze()
-        self._brood.listen(self._read, self._receive)
-        try:
-            while self._serving:
-                self._brood.wait()
-                if not self._brood or self._rehearsal.is_due:
-                    self._rehearsal.proceed()
-        finally:
-            self._brood.kill_all()
-            remove(Path(tempfile.gettempdir()))  # where the server was ended, nobody else does
 
-    def _receive(self) -> None:
-        data = os.read(self._read, CHUNK)
-        self._serving = bool(data)
-        for body in self._frames.feed(data):
-            message = decode(body)
-            if isinstance(message, Trace):
-                self._start_trace(message)
-            elif isinstance(message, Prove):
-                self._start_proof(message)
-            elif isinstance(message, Cancel):
-                self._cancel(message.id)
-
-    def _send(self, message: Message) -> None:
-        write_all(self._write, encode(message))
+    def _proceed(self) -> None:
+        if not self._brood or self._rehearsal.is_due:
+            self._rehearsal.proceed()
 
     def _start_trace(self, trace: Trace) -> None:
         request = _Request(trace, waiting={target.key for target in trace.targets})
@@ -96,7 +57,7 @@ class Zygote:
     def _start(self, request: _Request, job: Job, seconds: float) -> None:
         self._requests[request.message.id] = request
         request.child = self._brood.fork(
-            partial(_shut_in, job),
+            partial(shut_in, job),
             seconds=seconds,
             hear=partial(self._heard, request),
             gone=partial(self._gone, request),
@@ -125,10 +86,6 @@ class Zygote:
                 request.waiting.discard(item.target)
             self._send(item)
 
-    def _ask_for_patience(self) -> None:
-        for number in self._requests:
-            self._send(Waiting(number))
-
     def _gone(self, request: _Request, child: Child) -> None:
         remove(scratch_folder(child.pid))
         message = request.message
@@ -147,15 +104,3 @@ class Zygote:
         for target in message.targets:
             if target.key in request.waiting:
                 self._send(unanswered(message, target.key, child))
-
-
-def _shut_in(job: Job, emit: Emit) -> None:
-    """In the child: do the job in a scratch folder, allowed nothing but what it takes to trace."""
-    scratch = scratch_folder(os.getpid())
-    move_into(scratch)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(write_through=False)  # a million lines are not a million calls of the system
-    limit_resources()
-    GUARD.close(str(scratch))
-    confine(str(scratch))
-    job(emit)

@@ -1,0 +1,131 @@
+"""One go at a target, in a process of its own that has imported the file, and what it says to whoever started it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+
+from .build import Built, build_target
+from .children import Emit
+from .confinement import confine_alone
+from .denials import telling
+from .limits import limit_memory, time_limit
+from .messages import Failure, Report, Target, Trace
+from .parts import Host, held_classes
+from .places import chain_of_frame, is_user_code
+from .trace import Doubtful, ImportedFile, TargetRun, is_explorable
+
+
+@dataclass(frozen=True)
+class Imported:
+    """To the agent: what is imported so far."""
+
+    dependencies: tuple[str, ...]
+    """Files of the workspace."""
+    third_party: tuple[str, ...] = ()
+    """Modules from elsewhere that the agent didn't have."""
+
+
+@dataclass(frozen=True)
+class OnCpu:
+    """My report would not be worth much, build it once more, on the CPU."""
+
+
+@dataclass(frozen=True)
+class Holds:
+    """I have parts that are of the classes of these targets."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Attempt:
+    """What to do."""
+
+    target: Target
+    on_meta: bool = True
+    answered: bool = False
+    parts: tuple[Target, ...] = ()
+    """What is to be reported instead of it: targets whose classes it has parts of."""
+
+
+def make(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+    """Build and trace, and emit what comes of it. From here on this process is one for the code of the user."""
+    limit_memory(request.limits.memory_mb)
+    confine_alone()
+
+    def emit_noted(item: object) -> None:
+        emit(with_notices(item, file.notices) if isinstance(item, Report) else item)
+
+    told = telling(emit_noted, file.workspace.owns)
+    (_trace_parts if attempt.parts else _trace)(attempt, request, file, told)
+
+
+def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:
+    """The report, with what the import of its file has to say as well."""
+    return dataclasses.replace(report, notices=(*report.notices, *notices))
+
+
+def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+    """What the parts of one target tell of others."""
+    known, seconds = file.workspace.dependencies, request.limits.seconds
+    host = Host(request.id, file, partial(_host, attempt, file))
+    for part in attempt.parts:
+        with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+            report = host.report(part)
+            if report is not None:
+                emit(report)
+    if file.workspace.dependencies != known:
+        emit(Imported(file.workspace.dependencies))
+    for run in host.traced if request.details else ():
+        _describe(run, request, emit)
+
+
+def _host(attempt: Attempt, file: ImportedFile) -> Built:
+    """What holds the parts: on the CPU where it is of another file, and can't be built on meta."""
+    build = partial(build_target, attempt.target, file.workspace.file, file.namespace)
+    try:
+        return build(on_meta=attempt.on_meta)
+    except Exception:
+        if not (attempt.on_meta and attempt.target.recipe.file):
+            raise
+        return build(on_meta=False)
+
+
+def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+    """One target."""
+    seconds, on_meta = request.limits.seconds, attempt.on_meta
+    run = TargetRun(request.id, attempt.target, file)
+
+    def timed_out(frame: FrameType | None) -> None:
+        error = f"the trace took longer than {seconds:g} seconds"
+        emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_user_code))))
+
+    known = file.workspace.dependencies
+    try:
+        with time_limit(seconds, timed_out):
+            answer: object = run.run(on_meta=on_meta)
+    except Doubtful:
+        answer = OnCpu()
+    if file.workspace.dependencies != known:
+        emit(Imported(file.workspace.dependencies))
+    if held := held_classes(run.root, request.targets, file):
+        emit(Holds(held))
+    emit(answer)
+    if isinstance(answer, Report) and is_explorable(answer):
+        # The first failure is told already: what goes wrong from here on costs no more than the rest.
+        with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+            emit(run.explore(answer, on_meta=on_meta, for_details=request.details))
+    if isinstance(answer, Report) and answer.outcome in ("traced", "failed") and request.details:
+        _describe(run, request, emit)
+
+
+def _describe(run: TargetRun, request: Trace, emit: Emit) -> None:
+    """Tell the details of what a run traced, or recorded where it failed."""
+    seconds = request.limits.seconds
+    with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+        for details in run.details(seconds):
+            emit(details)
