@@ -173,12 +173,7 @@ class Brood:
             self._hear(child, data)
 
     def _hear(self, child: Child, data: bytes) -> None:
-        try:
-            items = [pickle.loads(body) for body in child.frames.feed(data)]
-        except Exception:  # the code that it runs got hold of the pipe and wrote to it
-            child.kill()
-            return
-        for item in items:
+        for item in unpickled(child.frames, data, child.kill):
             child.hear(item)
 
     def _attend(self, child: Child) -> None:
@@ -263,6 +258,15 @@ def frame(item: object) -> bytes:
     """An object as it goes through a pipe."""
     body = pickle.dumps(item)
     return HEADER.pack(len(body)) + body
+
+
+def unpickled(frames: Frames, data: bytes, garbled: Callable[[], object]) -> list[Any]:
+    """The objects that ``data`` completes; none, and ``garbled`` is called, where it is nothing of the kind."""
+    try:
+        return [pickle.loads(body) for body in frames.feed(data)]
+    except Exception:  # the code that the child runs got hold of the pipe and wrote to it
+        garbled()
+        return []
 
 
 def adopt_orphans() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import pickle
 import queue
 import signal
 import subprocess
@@ -23,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .children import LAST_WORDS_SECONDS, Job, end_strangers, frame
+from .children import LAST_WORDS_SECONDS, Job, end_strangers, frame, unpickled
 from .frames import CHUNK, Frames
 from .queueing import Queueing
 from .rehearsal import package
@@ -246,12 +245,7 @@ class Pool:
         self._events.put(partial(self._bury, worker))
 
     def _read(self, worker: Worker, data: bytes) -> None:
-        try:
-            items = [pickle.loads(body) for body in worker.frames.feed(data)]
-        except Exception:  # the code that it runs got hold of the pipe and wrote to it
-            worker.kill()
-            return
-        for item in items:
+        for item in unpickled(worker.frames, data, worker.kill):
             self._hear(worker, item)
         worker.await_word()
 

@@ -30,9 +30,14 @@ async def shared_agent(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
 @pytest.fixture
 def client(shared_agent: Client, root: Path) -> Client:
     """The shared agent, which is up already, with a workspace of the test's own."""
-    shared_agent.log.clear()
-    shared_agent.states.clear()
-    return Client(shared_agent.agent, root, shared_agent.states, shared_agent.log)
+    return lent(shared_agent, root)
+
+
+def lent(shared: Client, root: Path) -> Client:
+    """An agent that several tests share, with a workspace of one's own."""
+    shared.log.clear()
+    shared.states.clear()
+    return Client(shared.agent, root, shared.states, shared.log)
 
 
 @pytest_asyncio.fixture(loop_scope="session")

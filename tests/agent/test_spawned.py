@@ -10,9 +10,9 @@ import pytest_asyncio
 
 from fx_lsp.agent.messages import Limits
 
-from . import test_agents, test_details, test_hazards, test_imports, test_isolation, test_recipes, test_traces
+from . import test_agents, test_details, test_hazards, test_imports, test_isolation, test_recipes
 from .client import Client, make_client, text_at
-from .conftest import Connect
+from .conftest import Connect, lent
 from .edits import Edit, prove
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -26,16 +26,12 @@ test_nodes_are_told_with_their_places_and_what_they_yield = (
 test_a_crash_behind_a_form_feed_in_unsaved_text = test_hazards.test_a_crash_behind_a_form_feed_in_unsaved_text
 test_a_hang_that_no_signal_interrupts = test_hazards.test_a_hang_that_no_signal_interrupts
 test_memory_eaten_by_a_constructor = test_hazards.test_memory_eaten_by_a_constructor
-test_nothing_that_is_printed_reaches_the_channel = test_hazards.test_nothing_that_is_printed_reaches_the_channel
 test_writing_to_every_open_descriptor = test_hazards.test_writing_to_every_open_descriptor
-test_an_import_that_fails_in_a_helper_file = test_imports.test_an_import_that_fails_in_a_helper_file
 test_unsaved_text_is_what_is_traced = test_imports.test_unsaved_text_is_what_is_traced
 test_the_limits_of_a_child = test_isolation.test_the_limits_of_a_child
-test_what_a_child_is_told_of_its_surroundings = test_isolation.test_what_a_child_is_told_of_its_surroundings
 test_a_part_of_what_is_built_goes_before_made_up_arguments = (
     test_recipes.test_a_part_of_what_is_built_goes_before_made_up_arguments
 )
-test_random_structure_is_the_same_every_time = test_traces.test_random_structure_is_the_same_every_time
 
 HOBBLED = """\
 import os, signal, subprocess, sys
@@ -57,9 +53,7 @@ async def spawning_agent(tmp_path_factory: pytest.TempPathFactory) -> AsyncItera
 @pytest.fixture
 def client(spawning_agent: Client, root: Path) -> Client:
     """One for all tests here, with a workspace of the test's own."""
-    spawning_agent.log.clear()
-    spawning_agent.states.clear()
-    return Client(spawning_agent.agent, root, spawning_agent.states, spawning_agent.log)
+    return lent(spawning_agent, root)
 
 
 async def test_a_fix_is_not_tried(client: Client) -> None:
