@@ -150,8 +150,8 @@ async def test_where_no_input_is_found_nothing_is_said_of_values(client: Client)
     assert [node.value for node in details.nodes] == ["", "", ""]
 
 
-async def test_what_can_not_be_traced_has_no_details(client: Client) -> None:
-    assert await describe(client, "def f(x):\n    return len(x)\n", "f") is None
+async def test_what_can_not_be_built_has_no_details(client: Client) -> None:
+    assert await describe(client, "def f(x):\n    return x\n", "f(1 / 0)") is None
 
 
 async def test_what_is_fixed_by_concrete_args_is_part_of_the_input(client: Client) -> None:
