@@ -31,10 +31,12 @@ def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> Non
     # Only now may anything be loaded that could print.
     from .frames import write_all
     from .messages import PROTOCOL, Hello
+    from .priority import give_way
     from .scratch import keep_caches_in
     from .warmup import load_torch
     from .wire import encode
 
+    give_way()
     keep_caches_in(scratch)
     torch_version, problem = load_torch(fxcore_folder)
     if last_words is not None:

@@ -14,6 +14,7 @@ import pytest
 
 from fx_lsp import agent_process, agents
 from fx_lsp.agent.messages import Done, Hello, Limits, Report
+from fx_lsp.agent.priority import NICENESS
 from fx_lsp.agent.wire import encode
 
 from .client import Client, gone, printed_pid
@@ -44,6 +45,18 @@ async def test_states_on_the_way(connect: Connect) -> None:
     await client.agent.close()
     assert client.phases[-1] == "stopped"
     await gone(pid)
+
+
+async def test_the_editor_goes_first(connect: Connect) -> None:
+    client = connect()
+    text = "import os\n\ndef model(x):\n    print('niceness', os.nice(0), flush=True)\n    return x\n"
+    assert (await client.trace(client.write("net.py", text), "model")).only.outcome == "traced"
+    niceness = max(NICENESS, os.nice(0))
+    assert os.getpriority(os.PRIO_PROCESS, agent_pid(client)) == niceness
+    assert f"niceness {niceness}" in client.log
+    session = Path(f"/proc/{agent_pid(client)}/autogroup")
+    if os.access(session, os.W_OK) and session.read_text():
+        assert session.read_text().split()[-1] == str(NICENESS)
 
 
 async def test_one_that_is_closed_says_so_before_the_next_one_can_say_anything(connect: Connect) -> None:
