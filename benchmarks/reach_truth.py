@@ -20,6 +20,7 @@ import io
 import json
 import pkgutil
 import re
+import resource
 import signal
 import sys
 import textwrap
@@ -46,6 +47,9 @@ SECONDS = 60
 
 MOST_SECONDS = 600
 """For one package."""
+
+MOST_BYTES = 6 << 30
+"""For one model: some are far too large for any machine, as they are documented."""
 
 MOST_ALIKE = 6
 """Parts of one class in one model, about, that are traced: that they have one class does not make them alike, and the
@@ -258,6 +262,7 @@ def main() -> None:
         raise TimeoutError
 
     signal.signal(signal.SIGALRM, expire)
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
     wanted = set(sys.stdin.read().split())
     truth = Truth(wanted)
     end = time.monotonic() + MOST_SECONDS

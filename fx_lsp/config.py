@@ -34,14 +34,16 @@ def _setting(
     description: str,
     schema: Mapping[str, Any],
     *,
-    scope: str = "window",
+    scope: str = "",
     project: bool = True,
     codes: Codes = "none",
 ) -> Any:
     """A dataclass field that knows what ``package.json`` and the schema of ``pyproject.toml`` say about it.
 
+    ``scope`` is VS Code's; when empty, a folder may have its own value of what projects may have.
     ``project``: a ``pyproject.toml`` may have it; else it is the editor's alone.
     """
+    scope = scope or ("resource" if project else "window")
     about = {"description": description, "schema": dict(schema), "scope": scope, "project": project, "codes": codes}
     if isinstance(default, (tuple, dict)):
         return dataclasses.field(default_factory=lambda: default, metadata=about)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 from lsprotocol import types
@@ -147,9 +148,11 @@ def did_rename_files(ls: FxLanguageServer, params: types.RenameFilesParams) -> N
 
 
 @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    """Folders were added or removed."""
+async def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    """Folders were added or removed; they may have settings of their own."""
     ls.session.set_folders([folder.uri for folder in ls.workspace.folders.values()])
+    if ls.session.can("workspace.configuration"):
+        await _configure(ls)
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -307,24 +310,26 @@ async def shutdown(ls: FxLanguageServer, params: None) -> None:
 
 async def _configure(ls: FxLanguageServer, pushed: Any = None) -> None:
     """Take the settings from where the client has them: it answers them, pushes them, or said them at the start."""
-    values = None
+    values: list[Any] = [None]
+    folders = ls.session.workspace.folders
     if ls.session.can("workspace.configuration"):
-        values = await _pulled_settings(ls)
+        values = await _pulled_settings(ls, [None, *map(ls.session.places.uri, folders)])
     elif isinstance(pushed, dict):
-        values = pushed.get(SECTION, pushed)
-    settings, problems = Settings.read(ls.session.options if values is None else values)
-    for problem in problems:
+        values = [pushed.get(SECTION, pushed)]
+    of_window, *of_folders = map(Settings.read, [ls.session.options if values[0] is None else values[0], *values[1:]])
+    for problem in dict.fromkeys(problem for _, problems in (of_window, *of_folders) for problem in problems):
         ls.window_show_message(types.ShowMessageParams(types.MessageType.Warning, problem))
-    ls.session.configure(settings)
+    said = zip(folders, of_folders, values[1:], strict=False)
+    ls.session.configure(of_window[0], {folder: settings for folder, (settings, _), value in said if value is not None})
 
 
-async def _pulled_settings(ls: FxLanguageServer) -> Any:
-    """The settings that the client answers; None when it has none, or does not answer."""
-    items = [types.ConfigurationItem(section=SECTION)]
+async def _pulled_settings(ls: FxLanguageServer, scopes: Sequence[str | None]) -> list[Any]:
+    """The settings that the client answers for folders, or for all (None); None where it has none, or is silent."""
+    items = [types.ConfigurationItem(scope, SECTION) for scope in scopes]
     try:
         asked = ls.workspace_configuration_async(types.ConfigurationParams(items))
-        (values,) = await asyncio.wait_for(asked, CONFIGURATION_SECONDS)
+        values = list(await asyncio.wait_for(asked, CONFIGURATION_SECONDS))
     except Exception as error:
         log.warning("the client does not say its settings: %r", error)
-        return None
-    return values
+        values = []
+    return [*values, *[None] * len(items)][: len(items)]

@@ -62,6 +62,9 @@ class Session:
         options = params.initialization_options
         self.options: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
         self.settings = Settings()
+        """Those of the editor's window."""
+        self._settings_in: Mapping[str, Settings] = {}
+        """Workspace folder -> its own settings, for clients that keep such."""
         self.selected: dict[str | None, tuple[str, ...]] = {}
         """Workspace folder (None: any) -> the Python that is selected in the editor."""
         self.select_interpreter(None, self.options.get("interpreter"))
@@ -118,12 +121,13 @@ class Session:
         channels = ["publish_diagnostics", *(["diagnostic"] if self.pulls_diagnostics else [])]
         return any(self.can(f"text_document.{channel}.{capability}") for channel in channels)
 
-    def configure(self, settings: Settings) -> None:
-        """Take the settings, the first ones or new ones, and trace with them."""
-        if self.configured and settings == self.settings:
+    def configure(self, settings: Settings, in_folders: Mapping[str, Settings]) -> None:
+        """Take the settings, the first ones or new ones, and trace with them; ``in_folders`` has them by folder."""
+        if self.configured and (settings, in_folders) == (self.settings, self._settings_in):
             return
-        other_agents = _agents_are_of(settings) != _agents_are_of(self.settings)
-        self.settings = settings
+        before = self._agent_settings()
+        self.settings, self._settings_in = settings, in_folders
+        other_agents = before != self._agent_settings()
         logging.getLogger("fx_lsp").setLevel(settings.log_level.upper())
         if other_agents:
             self.agents.restart()
@@ -133,7 +137,8 @@ class Session:
 
     def settings_of(self, path: str) -> Settings:
         """The settings for a file: the editor's, and for what it leaves as it is by default those of the project."""
-        return self.settings.anchored(self.workspace.folder_of(path)).over(project_of(path).settings)
+        folder = self.workspace.folder_of(path)
+        return self._settings_in.get(folder, self.settings).anchored(folder).over(project_of(path).settings)
 
     def select_interpreter(self, folder: str | None, command: Any) -> None:
         """Take the Python that is selected in the editor, for one folder or for all; nothing: there is none."""
@@ -274,11 +279,19 @@ class Session:
 
     def _interpreter(self, folder: Path) -> Interpreter:
         selected = self.selected.get(str(folder)) or self.selected.get(None, ())
-        return choose(folder, setting=self.settings_of(str(folder / FILE)).interpreter, selected=selected)
+        return choose(folder, setting=self._settings_for(folder).interpreter, selected=selected)
+
+    def _settings_for(self, folder: Path) -> Settings:
+        return self.settings_of(str(folder / FILE))
+
+    def _agent_settings(self) -> list[tuple[object, ...]]:
+        """The settings that agents are started with."""
+        everywhere = [self.settings, *(self._settings_for(Path(folder)) for folder in self.workspace.folders)]
+        return [(settings.interpreter, settings.env, settings.cache) for settings in everywhere]
 
     def _start_agent(self, interpreter: Interpreter, folder: Path) -> TracingAgent:
         assert not self.analysis.held_back, "an agent runs a Python and code that may be the workspace's"
-        command = " ".join(interpreter.command)
+        command, settings = " ".join(interpreter.command), self._settings_for(folder)
         log.info("tracing the files of %s with %s, from %s", folder, command, interpreter.origin)
 
         def on_state(state: AgentState) -> None:
@@ -291,18 +304,13 @@ class Session:
         agent = Agent(
             interpreter.command,
             cwd=folder,
-            env=self.settings.env,
+            env=settings.env,
             log=lambda line: log.info("agent: %s", line),
             on_state=on_state,
         )
-        if not self.settings.cache:
+        if not settings.cache:
             return agent
-        return RememberingAgent(agent, Cache(cache_folder()), interpreter.command, self.settings.env, warm=True)
+        return RememberingAgent(agent, Cache(cache_folder()), interpreter.command, settings.env, warm=True)
 
     def _paths(self, uris: list[str]) -> list[str]:
         return [path for path in map(self.places.path, uris) if path]
-
-
-def _agents_are_of(settings: Settings) -> tuple[object, ...]:
-    """The settings that agents are started with."""
-    return settings.interpreter, settings.env, settings.cache

@@ -32,8 +32,8 @@ grad-mode = "error"
 
 The nearest `pyproject.toml` above a file that has the table counts, so folders of one workspace can differ. What the
 command line says goes before what an editor says, and that before what the project says; an editor's setting that is as
-by default says nothing. A setting that can't be used is an error at its line. [The schema](settings.schema.json) is for
-editors of TOML.
+by default says nothing. Editors that keep settings by folder are asked for each folder's. A setting that can't be used
+is an error at its line. [The schema](settings.schema.json) is for editors of TOML.
 
 | setting | in `pyproject.toml` | default | |
 |---|---|---|---|

@@ -9,6 +9,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
 from tests.lsp.editor import Editor
 
@@ -67,6 +68,34 @@ async def test_each_folder_has_its_python(folder: Path) -> None:
     assert f"{folder / 'none' / '.venv'}" in none
     assert "torch is installed in this Python but can't be imported" in broken
     assert "libtorch_cpu.so: cannot open shared object file" in broken
+
+
+async def test_each_folder_has_its_settings(folder: Path) -> None:
+    editor = Editor(folder)
+    names = ("one", "two")
+    settings = {"interpreter": [sys.executable], "select": ["len"]}
+    for name in names:
+        (folder / name).mkdir()
+    editor.client.set_configuration({"fxLsp": settings}, scope_uri=editor.uri("one"))
+    editor.client.set_configuration({"fxLsp": {"interpreter": ["/no/such/python"]}}, scope_uri=editor.uri("two"))
+    text = (
+        "import torch.fx\n\ndef f(x):\n    if x:\n        x = x + 1\n    return len(x)\n\ntorch.fx.symbolic_trace(f)\n"
+    )
+
+    async def codes(name: str) -> list[object]:
+        return [item.code for item in await editor.diagnostics(f"{name}/net.py")]
+
+    async with editor.session(python=(), roots=names):
+        for name in names:
+            editor.open(f"{name}/net.py", text)
+        assert await codes("one") == ["len"]
+        assert await codes("two") == []
+        assert "/no/such/python" in next(status.message for status in editor.statuses if status.phase == "failed")
+        editor.client.set_configuration({"fxLsp": {**settings, "select": []}}, scope_uri=editor.uri("two"))
+        editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({}))
+        await editor.until(lambda: bool(editor.published["two/net.py"].diagnostics))
+        assert await codes("two") == ["control-flow", "len"]
+        assert await codes("one") == ["len"]
 
 
 async def test_a_python_that_is_too_old(folder: Path) -> None:
