@@ -23,8 +23,8 @@ import torch
 
 from fxcore.bytecode import operand_offset
 
-_NOT_THE_USERS = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parent) + os.sep)
-"""The packages whose frames are machinery."""
+_machinery: tuple[str, ...] = (str(Path(torch.__file__).parent) + os.sep, str(Path(__file__).parent) + os.sep)
+"""The folders whose frames are no user's."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,17 @@ Place = tuple[CodeType, int]
 """A code object and the offset of an instruction in it (a frame's ``f_lasti``): a span that isn't resolved yet."""
 
 
+def disown(folder: str) -> None:
+    """From now on what lies in ``folder`` is no user's, but belongs to who traces for others."""
+    global _machinery
+    _machinery = (*_machinery, folder + os.sep)
+    is_user_file.cache_clear()
+
+
 @functools.lru_cache(maxsize=1024)
 def is_user_file(filename: str) -> bool:
-    """Whether a code object's file belongs to the user: to neither torch nor fxcore."""
-    return not filename.startswith(_NOT_THE_USERS)
+    """Whether a code object's file belongs to the user: to neither torch nor fxcore, nor to what was disowned."""
+    return not filename.startswith(_machinery)
 
 
 def user_place(frame: FrameType | None, top: CodeType, machinery: Sequence[CodeType] = ()) -> Place | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from types import FrameType
 
 from fxcore.failures import TraceFailure
@@ -20,8 +19,6 @@ LONGEST_ERROR = 4000
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """What is another one in every process, and tells a person nothing."""
-
-_AGENT = str(Path(__file__).parent)
 
 Belongs = Callable[[str], bool]
 """Whether steps in the file of this name are to be kept."""
@@ -84,7 +81,7 @@ def chain_of_frames(frames: Iterable[Frame]) -> tuple[Step, ...]:
 
 def is_user_code(file: str) -> bool:
     """Whether ``file`` is outside torch, fxcore and the agent, and real (``<frozen importlib._bootstrap>`` is not)."""
-    return is_user_file(file) and not file.startswith(("<", _AGENT))
+    return is_user_file(file) and not file.startswith("<")
 
 
 def to_step(frame: Frame) -> Step:

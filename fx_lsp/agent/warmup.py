@@ -41,6 +41,7 @@ def _load_fxcore(folder: str) -> None:
     assert spec.loader is not None
     module = sys.modules["fxcore"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.source.disown(str(Path(__file__).parent))
 
 
 def _trace_something() -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import fxcore
+from fxcore import source
 from fxcore.bytecode import is_assertion, unpack_count
 from fxcore.failures import TraceFailure
-from fxcore.source import SourceSpan, _expression_at, definition_span, is_user_file, return_span
+from fxcore.source import SourceSpan, _expression_at, definition_span, disown, is_user_file, return_span
 from tests.core.snippets import define, text_of
 
 REPOSITORY = Path(__file__).parents[2]
@@ -81,6 +82,14 @@ def test_whose_files() -> None:
     assert not is_user_file(str(fxcore.__file__))
     assert is_user_file(__file__)
     assert is_user_file("<string>")
+
+
+def test_what_is_disowned_is_no_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_machinery", source._machinery)
+    disown(str(Path(__file__).parent))
+    assert not is_user_file(__file__)
+    assert is_user_file(str(Path(__file__).parents[1] / "core_of_mine.py"))
+    is_user_file.cache_clear()
 
 
 LINES = {

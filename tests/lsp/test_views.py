@@ -196,7 +196,7 @@ async def test_the_graph_is_told_with_its_modules_and_its_failures(editor: Edito
     (key,) = [target["key"] for target in targets if target["outcome"] == "failed"]
     failing = await editor.ask("fx/graph", {**editor.document("model.py"), "target": key})
     assert [failure.code for failure in failing.failures] == ["control-flow", "len"]
-    assert (list(failing.nodes), failing.input) == ([], None), "it is looked for from now on"
+    assert failing.input is None
 
 
 async def test_the_graph_of_what_fails_goes_past_its_failures_and_names_the_nodes_that_fail(folder: Path) -> None:
@@ -209,12 +209,12 @@ async def test_the_graph_of_what_fails_goes_past_its_failures_and_names_the_node
         async def graph() -> Any:
             """The failing target's, as soon as it is known."""
             params = {**editor.document("model.py"), "target": key}
-            editor.changes.clear()
-            asked = await editor.ask("fx/graph", params)
-            if not asked.nodes:
-                await editor.until(lambda: any(key in change.targets for change in editor.changes))
+            while True:
+                editor.changes.clear()
                 asked = await editor.ask("fx/graph", params)
-            return asked
+                if asked.nodes:
+                    return asked
+                await editor.until(lambda: any(key in change.targets for change in editor.changes))
 
         failing = await graph()
         assert [(node.name, node.op) for node in failing.nodes] == [
