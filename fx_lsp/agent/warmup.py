@@ -41,7 +41,9 @@ def _load_fxcore(folder: str) -> None:
     assert spec.loader is not None
     module = sys.modules["fxcore"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.source.disown(str(Path(__file__).parent))
+    from fxcore.source import disown
+
+    disown(str(Path(__file__).parent))
 
 
 def _trace_something() -> None:
