@@ -111,18 +111,13 @@ def lint() -> None:
 
 
 def test() -> None:
-    """Everything that CI checks: lint, all tests, also those in a real VS Code, the documentation and the package."""
+    """Everything that CI checks: lint, the tests in Python and TypeScript, the documentation and the package."""
     lint()
     run([PYTHON, "-m", "pytest", "-q"])
     run(["npm", "test", "--silent"], cwd=CLIENT)
     docs()
     package()
-    try:
-        run(["sh", IN_VSCODE / "setup.sh"])
-    except Stop as reason:
-        print(f"SKIPPED the tests in a real VS Code: it can't be installed here. {reason}", flush=True)
-        return
-    run(["sh", IN_VSCODE / "run.sh"])
+    print("SKIPPED the tests in a real VS Code: python3 dev.py e2e runs them", flush=True)
 
 
 def package() -> None:

@@ -81,15 +81,19 @@ export class Workbench {
     await this.page.keyboard.press("Enter");
   }
 
-  /** Answers the dialog that asks for a file. It lists the folder that it starts from, and then that of the path: after either it sets its input. */
+  /** Answers the dialog that asks for a file. Whenever it has listed a folder it sets its input: the path is given until it stays. */
   async answerPath(path) {
     const dialog = this.page.locator(".quick-input-widget");
     const input = dialog.locator("input[type=text]");
-    const listed = (name) => dialog.locator(".monaco-list-row", { hasText: name }).first().waitFor();
-    await listed("..");
-    await input.fill(path);
-    await listed(basename(path));
-    await until("the path", async () => (await input.inputValue()) === path);
+    const row = (name) => dialog.locator(".monaco-list-row", { hasText: name }).first();
+    await row("..").waitFor();
+    await until("the path", async () => {
+      if ((await input.inputValue()) === path) {
+        return row(basename(path)).isVisible();
+      }
+      await input.fill(path);
+      return false;
+    });
     await this.page.keyboard.press("Enter");
     await dialog.waitFor({ state: "hidden" });
   }
