@@ -38,10 +38,11 @@ def details_of(request: int, target: str, built: Built, inputs: Iterator[Input],
     with recorder.patch_tracer(tracer, root if isinstance(root, torch.nn.Module) else torch.nn.Module()):
         graph = tracer.trace(root, built.concrete_args)
     nodes = _Nodes(tracer.root, _lines(graph), {})
+    names = _parameter_names(tracer.root)  # running on meta may give it other ones
 
     def told(shapes: Shapes | None) -> Details:
         described = tuple(nodes.described(node, shapes) for node in graph.nodes)
-        order = _order(tracer.root, recorder.exec_info, shapes) if recorder.exec_info else ()
+        order = _order(tracer.root, names, recorder.exec_info, shapes) if recorder.exec_info else ()
         given, symbols = (shapes.input, dict(shapes.symbols)) if shapes else ("", {})
         return Details(request, target, described, order, given, symbols)
 
@@ -54,8 +55,9 @@ def details_of_failing(request: int, target: str, recorded: Recorded) -> Details
     """The details of a program that can't be traced: what was recorded in spite of that, and where it fails."""
     nodes = _Nodes(recorded.root, {}, recorded.failing)
     described = tuple(nodes.described(node, None) for node in recorded.graph.nodes)
-    order = _order(recorded.root, recorded.order, None) if recorded.order else ()
-    return Details(request, target, described, order, outcome="failed")
+    root, order = recorded.root, recorded.order
+    calls = _order(root, _parameter_names(root), order, None) if order else ()
+    return Details(request, target, described, calls, outcome="failed")
 
 
 def parameter_count(root: object) -> int:
@@ -133,7 +135,16 @@ def _lines(graph: Graph) -> dict[str, int]:
     return lines
 
 
-def _order(root: torch.nn.Module, info: ExecutionInfo, shapes: Shapes | None) -> tuple[ModuleCall, ...]:
+def _parameter_names(root: torch.nn.Module) -> dict[torch.nn.Parameter, str]:
+    return {parameter: name for name, parameter in root.named_parameters()}
+
+
+def _order(
+    root: torch.nn.Module,
+    names: Mapping[torch.nn.Parameter, str],
+    info: ExecutionInfo,
+    shapes: Shapes | None,
+) -> tuple[ModuleCall, ...]:
     """The calls of modules, each parameter with the first call of the module that has it."""
     if root not in info.module_forward_order:
         return ()  # a function was traced
@@ -141,7 +152,6 @@ def _order(root: torch.nn.Module, info: ExecutionInfo, shapes: Shapes | None) ->
     calls = [ExecutedCall(root, None), *(call for call in info.calls if call.module in paths)]
     called = [paths[call.module] for call in calls]
     uses: dict[str, list[ParameterUse]] = {path: [] for path in called}
-    names = {parameter: name for name, parameter in root.named_parameters()}
     for parameter in filter(names.__contains__, info.param_forward_order):
         name = names[parameter]
         owner = next(path for path in _upwards(name) if path in uses)

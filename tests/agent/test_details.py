@@ -114,6 +114,14 @@ async def test_modules_come_in_the_order_of_their_calls_with_the_parameters_firs
     assert (block.span.line, block.span.col, block.span.end_col) == (line, 18, 42)
 
 
+async def test_an_instance_of_the_file_keeps_its_parameters_when_it_has_run_on_meta(client: Client) -> None:
+    text = "from torch import nn\n\nnet = nn.Sequential(nn.Conv2d(3, 8, 4), nn.ReLU())\n"
+    details = await describe(client, text, "net")
+    assert details is not None
+    assert details.input != ""
+    assert [use.name for use in details.order[1].parameters] == ["0.weight", "0.bias"]
+
+
 async def test_a_function_has_no_modules_and_an_input_that_is_made_up(client: Client) -> None:
     details = await describe(client, "import torch\n\ndef f(x, y):\n    return torch.relu(x) + y\n", "f")
     assert details is not None
