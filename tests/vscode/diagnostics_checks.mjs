@@ -4,6 +4,10 @@ import assert from "node:assert/strict";
 
 const BRANCH = "x.sum() > 0";
 
+/** The row of the problems panel for it. */
+const place = (line, column) =>
+  new RegExp(`depends on the values of an input.* fx-lsp control-flow \\[Ln ${line}, Col ${column}\\]`);
+
 /** By its name each check: a function of the window. It rejects where squiggles are not right within `limit` milliseconds. */
 export const CHECKS = {
   "an edit moves the squiggle with the expression, without saving": async (editor, limit) => {
@@ -11,6 +15,7 @@ export const CHECKS = {
     await editor.page.keyboard.press("ArrowLeft");
     await editor.page.keyboard.type("'é😋' and ");
     await editor.line("é😋");
+    await editor.listed(place(9, 18), limit); // VS Code itself moves the squiggle with the text, but not the problem's place
     await editor.underlined([BRANCH], limit);
     await editor.revert();
   },
@@ -25,8 +30,5 @@ export const CHECKS = {
     await editor.leave();
   },
 
-  "the problems panel lists it with its place": async (editor) => {
-    const rows = await editor.problems("fx-lsp");
-    assert.match(rows.join("\n"), /depends on the values of an input.* fx-lsp control-flow \[Ln 9, Col 8\]/);
-  },
+  "the problems panel lists it with its place": (editor, limit) => editor.listed(place(9, 8), limit),
 };

@@ -64,12 +64,23 @@ export class Workbench {
     await this.pick("F1", label);
   }
 
-  /** Types into the list that `key` opens, and takes the row that has `text`: Enter on a stale first row takes another. */
+  /**
+   * Types into the list that `key` opens, and takes the row that has `text`: Enter on a stale first row takes another. A list
+   * that does not come to have it is opened again: files are found as they were when it was opened.
+   */
   async pick(key, text) {
-    await this.page.keyboard.press(key);
-    await this.page.locator(".quick-input-widget .monaco-list-row").first().waitFor();
-    await this.page.keyboard.type(text);
-    await this.page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: text }).waitFor();
+    const rows = this.page.locator(".quick-input-widget .monaco-list-row");
+    const focused = this.page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: text });
+    await until(`${text} in a list`, async () => {
+      await this.page.keyboard.press(key);
+      await rows.first().waitFor();
+      await this.page.keyboard.type(text);
+      if (await comes(focused)) {
+        return true;
+      }
+      await this.page.keyboard.press("Escape");
+      return false;
+    });
     await this.page.keyboard.press("Enter");
   }
 
@@ -148,15 +159,8 @@ export class Workbench {
   }
 
   /** Waits until exactly these texts are marked by the extension, from the top. */
-  async marked(expected, limit = LIMIT) {
-    let seen = [];
-    const same = async () => {
-      seen = await this.marks();
-      return JSON.stringify(seen) === JSON.stringify(expected);
-    };
-    await until("marks", same, limit).catch(() => {
-      throw new Error(`marked: ${JSON.stringify(seen)}; expected: ${JSON.stringify(expected)}`);
-    });
+  marked(expected, limit) {
+    return comesToBe("marked", () => this.marks(), expected, limit);
   }
 
   /** The lens with `text`, once it is there. */
@@ -180,16 +184,9 @@ export class Workbench {
     await tab.waitFor({ state: "detached" });
   }
 
-  /** Waits until exactly these texts are underlined. */
-  async underlined(expected, limit = LIMIT) {
-    let seen = [];
-    const same = async () => {
-      seen = await this.squiggles();
-      return JSON.stringify(seen) === JSON.stringify(expected);
-    };
-    await until("squiggles", same, limit).catch(() => {
-      throw new Error(`underlined: ${JSON.stringify(seen)}; expected: ${JSON.stringify(expected)}`);
-    });
+  /** Waits until exactly these texts are underlined. VS Code moves a squiggle with its text: `listed` tells what is new. */
+  underlined(expected, limit) {
+    return comesToBe("underlined", () => this.squiggles(), expected, limit);
   }
 
   /**
@@ -202,10 +199,7 @@ export class Workbench {
       const { x, y } = await this.page.evaluate((words) => window.fxLspTest.place(...words), [line, text]);
       await this.page.mouse.move(x, y - 60);
       await this.page.mouse.move(x, y, { steps: 8 });
-      return card.waitFor({ timeout: 2_000 }).then(
-        () => true,
-        () => this.leave(),
-      );
+      return (await comes(card)) || this.leave();
     });
     return normalized(await card.innerText());
   }
@@ -216,42 +210,34 @@ export class Workbench {
     await this.page.keyboard.press("Escape");
   }
 
-  /**
-   * The menu of quick fixes at the cursor, once it has an entry with `label`. Pressed within a quarter of a second of
-   * a cursor movement, the key is lost to the light bulb's own request, hence the pause and the second try.
-   */
-  async quickFix(label) {
-    const entry = this.page.locator(".action-widget .monaco-list-row.action", { hasText: label });
-    for (let attempt = 1; ; attempt++) {
-      await this.page.waitForTimeout(500);
-      await this.page.keyboard.press("Control+.");
-      try {
-        await entry.waitFor({ timeout: 5_000 });
-        return entry;
-      } catch (error) {
-        if (attempt === 4) {
-          throw error;
-        }
-        await this.page.keyboard.press("Escape");
-      }
-    }
+  /** The quick fix at the cursor with `label`. */
+  quickFix(label) {
+    return this.action(label, () => this.page.keyboard.press("Control+."));
   }
 
-  /** The action with `label` of those for the whole file, once it is among them: fixes are offered there when they are proven. */
-  async sourceAction(label) {
+  /** The action with `label` of those for the whole file. */
+  sourceAction(label) {
+    return this.action(label, () => this.command("Source Action..."));
+  }
+
+  /**
+   * The action with `label` in the menu that `ask` opens, once it is there: fixes are offered first, or at all, when they are
+   * proven, which is tried while nothing is traced. A key pressed within a quarter of a second of a movement of the cursor is
+   * lost to the light bulb's own request.
+   */
+  async action(label, ask) {
     const menu = this.page.locator(".action-widget");
+    const none = this.page.locator(".monaco-editor-overlaymessage", { hasText: /^No .*actions/ });
     const entry = menu.locator(".monaco-list-row.action", { hasText: label });
     await until(`the action ${label}`, async () => {
-      await this.command("Source Action...");
-      const none = this.page.locator(".monaco-editor-overlaymessage", { hasText: "No source actions" });
-      await menu.or(none).first().waitFor();
-      if (await entry.count()) {
+      await ask();
+      if ((await comes(menu.or(none).first())) && (await entry.count())) {
         return true;
       }
       await this.page.keyboard.press("Escape");
       await menu.or(none).first().waitFor({ state: "hidden" });
       return false;
-    }); // fixes are tried while nothing is traced, which takes long where others want the processors
+    });
     return entry;
   }
 
@@ -273,16 +259,41 @@ export class Workbench {
     await this.page.locator(".tab.active.dirty").waitFor({ state: "detached" });
   }
 
-  /** The rows that can be seen of the problems panel, once one has `expected`; the panel is opened for it and closed again. */
-  async problems(expected) {
+  /** Waits until what the problems panel lists matches `expected`; the panel is opened for it and closed again. */
+  async listed(expected, limit) {
     const panel = this.page.locator(".markers-panel");
+    const rows = async () => (await panel.locator(".monaco-list-row").allInnerTexts()).map(normalized).join("\n");
     await this.page.keyboard.press("Control+Shift+M");
-    await panel.locator(".monaco-list-row", { hasText: expected }).first().waitFor();
-    const rows = await panel.locator(".monaco-list-row").allInnerTexts();
-    await this.page.keyboard.press("Control+Shift+M");
-    await panel.waitFor({ state: "hidden" });
-    return rows.map(normalized);
+    await panel.waitFor();
+    try {
+      await comesTo("listed", rows, (seen) => expected.test(seen), expected, limit);
+    } finally {
+      await this.page.keyboard.press("Control+J");
+      await panel.waitFor({ state: "hidden" });
+    }
   }
+}
+
+/** Waits until what `look` sees is right, and says what it saw last where that doesn't come. */
+async function comesTo(what, look, isRight, expected, limit = LIMIT) {
+  let seen;
+  await until(what, async () => isRight((seen = await look())), limit).catch(() => {
+    throw new Error(`${what}: ${JSON.stringify(seen)}; expected: ${expected}`);
+  });
+}
+
+/** Waits until `look` sees exactly these texts. */
+function comesToBe(what, look, texts, limit) {
+  const expected = JSON.stringify(texts);
+  return comesTo(what, look, (seen) => JSON.stringify(seen) === expected, expected, limit);
+}
+
+/** Whether an element is to be seen soon. Where it isn't, what was done is done again: it may have come too early. */
+function comes(element) {
+  return element.waitFor({ timeout: 2_000 }).then(
+    () => true,
+    () => false,
+  );
 }
 
 function normalized(text) {
