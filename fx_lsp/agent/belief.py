@@ -18,6 +18,7 @@ from .made_up import MadeUp
 from .messages import Intent
 from .places import Belongs, causes
 from .stubs import Stub, shaped, touched
+from .weights import NoWeights
 
 
 def missing_part(root: object = None, error: BaseException | None = None) -> str | None:
@@ -34,7 +35,7 @@ def _handled(error: BaseException | None) -> str | None:
     for cause in causes(error, stated=True):
         for frame, _ in traceback.walk_tb(cause.__traceback__):
             for value in frame.f_locals.values():
-                if isinstance(value, Stub) and frame.f_locals is not frame.f_globals:
+                if isinstance(value, Stub | NoWeights) and frame.f_locals is not frame.f_globals:
                     return repr(value)
     return None
 
@@ -74,8 +75,16 @@ def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:
         if belongs(frame.f_code.co_filename):
             handed = False
         elif name not in ("torch", "fxcore", "fx_lsp"):
-            handed = handed or any(isinstance(value, Proxy) for value in frame.f_locals.values())
+            handed = handed or any(map(_has_proxy, frame.f_locals.values()))
     return handed
+
+
+def _has_proxy(value: object) -> bool:
+    """Whether it is a traced value, or a few values with one among them: ``*args``, ``**kwargs``."""
+    if type(value) in (list, tuple, dict):
+        items = value.values() if isinstance(value, dict) else value
+        return any(isinstance(item, Proxy) for item in items)  # type: ignore[attr-defined]
+    return isinstance(value, Proxy)
 
 
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:

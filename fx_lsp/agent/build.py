@@ -20,6 +20,7 @@ from .made_up import MadeUp
 from .messages import Recipe, Snippet, Span, Target
 from .synthesis import make_up
 from .tracers import tracer_for
+from .weights import without_weights
 
 SEED = 0
 """What random numbers start from, before the import and before each build and trace: a module that draws its
@@ -47,7 +48,7 @@ def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_met
     for recipe in (target.recipe, *target.fallbacks):
         torch.manual_seed(SEED)
         try:
-            built = build(recipe, file, namespace, on_meta=on_meta)
+            built = without_weights(partial(build, recipe, file, namespace, on_meta=on_meta))
             if recipe.file and not isinstance(built.root, _classes(namespace.get(target.symbol or ""))):
                 raise TypeError(f"{recipe.root.source} makes no {target.symbol}")
             return built

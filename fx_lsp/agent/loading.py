@@ -26,6 +26,7 @@ from .messages import Failure, Span, Step
 from .places import Belongs, causes, chain_of_error, describe
 from .stubs import Stub, StubFinder
 from .untraced import is_consequence
+from .weights import stood_in
 
 _NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)'")
 """How Python says which name an import did not find; an attribute of the error since Python 3.12."""
@@ -53,6 +54,8 @@ class Loading:
         self._before = frozenset(sys.modules)
         self._bare: set[str] = set()
         """Packages that were put up without running their ``__init__.py``, which fails."""
+        self._without: set[str] = set()
+        """Functions that were to load weights, and now yield none."""
         self._notices: dict[tuple[str, str], Failure] = {}
 
     def run(self) -> Loaded:
@@ -84,6 +87,11 @@ class Loading:
 
     def _makes_up_for(self, error: BaseException) -> bool:
         """Whether something was done about ``error``, so that the next try will not meet it."""
+        loads = stood_in(error)
+        if loads is not None and loads not in self._without:
+            self._without.add(loads)
+            self._note("import", error)
+            return True
         missing = _import_error(error)
         if missing is not None and self._provide(missing, error):
             return True

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from fxcore.proxy import Proxy
 
@@ -103,6 +104,12 @@ class Text(Probe, str):
 
     __hash__ = str.__hash__
 
+    def startswith(self, prefix: Any, *args: Any) -> bool:
+        """What it is asked to start with first, it does."""
+        if isinstance(prefix, str) and not self.certain and not str(self):
+            raise Misused(self.path, Shape("text", prefix, certain=False))
+        return str.startswith(self, prefix, *args)
+
 
 class Sequence(Probe, list[Any]):
     """A made-up list."""
@@ -124,6 +131,24 @@ class Sequence(Probe, list[Any]):
     def __iter__(self) -> Iterator[Any]:
         self.last_iterated[:] = [self.path]
         return list.__iter__(self)
+
+
+class Plainly(TorchFunctionMode):
+    """Within it a tensor can be made of made-up numbers, which torch would take for lists, as they have a length."""
+
+    def __torch_function__(
+        self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if function in (torch.tensor, torch.as_tensor, torch.full):
+            args = [_plain(value) for value in args]
+        return function(*args, **(kwargs or {}))
+
+
+def _plain(value: Any) -> Any:
+    """A made-up number, or a list of such, as Python's own."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, Whole) else float(value) if isinstance(value, Fraction) else value
 
 
 class Settings:

@@ -5,13 +5,27 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 
 from .devices import Devices
 from .guessing import Shape, config_class, first_guess, number_for
-from .made_up import Fraction, MadeUp, Sequence, Settings, Text, Whole, module, module_class, probe, probing_class
+from .made_up import (
+    Fraction,
+    MadeUp,
+    Plainly,
+    Sequence,
+    Settings,
+    Text,
+    Whole,
+    module,
+    module_class,
+    probe,
+    probing_class,
+)
+from .weights import without_weights
 
 
 @dataclass
@@ -41,12 +55,22 @@ class Plan:
         path, cls = self.within or ("", self.cls)
         return [f"{path}{one.name}" for one in _parameters(cls) if one.default is None]
 
+    @property
+    def switches(self) -> list[tuple[str, Any]]:
+        """The paths of parameters of what is being built that may be switched off, and what they are then."""
+        path, cls = self.within or ("", self.cls)
+        on = [one for one in _parameters(cls) if one.default is True or (one.default and isinstance(one.default, str))]
+        return [(f"{path}{one.name}", False if one.default is True else None) for one in on]
+
     def build(self, *, probing: bool) -> Any:
         """An instance. ``probing``: with values that tell how they are used."""
+        return without_weights(partial(self._build, probing))
+
+    def _build(self, probing: bool) -> Any:
         self._probing = probing
         self.made.clear()
         self.within = None
-        with Devices(on_meta=self.on_meta):
+        with Devices(on_meta=self.on_meta), Plainly():
             args, kwargs = self._arguments_of(self.cls, "")
             return self.cls(*args, **kwargs)
 
@@ -62,8 +86,11 @@ class Plan:
         ``by_name``: what a parameter for all further keywords would take does not count.
         """
         path, cls = self.within or ("", self.cls)
-        takes_any = not by_name and any(one.kind is one.VAR_KEYWORD for one in _parameters(cls))
+        takes_any = any(one.kind is one.VAR_KEYWORD for one in _parameters(cls))
         known = {one.name for one in _parameters(cls)}
+        if takes_any and by_name:  # what it hands on to the constructors of its bases
+            known |= {one.name for base in cls.__mro__ for one in _parameters(base)}
+        takes_any &= not by_name
         found = (f"{path}{name}" for name in names if takes_any or name in known)
         return tuple(one for one in dict.fromkeys(found) if one not in self.extra)
 

@@ -12,16 +12,18 @@ import ast
 import enum
 import inspect
 import re
+import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
 from .guessing import Shape, first_guess
 from .made_up import Misused, Probe, Settings
 from .plan import Plan
+from .weights import lacks_weights, without_weights
 
 MOST_BUILDS = 80
 """How often a class is built before it is given up."""
@@ -48,6 +50,11 @@ _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
 MOST_OPTIONS = 4
 """Texts that are tried of those that an error names."""
+
+_WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
+"""What a parameter is named that asks for weights."""
+
+_PREFIX = re.compile(r"[a-z]+_$")
 
 _DIGITS = re.compile(r"\b[1-8]\b")
 
@@ -87,13 +94,15 @@ class _End:
     error: BaseException | None
     is_built: bool
     """The error, if any, was raised by the trace."""
+    has_arguments: bool = False
+    """They were made, and the error, if any, was raised by what they were made for."""
     lines: tuple[int, ...] = ()
     """Where each function stood, the outermost first."""
 
     @property
-    def rank(self) -> tuple[bool, bool, tuple[int, ...]]:
+    def rank(self) -> tuple[bool, bool, bool, tuple[int, ...]]:
         """Greater for what came further."""
-        return self.error is None, self.is_built, self.lines
+        return self.error is None, self.is_built, self.has_arguments, self.lines
 
 
 @dataclass(frozen=True)
@@ -137,10 +146,15 @@ class _Search:
             if change.shape is not None:
                 self._plan.shapes.update(dict.fromkeys(self._paths(change), change.shape))
             new = self._attempt()
-            if new.rank > end.rank:
+            if new.rank > end.rank or self._is_within(change):
                 return new
             self._plan.shapes, self._plan.extra = dict(shapes), extra
         return None
+
+    def _is_within(self, change: _Change) -> bool:
+        """Whether the object that the change asks for is what can't be built yet."""
+        is_object = change.shape is not None and change.shape.kind == "object"
+        return is_object and self._plan.within is not None and self._plan.within[0] == f"{change.path}."
 
     def _paths(self, change: _Change) -> list[str]:
         if not (change.is_of_all and change.path.endswith("]")):
@@ -170,7 +184,8 @@ class _Search:
                 error = raised
             if error is not None and (called := _CALLED.match(str(error))) and self._is_new(called[1], is_built):
                 continue
-            return _End(error, is_built, _lines(error.__traceback__) if error else ())
+            lines = _lines(error.__traceback__) if error else ()
+            return _End(error, is_built, is_built or self._plan.within is None, lines)
         return _End(Misused("", Shape("value")), is_built=False)
 
     def _is_new(self, path: str, is_built: bool) -> bool:
@@ -186,14 +201,24 @@ def _changes(error: BaseException, is_built: bool, plan: Plan) -> Iterator[_Chan
     """What may help against ``error``, the likeliest first. ``is_built``: it was raised by the trace."""
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
-        yield _Change(extra=plan.taken(_QUOTED.findall(text)))
+        names = _QUOTED.findall(text)
+        yield _Change(extra=plan.taken(names))
+        prefixes = _prefixes(plan.cls)
+        if prefixes:
+            yield _Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
         return
+    off = [_Change(path, Shape("value", value), (path,)) for path, value in plan.switches if path not in plan.extra]
+    if not is_built and lacks_weights(error):
+        off.sort(key=lambda change: not _WEIGHTS.search(change.path))
+        yield from off
     expected = _EXPECTED.search(text)
     if isinstance(error, ValueError) and expected and plan.last_iterated:
         yield _Change(plan.last_iterated[0], Shape("list", int(expected[1])))
+        yield _Change(plan.last_iterated[0], Shape("list", int(expected[1])), is_of_all=True)
     if no_module := _NO_MODULE.search(text):
         yield from (_Change(path, Shape("module")) for path in plan.shapes if no_module[1].endswith(path))
     yield from _asked_for(error.__traceback__, plan)
+    yield from _chosen_from(error.__traceback__, plan)
     suspects = [(path, plan.shapes[path]) for path in _suspects(error.__traceback__, plan.made) if path in plan.shapes]
     named, optional = (
         plan.taken(re.findall(r"\w+", text), by_name=True),
@@ -213,6 +238,16 @@ def _changes(error: BaseException, is_built: bool, plan: Plan) -> Iterator[_Chan
         yield from (_Change(path, other) for other in others if other != shape)
     if not is_built:
         yield from (_Change(extra=(path,)) for path in optional)
+        yield from off
+
+
+def _prefixes(cls: type) -> list[str]:
+    """What the module of ``cls`` may take off the names of keywords to hand them on: ``enc_`` of ``enc_depth``."""
+    values = list(vars(sys.modules[cls.__module__]).values())
+    functions = [value for value in (*values, cls.__init__) if isinstance(value, FunctionType)]  # type: ignore[misc]
+    own = [function.__code__ for function in functions if function.__module__ == cls.__module__]
+    texts = [value for value in (*values, *(text for code in own for text in code.co_consts)) if isinstance(value, str)]
+    return list(dict.fromkeys(text for text in texts if _PREFIX.match(text)))
 
 
 def _numbers(path: str, shape: Shape) -> Iterator[_Change]:
@@ -267,15 +302,44 @@ def _asked_for(traceback: TracebackType | None, plan: Plan) -> Iterator[_Change]
 
 
 def _isinstance_calls(code: CodeType) -> list[ast.Call]:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
-    except (OSError, SyntaxError, TypeError):
-        return []
     return [
         node
-        for node in ast.walk(tree)
+        for node in _nodes(code)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and len(node.args) == 2
     ]
+
+
+def _chosen_from(traceback: TracebackType | None, plan: Plan) -> Iterator[_Change]:
+    """What a function that an error came by looks a made-up value up in: ``mode in MODES``, ``MODELS[name]``."""
+    for frame in _frames(traceback):
+        for node in _nodes(frame.f_code):
+            match node:
+                case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[among]):
+                    pass
+                case ast.Subscript(value=among, slice=key, ctx=ast.Load()):
+                    pass
+                case _:
+                    continue
+            try:
+                value, options = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, among))
+                path = _path_of(value, plan.made)
+                is_table = isinstance(options, Mapping) or isinstance(node, ast.Compare)
+                if path in plan.shapes and is_table and not isinstance(options, str) and value not in options:
+                    for option in sorted(filter(_is_plain, options), key=repr)[:MOST_OPTIONS]:
+                        yield _Change(path, Shape("value", option))
+            except Exception:  # that depends on what is no longer there
+                continue
+
+
+def _is_plain(value: object) -> bool:
+    return type(value) in (str, int, float)
+
+
+def _nodes(code: CodeType) -> Iterator[ast.AST]:
+    try:
+        return ast.walk(ast.parse(textwrap.dedent(inspect.getsource(code))))
+    except (OSError, SyntaxError, TypeError):
+        return iter(())
 
 
 def _lines(traceback: TracebackType | None) -> tuple[int, ...]:
@@ -310,4 +374,4 @@ def _frames(traceback: TracebackType | None) -> list[FrameType]:
     return [frame for frame in reversed(frames) if frame.f_code.co_filename not in _OWN_FILES]
 
 
-_OWN_FILES = frozenset({__file__, Plan.build.__code__.co_filename})
+_OWN_FILES = frozenset({__file__, Plan.build.__code__.co_filename, without_weights.__code__.co_filename})

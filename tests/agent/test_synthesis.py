@@ -184,8 +184,89 @@ class TestByUse:
 
         assert made(Derived) == "Derived(depth=2, width=64)"
 
+    def test_what_is_asked_to_start_with_a_text_does(self) -> None:
+        def constructor(self: Any, model_name: str) -> None:
+            assert model_name.startswith("resnet")
+
+        assert made(module(constructor)) == "M(model_name='resnet')"
+
+    def test_what_a_base_takes_is_given_where_an_error_names_it(self) -> None:
+        class Base(nn.Module):
+            def __init__(self, width: int, depth: int = 0) -> None:
+                super().__init__()
+                assert depth > 0, "the depth must be given"
+
+        class Derived(Base):
+            def __init__(self, **more: Any) -> None:
+                super().__init__(**more)
+
+            def forward(self, x: Any) -> Any:
+                return x
+
+        assert made(Derived) == "Derived(width=64, depth=2)"
+
+    def test_keywords_have_the_prefixes_that_are_taken_off_them(self) -> None:
+        def constructor(self: Any, **more: Any) -> None:
+            self.encoder = _layer_of(ENCODER, more)
+            self.decoder = _layer_of(DECODER, more)
+
+        assert made(module(constructor)) == "M(enc_width=64, dec_width=64)"
+
+    def test_a_tensor_is_made_of_a_list_of_numbers(self) -> None:
+        def constructor(self: Any, levels: Any) -> None:
+            self.register_buffer("levels", torch.tensor(levels))
+            self.count = len(levels)
+
+        assert made(module(constructor)) == "M(levels=[2, 2, 2, 2])"
+
+    def test_all_items_of_a_list_are_unpacked_alike(self) -> None:
+        def constructor(self: Any, blocks: Any) -> None:
+            self.blocks = [(first, second) for first, second in blocks]
+
+        assert made(module(constructor)) == "M(blocks=[[2, 2], [2, 2], [2, 2], [2, 2]])"
+
+
+ENCODER = "enc_"
+DECODER = "dec_"
+
+
+def _layer_of(prefix: str, keywords: dict[str, Any]) -> nn.Module:
+    def make(width: int) -> nn.Module:
+        return nn.Linear(width, width)
+
+    return make(**{name.removeprefix(prefix): value for name, value in keywords.items() if name.startswith(prefix)})
+
 
 class TestByTheError:
+    @pytest.mark.parametrize("known", [{"tiny": 1, "small": 2}, {"tiny", "small"}, ["small", "tiny"]])
+    def test_a_text_is_one_of_those_that_it_is_looked_up_in(self, known: Any) -> None:
+        def constructor(self: Any, name: str) -> None:
+            if isinstance(known, dict):
+                self.size = known[name]
+            else:
+                assert name in known
+
+        assert made(module(constructor)) in ("M(name='small')", "M(name='tiny')")
+
+    def test_an_object_that_is_asked_for_gets_what_it_needs(self) -> None:
+        class Inner(nn.Module):
+            def __init__(self, **more: Any) -> None:
+                super().__init__()
+                self.layer = nn.Linear(**more)
+
+        def constructor(self: Any, outer: Any) -> None:
+            assert isinstance(outer.inner, Inner)
+
+        assert made(module(constructor)) == "M(outer=…)"
+
+    @pytest.mark.parametrize(("asks", "off"), [(True, "False"), ("imagenet", "None")])
+    def test_weights_that_can_t_be_had_are_not_asked_for(self, asks: Any, off: str) -> None:
+        def constructor(self: Any, classes: int, mode: str = "fast", encoder_weights: Any = asks) -> None:
+            if encoder_weights:
+                raise FileNotFoundError("weights")
+
+        assert made(module(constructor)) == f"M(classes=10, encoder_weights={off})"
+
     def test_what_is_asked_to_be_of_a_class_is_of_it(self) -> None:
         class Inner(nn.Module):
             def __init__(self, width: int) -> None:

@@ -1,0 +1,121 @@
+"""Weights that a constructor loads can't be had; what is built without them is what it would be with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from .client import Client
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+LOADING = {
+    "torch's own": "self.load_state_dict(load_state_dict_from_url('https://example.org/net.pth'))",
+    "a name of its own": "self.load_state_dict(hub.load_state_dict_from_url('https://example.org/n'), strict=False)",
+    "below a key": "self.load_state_dict(load_state_dict_from_url('https://example.org/net.pth')['model'])",
+    "filtered": "self.load_state_dict({k: v for k, v in fetch_weights('net').items() if k != 'head'})",
+    "by a function that puts them in": "load_pretrained_weights(self, 'net')",
+    "by a class method": "self.layer = Wide.from_pretrained('net', width=4).layer",
+    "from a file": "self.load_state_dict(torch.load('net.pth', map_location='cpu'))",
+}
+
+
+@pytest.mark.parametrize("loading", LOADING.values(), ids=LOADING)
+async def test_a_module_is_built_without_its_weights(client: Client, loading: str) -> None:
+    file = client.write(
+        "net.py",
+        f"""
+        import torch
+        from torch import hub, nn
+        from torch.hub import load_state_dict_from_url
+
+        def fetch_weights(name):
+            return hub.load_state_dict_from_url(f"https://example.org/{{name}}.pth", progress=False)
+
+        def load_pretrained_weights(model, name):
+            with open(f"{{name}}.pth", "rb") as weights:
+                model.load_state_dict(torch.load(weights), strict=True)
+
+        class Wide(nn.Module):
+            def __init__(self, width=3):
+                super().__init__()
+                self.layer = nn.Linear(width, width)
+
+            @classmethod
+            def from_pretrained(cls, name, **kwargs):
+                model = cls(**kwargs)
+                with open(name, "rb") as weights:
+                    model.load_state_dict(torch.load(weights))
+                return model
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(3, 3)
+                {loading}
+
+            def forward(self, x):
+                return self.layer(x)
+        """,
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+
+
+async def test_a_file_is_imported_without_weights_that_it_loads(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        from torch import hub, nn
+
+        WEIGHTS = hub.load_state_dict_from_url("https://example.org/net.pth")
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return x + 1
+
+        net = Net()
+        net.load_state_dict(WEIGHTS)
+        """,
+    )
+    report = (await client.trace(file, "net")).only
+    assert (report.outcome, [notice.kind for notice in report.notices]) == ("traced", ["denied"])
+
+
+async def test_a_network_that_is_wanted_for_anything_else_is_still_missed(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        from urllib.request import urlopen
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.classes = urlopen("https://example.org/classes.txt").read()
+
+            def forward(self, x):
+                return x
+        """,
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert report.outcome == "not-built"
+
+
+async def test_what_is_done_with_weights_but_load_them_says_nothing(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        from torch import hub, nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                weights = hub.load_state_dict_from_url("https://example.org/net.pth")
+                self.layer = nn.Linear(*weights["layer"].shape)
+
+            def forward(self, x):
+                return self.layer(x)
+        """,
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, report.reason) == ("unchecked", "`weights` had a part in it, which is missing")
