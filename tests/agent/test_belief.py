@@ -34,7 +34,7 @@ def scale(width):
 def test_what_a_library_refuses_is_believed_if_it_was_handed_a_symbol(forward: Any, is_believed: bool) -> None:
     net = type("Net", (nn.Module,), {"forward": forward})()
     recipe = Recipe(Snippet("Net", 1), made_up=True)
-    with pytest.raises(Exception, match="tensors|large") as caught:
+    with pytest.raises(Exception, match=r"tensors|large") as caught:
         fxcore.Tracer().trace(net)
     doubted = doubt(caught.value, Built(net, None, None, recipe, "Net()"), "assumed", lambda file: file == __file__)
     assert (doubted is None) == is_believed
