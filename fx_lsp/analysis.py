@@ -1,8 +1,9 @@
 """What to trace when, and the latest that is known of every file.
 
-An edit of a file waits for quiet, then the file's targets are looked for, then its agent traces them, and each report
-is kept as it comes. A new edit starts that anew, and what was under way is cancelled: a task that was cancelled takes
-no further step, so that nothing stale is ever kept. Files that import the edited one are traced again, too.
+After an edit of a file its targets are looked for, then its agent traces them, and each report is kept as it comes; of
+edits that follow fast upon each other, the first and the last have that done. A new edit starts that anew, and what was
+under way is cancelled: a task that was cancelled takes no further step, so that nothing stale is ever kept. Files that
+import the edited one are traced again, too.
 
 Nothing here knows of a client: the language server and the command line both stand on this module.
 """
@@ -89,7 +90,9 @@ class Analysis:
         self._looking: set[asyncio.Task[None]] = set()
         """Those that look whether another file has changed what is to be traced."""
         self._quiet: dict[str, asyncio.TimerHandle] = {}
-        """Of each file that was just edited: what goes off when it has been quiet for long enough."""
+        """Of each file that is edited fast: what goes off when it has been quiet for long enough."""
+        self._edited_at: dict[str, float] = {}
+        """When each file was edited last, by the loop's clock."""
 
     def opened(self, path: str) -> None:
         """Trace ``path`` now; if the editor has kept edits of it that were not saved, the files that import it, too."""
@@ -98,11 +101,15 @@ class Analysis:
         self._start(path, self.trace(path) if saved else self._trace_edited(path))
 
     def edited(self, path: str) -> None:
-        """Trace ``path`` once it is quiet, and the files that import it with it."""
+        """Trace ``path``, and the files that import it with it: at once, or if it is edited fast, when that is over."""
         self._stop(path)
         loop = asyncio.get_running_loop()
         delay = self.settings_of(path).trace_delay / 1000
-        self._quiet[path] = loop.call_later(delay, lambda: self._start(path, self._trace_edited(path)))
+        before, self._edited_at[path] = self._edited_at.get(path), loop.time()
+        if before is None or loop.time() - before >= delay:
+            self._start(path, self._trace_edited(path))
+        else:
+            self._quiet[path] = loop.call_later(delay, lambda: self._start(path, self._trace_edited(path)))
 
     def changed_on_disk(self, path: str) -> None:
         """Trace the files that import ``path``, and those whose classes it may show how to build."""
@@ -131,6 +138,7 @@ class Analysis:
     def forget(self, path: str) -> None:
         """Drop what is known of a file, and stop tracing it."""
         self._stop(path)
+        self._edited_at.pop(path, None)
         if self.results.pop(path, None):
             self.on_result(path, True)
 

@@ -75,7 +75,8 @@ class Settings:
     )
     trace_delay: int = _setting(
         80,
-        "Milliseconds without a change before a file is traced again.",
+        "A change of a file is traced at once, unless it follows another within so many milliseconds: then, when the "
+        "file has not been changed for as long.",
         {"type": "integer", "minimum": 0},
         project=False,
     )

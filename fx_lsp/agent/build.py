@@ -10,21 +10,16 @@ from functools import partial
 from types import CodeType
 from typing import Any, Literal
 
-import torch
-
 import fxcore
 from fxcore.failures import FailureKind, TraceFailure
 
 from .devices import Devices
 from .made_up import MadeUp
 from .messages import Recipe, Snippet, Span, Target
+from .seeds import seed
 from .synthesis import make_up
 from .tracers import tracer_for
 from .weights import without_weights
-
-SEED = 0
-"""What random numbers start from, before the import and before each build and trace: a module that draws its
-structure is the same one every time."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,7 @@ def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_met
     """
     first: Exception | None = None
     for recipe in (target.recipe, *target.fallbacks):
-        torch.manual_seed(SEED)
+        seed()
         try:
             built = without_weights(partial(build, recipe, file, namespace, on_meta=on_meta))
             if recipe.file and not isinstance(built.root, _classes(namespace.get(target.symbol or ""))):
@@ -85,7 +80,7 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool
 
 def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception | None:
     """The error of the program's own that ends the trace of ``root``; None where it does not end in one."""
-    torch.manual_seed(SEED)
+    seed()
     try:
         tracer.trace(root, concrete_args)
     except TraceFailure as failure:

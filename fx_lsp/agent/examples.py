@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from .build import SEED
 from .devices import Devices
 from .messages import Snippet
 from .observation import Input
+from .seeds import seed
 from .values import mapped
 
 
@@ -18,7 +18,7 @@ def example(inputs: Snippet | None, namespace: dict[str, Any]) -> Input | None:
     if inputs is None:
         return None
     given = {**namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
-    torch.manual_seed(SEED)
+    seed()
     try:
         with Devices():
             found: Input = eval(f"_given{inputs.source}", given)

@@ -207,8 +207,10 @@ class Workspace:
             for path in Path(entry).iterdir()
             if path.suffix == ".py" or (path / "__init__.py").is_file()
         }
-        for name in list(sys.modules):
-            if name.partition(".")[0] in own - set(self._builtin):
+        shadowed = {name for name in own - set(self._builtin) if name in sys.modules}
+        # To go through all names touches the memory of each, which this process then gets a copy of.
+        for name in list(sys.modules) if shadowed else ():
+            if name.partition(".")[0] in shadowed:
                 del sys.modules[name]
 
 

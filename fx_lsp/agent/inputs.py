@@ -19,6 +19,7 @@ import torch
 from fxcore.guess_inputs import guesses
 
 from .observation import Input, forward_of
+from .seeds import seed
 from .values import mapped, tensors_of
 
 LEAST, MOST = 3, 10
@@ -161,7 +162,7 @@ def literal_calls(source: str, namespace: dict[str, Any]) -> Iterator[Input]:
         values = [*args, *kwargs.values()]
         if any(map(_is_factory, values)) and all(value is not None for value in values):
             try:
-                torch.manual_seed(0)
+                seed()
                 yield Input(
                     tuple(_run(arg, namespace) for arg in args), {k: _run(v, namespace) for k, v in kwargs.items()}
                 )

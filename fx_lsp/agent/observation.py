@@ -7,7 +7,6 @@ back through it.
 from __future__ import annotations
 
 import inspect
-import random
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 import torch
 
-from .build import SEED
+from .seeds import SEED, seed_all
 from .values import portable, tensors_of
 
 NUDGE = 0.01
@@ -69,8 +68,7 @@ def call(
     ``leaves``, where it is given, takes what gradients can be asked of. Raises what the program raises.
     """
     args, kwargs = _copied(given, leaves)
-    torch.manual_seed(SEED)
-    random.seed(SEED)
+    seed_all()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return program(*args, **kwargs), [*args, *kwargs.values()]

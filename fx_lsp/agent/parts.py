@@ -17,9 +17,10 @@ import torch
 import fxcore
 from fxcore.failures import TraceFailure
 
-from .build import SEED, Built
+from .build import Built
 from .messages import Failure, Report, Target
 from .places import told
+from .seeds import seed
 from .trace import Doubtful, ImportedFile, TargetRun
 
 
@@ -79,7 +80,7 @@ class _Watched:
     def __init__(self, host: Built) -> None:
         self._tracer = _Watching(host.tracer)
         self._failure: Failure | None = None
-        torch.manual_seed(SEED)
+        seed()
         try:
             self._tracer.trace(host.root, host.concrete_args)
         except TraceFailure as failure:

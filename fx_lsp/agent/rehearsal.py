@@ -62,10 +62,12 @@ class Rehearsal:
             )
 
     def _judge(self, child: Child) -> None:
-        """Refuse the package of the module that ended the rehearsal; what comes after it is wanted again in time."""
+        """Refuse the package of the module that ended the rehearsal; what comes after it is still wanted."""
         self._running = False
         if len(self._passed) < len(self._tried):
-            self._refused.add(package(self._tried[len(self._passed)]))
+            failed, *rest = self._tried[len(self._passed) :]
+            self._refused.add(package(failed))
+            self._wanted[:0] = rest
 
     def _import(self) -> None:
         GUARD.close(tempfile.gettempdir())

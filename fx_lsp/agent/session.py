@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import linecache
 import sys
 import time
@@ -12,12 +13,9 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-import torch
-
 from fxcore.accelerators import OnCpu, may_use_accelerator
 
 from .attempts import Attempt, Imported, make
-from .build import SEED
 from .children import Brood, Child, Emit
 from .denials import telling
 from .devices import Devices, stand_in_for_accelerators
@@ -27,6 +25,7 @@ from .loading import Loading
 from .messages import Failure, Outcome, Report, Trace, Waiting
 from .places import chain_of_error, chain_of_frame, describe
 from .rounds import Targets
+from .seeds import seed
 from .shapes import MODULES_FOR_META
 from .trace import ImportedFile
 from .untraced import failures_tolerated
@@ -63,8 +62,8 @@ class Session:
         """
         limit_memory(self._request.limits.memory_mb)
         stand_in_for_accelerators()
-        before = frozenset(sys.modules)
-        torch.manual_seed(SEED)
+        last = next(reversed(sys.modules))
+        seed()
         try:
             name = self._workspace.enter()
             with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
@@ -74,7 +73,7 @@ class Session:
             return None
         if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self._workspace.dependencies):
             OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for as long as this process lives, and those that it forks
-        new = [module for module in sys.modules if module not in before]
+        new = [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))][::-1]
         self.emit(Imported(self._workspace.dependencies, third_party(new, self._workspace)))
         return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
 

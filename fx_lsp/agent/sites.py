@@ -16,16 +16,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-import torch
-
 from fxcore.explore import explore
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.source import SourceSpan
 
 from .apart import Apart, Settled
-from .build import SEED, Built, build_target
+from .build import Built, build_target
 from .imports import lines_of
 from .messages import Failure, Span, Target
+from .seeds import seed
 from .trace import DOUBTFUL, ImportedFile
 from .tracers import tracer_for
 
@@ -148,7 +147,7 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
 
 
 def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
-    torch.manual_seed(SEED)
+    seed()
     built = build_target(target, file.workspace.file, file.namespace, on_meta=on_meta)
     return dataclasses.replace(built, tracer=tracer_for(built.tracer))
 

@@ -16,7 +16,7 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.noticing import noticing
 
 from .belief import doubt, missing_part
-from .build import SEED, Built, build_target, span_of
+from .build import Built, build_target, span_of
 from .details import details_of, details_of_failing, inputs_for, parameter_count
 from .examples import example, for_exploring
 from .exploration import Explored, Recorded, recorded_until
@@ -24,6 +24,7 @@ from .imports import Workspace
 from .limits import is_out_of_memory, lift_memory_limit
 from .messages import Details, Failure, Intent, Outcome, Report, Target
 from .places import chain_of_error, chain_of_frames, describe, is_user_code, told
+from .seeds import seed
 from .stubs import forget_touched
 from .synthesis import CannotMakeUp
 from .untraced import Untraced, is_consequence
@@ -146,7 +147,7 @@ class TargetRun:
             yield details_of_failing(self._request, self._target.key, self._recorded())
             return
         assert self._built is not None
-        torch.manual_seed(SEED)
+        seed()
         namespace = self._file.namespace
         known = example(self._built.recipe.inputs, namespace)
         inputs = inputs_for(self._built, known, self._file.workspace.file, namespace)
@@ -164,7 +165,7 @@ class TargetRun:
 
     def _build(self, on_meta: bool) -> Built:
         self._built = self._make(on_meta)
-        torch.manual_seed(SEED)
+        seed()
         return self._built
 
     def _traced(self, built: Built) -> Report:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import linecache
-import random
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,7 @@ import fxcore
 from fxcore.failures import TraceFailure
 
 from .apart import Apart, Settled
-from .build import SEED, Built, build_target
+from .build import Built, build_target
 from .comparison import difference, difference_in_graph
 from .coverage import Part, Seen, missing, watching
 from .examples import example
@@ -24,6 +23,7 @@ from .inputs import NoInputs, around, candidates, find_inputs
 from .messages import Snippet, Target
 from .observation import Input, Observation, call, forward_of, names_of, nudge, observe
 from .places import describe
+from .seeds import seed_all
 from .trace import ImportedFile, is_traceable
 from .tracers import tracer_for
 from .values import Opaque, portable, tensors_of
@@ -72,8 +72,7 @@ class Search:
 
 def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:
     """The program with weights of its own: those of ``names``, by default all, are nudged. Raises `Settled`."""
-    torch.manual_seed(SEED)
-    random.seed(SEED)
+    seed_all()
     try:
         built = build_target(target, file.workspace.file, file.namespace, on_meta=False)
     except Exception as error:

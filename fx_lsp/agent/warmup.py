@@ -47,16 +47,25 @@ def _load_fxcore(folder: str) -> None:
 
 
 def _trace_something() -> None:
-    """Make the first request as fast as the others. No operation runs: that could start threads, and threads and
-    fork don't go together."""
+    """Make the first request as fast as the others, and spare each child what is looked up once: torch lists all of
+    its functions when the first of them is traced. No operation runs: that could start threads, and threads and fork
+    don't go together."""
     import torch
 
-    import fxcore
+    from fxcore.explore import explore
+
+    from .devices import Devices
+    from .seeds import seed
+
+    class Sample(torch.nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.relu(super().forward(x)) if x.shape[0] > 0 else x
 
     torch.set_num_threads(1)
-    root = torch.nn.Sequential(torch.nn.Identity())
-    graph = fxcore.Tracer().trace(root)
-    graph.python_code("self")
+    seed()
+    with Devices(on_meta=True):
+        sample = Sample(1, 1)
+    explore(sample).recorded.python_code("self")
 
 
 def freeze() -> None:

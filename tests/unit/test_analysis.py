@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from fx_lsp.config import Settings
 from tests.unit.fake_agent import PATIENCE, Bench, failure_at, span_of
 
 MODEL = """\
@@ -72,6 +73,24 @@ async def test_edits_that_follow_each_other_are_traced_once(bench: Bench) -> Non
     await bench.traced(path)
     for digit in "123":
         bench.edit(path, "len(x)", f"{digit} + len(x)")
+    request = await bench.traced(path)
+    assert "x / 1 + 2 + 3 + len(x)" in request.message.overlays[path]
+    assert bench.agent.requests.empty()
+
+
+async def test_an_edit_is_traced_at_once_and_those_that_come_fast_wait(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path)
+    bench.settings = Settings(trace_delay=3_600_000)
+    bench.edit(path, "len(x)", "1 + len(x)")
+    first = await bench.agent.asked()
+    assert "x / 1 + len(x)" in first.message.overlays[path]
+    bench.edit(path, "len(x)", "2 + len(x)")
+    await asyncio.wait_for(first.ended.wait(), PATIENCE)
+    assert bench.analysis.is_tracing(path)
+    assert bench.agent.requests.empty()
+    bench.settings = Settings(trace_delay=0)
+    bench.edit(path, "len(x)", "3 + len(x)")
     request = await bench.traced(path)
     assert "x / 1 + 2 + 3 + len(x)" in request.message.overlays[path]
     assert bench.agent.requests.empty()
