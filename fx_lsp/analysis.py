@@ -25,9 +25,9 @@ from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.config import Settings
 from fx_lsp.documents import Documents, Place, Snapshot, on_disk
 from fx_lsp.findings import Finding, findings_in_text, findings_of
-from fx_lsp.targets import find_targets
 from fx_lsp.targets.configured import as_configured
-from fx_lsp.targets.elsewhere import Elsewhere, is_open
+from fx_lsp.targets.elsewhere import is_open
+from fx_lsp.targets.finder import TargetFinder
 from fx_lsp.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,8 @@ class FileResult:
 class Analysis:
     """Keeps the result of every file that it is told of up to date. Belongs to one event loop.
 
-    ``agent_for`` gives the agent of a workspace folder, ``settings_of`` the settings for a file.
+    ``agent_for`` gives the agent of a workspace folder, ``settings_of`` the settings for a file; ``finder`` finds what
+    is to be traced, and is one that keeps nothing on disk unless it is given.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Analysis:
         workspace: Workspace,
         agent_for: Callable[[Path], TracingAgent],
         settings_of: Callable[[str], Settings] = lambda path: Settings(),
+        finder: TargetFinder | None = None,
     ) -> None:
         self.documents = documents
         self.workspace = workspace
@@ -82,7 +84,7 @@ class Analysis:
         self.held_back = ""
         """Why nothing is traced, though targets are looked for; empty where it is."""
         self._agent_for = agent_for
-        self._elsewhere = Elsewhere(lambda: workspace.folders, documents.text)
+        self._finder = finder or TargetFinder(lambda: workspace.folders, documents.text)
         self.on_result: Callable[[str, bool], None] = lambda path, complete: None
         """Called whenever what is known of the file ``path``, or where it stands in the text, may have changed.
         ``complete``: its text of now is dealt with."""
@@ -116,7 +118,7 @@ class Analysis:
         dependants = self._dependants(path)
         for other in dependants:
             self._again(other)
-        names = self._elsewhere.changed(path)
+        names = self._finder.changed(path)
         for other in self._built_elsewhere(names):
             if other != path and other not in dependants:
                 look = asyncio.get_running_loop().create_task(self._again_if_otherwise(other))
@@ -125,7 +127,7 @@ class Analysis:
 
     def trace_all(self) -> None:
         """Trace every file again, since something has changed that may concern all of them."""
-        self._elsewhere.forget()
+        self._finder.forget()
         for path in list(self.results):
             self._again(path)
 
@@ -182,7 +184,7 @@ class Analysis:
 
     async def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
         """``targets`` of the file ``path``, with what other files show of how they are built, as the settings say."""
-        found = await asyncio.to_thread(self._elsewhere.completed, path, targets)
+        found = await asyncio.to_thread(self._finder.completed, path, targets)
         return as_configured(found, self.settings_of(path))
 
     async def _look_elsewhere(self, path: str) -> None:
@@ -196,7 +198,7 @@ class Analysis:
         lines = snapshot.lines_of(path)
         settings = self.settings_of(path)
         traces = self.workspace.traces(path) and settings.includes(path)
-        targets = find_targets(path, lines.text) if lines and traces else ()
+        targets = self._finder.find(path, lines.text) if lines and traces else ()
         if targets is None:
             self.on_result(path, True)
             return False
@@ -267,7 +269,7 @@ class Analysis:
     async def _again_if_otherwise(self, path: str) -> None:
         """Trace a file again if other files show how to build its classes otherwise than they did."""
         known = {key: item.target for key, item in self.results[path].traced.items()}
-        found = await self.completed(path, find_targets(path, self.documents.text(path) or "") or ())
+        found = await self.completed(path, self._finder.find(path, self.documents.text(path) or "") or ())
         if path in self.results and {target.key: target for target in found} != known:
             self._again(path)
 

@@ -8,6 +8,7 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from fx_lsp.agent.messages import NOTEBOOK, Proof
@@ -21,6 +22,7 @@ from fx_lsp.documents import Documents, why_not_python
 from fx_lsp.exit_status import CannotCheck
 from fx_lsp.findings import Finding, merged
 from fx_lsp.fixes import Fix, fixes_for
+from fx_lsp.fixes.kept import kept_fixes_for
 from fx_lsp.interpreter import Interpreter, choose
 from fx_lsp.mending import mend, write
 from fx_lsp.project import FILE, project_of
@@ -28,6 +30,7 @@ from fx_lsp.proofs import Proofs
 from fx_lsp.python_files import Scope, folders_of
 from fx_lsp.remembering import RememberingAgent
 from fx_lsp.saved_notebooks import read_notebook
+from fx_lsp.targets.finder import KeepingFinder
 from fx_lsp.tracing_calls import calls_with
 from fx_lsp.workspace import Workspace
 
@@ -111,7 +114,7 @@ async def check(
             await workers.send(folders_of(paths), files[0])
             jobs = workers.threads
         shared = _shared_out(settings or Settings(), jobs, len(files))
-        run = _Run(folders_of(paths), shared, cache, workers, with_fixes=with_fixes)
+        run = _Run(folders_of(paths), shared, cache, workers, with_fixes=with_fixes, edits=mending is not None)
         stack.push_async_callback(run.close)
         return await run.check(files, jobs, progress, mending)
 
@@ -132,9 +135,12 @@ class _Run:
         cluster: Cluster | None,
         *,
         with_fixes: bool,
+        edits: bool,
     ) -> None:
+        kept = None if edits else cache
         self._settings = settings
         self._cache = cache
+        self._fixes_for = partial(kept_fixes_for, kept) if kept else fixes_for
         self._cluster = cluster
         self._with_fixes = with_fixes
         self._problem: str | None = None
@@ -143,7 +149,8 @@ class _Run:
         self._documents = Documents()
         self._workspace = Workspace(folders)
         self._agents = AgentPool(self._interpreter, self._start_agent)
-        self._analysis = Analysis(self._documents, self._workspace, self._agents.agent_for, self._settings_of)
+        finder = KeepingFinder(folders, self._documents.text, kept) if kept else None
+        self._analysis = Analysis(self._documents, self._workspace, self._agents.agent_for, self._settings_of, finder)
         self._proofs = Proofs(self._analysis, self._agents.agent_for)
 
     async def check(self, files: Sequence[Path], jobs: int, progress: Progress, mending: Mending | None) -> Checked:
@@ -223,7 +230,7 @@ class _Run:
     def _fixes(self, finding: Finding) -> tuple[Fix, ...]:
         """The edits that may mend it; none where this Python has no libcst, as that of an editor's bundle may not."""
         try:
-            return fixes_for(finding.failure, self._own_text, calls_with(finding.failure, self._analysis.results))
+            return self._fixes_for(finding.failure, self._own_text, calls_with(finding.failure, self._analysis.results))
         except ImportError as error:
             log.warning("no fixes: %s", error)
             return ()

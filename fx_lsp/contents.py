@@ -41,6 +41,12 @@ def sources_digest(folders: Iterable[Path]) -> str:
     return digest(*(part for folder, file in files for part in (str(file.relative_to(folder)), file.read_bytes())))
 
 
+@functools.cache
+def server_sources() -> str:
+    """That of the server's own code, by which what it has kept on disk is told from what other versions have."""
+    return sources_digest([Path(__file__).parent])
+
+
 @functools.lru_cache(maxsize=65536)
 def _file_digest(path: str, modified: int, size: int, inode: int) -> str:
     """Of the file as it was when it was last ``modified``."""

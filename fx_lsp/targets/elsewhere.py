@@ -182,10 +182,14 @@ class Elsewhere:
 
     def _looked_at(self) -> dict[str, _File]:
         if self._files is None:
-            found = (path for folder in self._folders() for path in files_below(Path(folder), (".py", *_PROSE)))
-            paths = [str(path) for path, _ in zip(found, range(MOST_FILES), strict=False)]
-            self._files = {path: file for path in paths if (file := self._look(path))}
+            self._files = {path: file for path in self.files_of(self._folders()) if (file := self._look(path))}
         return self._files
+
+    @staticmethod
+    def files_of(folders: Iterable[str]) -> list[str]:
+        """The files that are looked at in a workspace of these folders."""
+        found = (path for folder in folders for path in files_below(Path(folder), (".py", *_PROSE)))
+        return [str(path) for path, _ in zip(found, range(MOST_FILES), strict=False)]
 
     def _look(self, path: str) -> _File | None:
         if not path.endswith((".py", *_PROSE)):

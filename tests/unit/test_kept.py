@@ -1,0 +1,99 @@
+"""What ``fx-lsp check`` found once is not looked for again while the files that it was found in are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fx_lsp.agent.messages import Failure, Span, Step, Target
+from fx_lsp.cache import Cache
+from fx_lsp.documents import Documents
+from fx_lsp.fixes import kept
+from fx_lsp.targets import finder
+from fx_lsp.targets.finder import KeepingFinder
+
+NET = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def forward(self, x):
+        return x + len(x)
+"""
+USE = "from net import Net\nnet = Net(7)\n"
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    path = tmp_path / "work" / "net.py"
+    path.parent.mkdir()
+    path.write_text(NET)
+    (path.parent / "use.py").write_text(USE)
+    return path
+
+
+def targets_of(net: Path) -> tuple[Target, ...]:
+    """What a run finds in the file."""
+    new = KeepingFinder([str(net.parent)], Documents().text, Cache(net.parent.parent / "cache"))
+    return new.completed(str(net), new.find(str(net), net.read_text()) or ())
+
+
+def refuse(*arguments: Any) -> Any:
+    raise AssertionError("it was looked for again")
+
+
+class TestTargets:
+    def test_they_are_found_again_without_reading_the_files(self, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = targets_of(net)
+        assert [target.recipe.root.source for target in found] == ["Net(7)"]
+        monkeypatch.setattr(finder, "find_targets", refuse)
+        monkeypatch.setattr(finder.Elsewhere, "completed", refuse)
+        assert targets_of(net) == found
+
+    def test_an_edit_of_the_file_is_seen(self, net: Path) -> None:
+        targets_of(net)
+        net.write_text("\n\n" + NET)
+        assert [target.span.line for target in targets_of(net)] == [5]
+
+    @pytest.mark.parametrize("name", ["use.py", "more/another.py"])
+    def test_what_another_file_shows_later_is_seen(self, net: Path, name: str) -> None:
+        targets_of(net)
+        other = net.parent / name
+        other.parent.mkdir(exist_ok=True)
+        other.write_text(USE.replace("7", "64"))
+        recipes = [recipe for target in targets_of(net) for recipe in (target.recipe, *target.fallbacks)]
+        assert "Net(64)" in [recipe.root.source for recipe in recipes]
+
+    def test_what_is_no_python_is_told_each_time(self, net: Path) -> None:
+        net.write_text("class Net(:\n")
+        new = KeepingFinder([str(net.parent)], Documents().text, Cache(net.parent.parent / "cache"))
+        assert [new.find(str(net), net.read_text()) for _ in range(2)] == [None, None]
+
+
+class TestFixes:
+    @pytest.fixture
+    def failure(self, net: Path) -> Failure:
+        return Failure("len", "", (Step("Net.forward", Span(str(net), 9, 19, 9, 25)),))
+
+    def test_they_are_found_again_without_parsing(
+        self, net: Path, failure: Failure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cache, texts = Cache(tmp_path / "cache"), {str(net): NET}
+        found = kept.kept_fixes_for(cache, failure, texts.get)
+        assert 'Insert torch.fx.wrap("len") in net.py' in [fix.title for fix in found]
+        monkeypatch.setattr(kept, "fixes_for", refuse)
+        assert kept.kept_fixes_for(cache, failure, texts.get) == found
+
+    def test_another_text_is_read(self, net: Path, failure: Failure, tmp_path: Path) -> None:
+        cache = Cache(tmp_path / "cache")
+        kept.kept_fixes_for(cache, failure, {str(net): NET}.get)
+        wrapped = NET.replace("from torch import nn\n", 'from torch.fx import wrap; wrap("len")\n')
+        assert kept.kept_fixes_for(cache, failure, {str(net): wrapped}.get) == kept.fixes_for(
+            failure, {str(net): wrapped}.get
+        )
+        assert kept.kept_fixes_for(cache, failure, {}.get) == ()
