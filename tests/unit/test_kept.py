@@ -10,8 +10,9 @@ import pytest
 from fx_lsp.agent.messages import Failure, Span, Step, Target
 from fx_lsp.cache import Cache
 from fx_lsp.documents import Documents
-from fx_lsp.fixes import kept
+from fx_lsp.fixes import fixes_for, kept
 from fx_lsp.targets import finder
+from fx_lsp.targets.elsewhere import Elsewhere
 from fx_lsp.targets.finder import KeepingFinder
 
 NET = """\
@@ -52,7 +53,7 @@ class TestTargets:
         found = targets_of(net)
         assert [target.recipe.root.source for target in found] == ["Net(7)"]
         monkeypatch.setattr(finder, "find_targets", refuse)
-        monkeypatch.setattr(finder.Elsewhere, "completed", refuse)
+        monkeypatch.setattr(Elsewhere, "completed", refuse)
         assert targets_of(net) == found
 
     def test_an_edit_of_the_file_is_seen(self, net: Path) -> None:
@@ -93,7 +94,6 @@ class TestFixes:
         cache = Cache(tmp_path / "cache")
         kept.kept_fixes_for(cache, failure, {str(net): NET}.get)
         wrapped = NET.replace("from torch import nn\n", 'from torch.fx import wrap; wrap("len")\n')
-        assert kept.kept_fixes_for(cache, failure, {str(net): wrapped}.get) == kept.fixes_for(
-            failure, {str(net): wrapped}.get
-        )
-        assert kept.kept_fixes_for(cache, failure, {}.get) == ()
+        texts = {str(net): wrapped}
+        assert kept.kept_fixes_for(cache, failure, texts.get) == fixes_for(failure, texts.get)
+        assert kept.kept_fixes_for(cache, failure, lambda path: None) == ()
