@@ -59,7 +59,7 @@ suite("folders", { interpreter: [] }, (editor) => {
 
     await editor.open(join(folders[0], "rectify_0.py"), { workspace });
     await editor.underlined([BRANCH]);
-    await editor.openFile("rectify_1.py");
+    await editor.openFile(join(folders[1], "rectify_1.py"));
     await editor.underlined([BRANCH]);
     const tracing = () => agents(editor).map(({ command }) => command.split(" ")[0]);
     await until("a tracing process on each", () => pythons.every((python) => tracing().includes(python)));

@@ -108,8 +108,7 @@ suite("ui", {}, (editor) => {
       join(editor.workspace, "notebook.ipynb"),
       JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }),
     );
-    await editor.pick("Control+P", "notebook.ipynb");
-    await editor.page.locator(".tab.active", { hasText: "notebook.ipynb" }).waitFor();
+    await editor.openTab("notebook.ipynb");
     await editor.underlined(["x.sum() > 0"]);
   });
 });

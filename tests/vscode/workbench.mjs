@@ -52,11 +52,17 @@ export class Workbench {
     return `vscode-remote://${new URL(this.address).host}${path}`;
   }
 
-  /** Opens another file of the workspace in the same window. */
-  async openFile(name) {
-    await this.pick("Control+P", name);
-    await this.page.locator(".tab.active", { hasText: name }).waitFor();
+  /** Opens another file of the workspace in the same window, and puts the cursor into it. */
+  async openFile(file) {
+    await this.openTab(file);
     await this.focusEditor();
+  }
+
+  /** Opens another file of the workspace in the same window. By its whole path it is found without a search. */
+  async openTab(file) {
+    const path = resolve(this.workspace, file);
+    await this.pick("Control+P", basename(path), path);
+    await this.page.locator(".tab.active", { hasText: basename(path) }).waitFor();
   }
 
   /** Runs a command of the palette. */
@@ -65,21 +71,17 @@ export class Workbench {
   }
 
   /**
-   * Types into the list that `key` opens, and takes the row that has `text`: Enter on a stale first row takes another. A list
-   * that does not come to have it is opened again: files are found as they were when it was opened.
+   * Takes the row that has `text` of the list that `key` opens, when what is `typed` has made it the first: Enter on a stale
+   * first row takes another. A list that does not come to have it is opened again.
    */
-  async pick(key, text) {
+  async pick(key, text, typed = text) {
     const rows = this.page.locator(".quick-input-widget .monaco-list-row");
-    const focused = this.page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: text });
+    const first = this.page.locator(".quick-input-widget .monaco-list-row.focused", { hasText: text });
     await until(`${text} in a list`, async () => {
       await this.page.keyboard.press(key);
       await rows.first().waitFor();
-      await this.page.keyboard.type(text);
-      if (await comes(focused)) {
-        return true;
-      }
-      await this.page.keyboard.press("Escape");
-      return false;
+      await this.page.keyboard.type(typed);
+      return (await comes(first)) || this.page.keyboard.press("Escape");
     });
     await this.page.keyboard.press("Enter");
   }
