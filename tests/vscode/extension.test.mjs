@@ -15,6 +15,15 @@ suite("extension", {}, (editor) => {
     await editor.underlined(["x.sum() > 0"]);
   });
 
+  /** Edits the text, and waits for what only an answer to that shows: a squiggle does not grow with what is typed at its edge. */
+  async function answersAnEdit() {
+    await editor.goInto("rectify.py", "x.sum()");
+    await editor.page.keyboard.press("ArrowLeft");
+    await editor.page.keyboard.type("1 + ");
+    await editor.underlined(["1 + x.sum() > 0"]);
+    await editor.revert();
+  }
+
   test("the language status names PyTorch and Python", async () => {
     await until("the versions", async () => /torch \d.* Python 3/.test(await editor.languageStatus()));
   });
@@ -61,18 +70,14 @@ suite("extension", {}, (editor) => {
       "another tracing process",
       () => agents(editor).length > 0 && !agents(editor).some(({ pid }) => pid === old.pid),
     );
-    await editor.underlined(["x.sum() > 0"]);
+    await answersAnEdit();
   });
 
   test("a tracing process that is killed comes back with the next edit", async () => {
     const old = agents(editor);
     old.forEach(({ pid }) => signal(pid, "SIGKILL"));
     await until("its end", () => !agents(editor).some(({ pid }) => pid === old[0].pid));
-    await editor.goInto("rectify.py", "x.sum()");
-    await editor.page.keyboard.press("ArrowLeft");
-    await editor.page.keyboard.type("1 + ");
-    await editor.underlined(["1 + x.sum() > 0"]);
-    await editor.revert();
+    await answersAnEdit();
   });
 
   test("a file is traced again on request, since what it reads may have changed", async () => {
@@ -93,7 +98,7 @@ suite("extension", {}, (editor) => {
   test("the cache is cleared on request, and everything is traced anew", async () => {
     await editor.command("fx-lsp: Clear Cache");
     await editor.page.locator(".notification-toast", { hasText: /MiB were removed/ }).waitFor();
-    await editor.underlined(["x.sum() > 0"]);
+    await answersAnEdit();
   });
 
   test("the problems panel leads to the place", async () => {
@@ -106,21 +111,19 @@ suite("extension", {}, (editor) => {
     await editor.page.keyboard.press("Control+Shift+M");
   });
 
-  test("the restart command brings another server, and the same squiggle", async () => {
+  test("the restart command brings another server", async () => {
     const [old, ...others] = servers(editor);
     assert.deepEqual(others, []);
     await editor.command("fx-lsp: Restart Language Server");
     await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== old.pid);
-    await editor.underlined(["x.sum() > 0"]);
+    await answersAnEdit();
   });
 
   test("a server that is killed comes back by itself", async () => {
     const [{ pid }] = servers(editor);
     signal(pid, "SIGKILL");
     await until("another server", () => servers(editor).length === 1 && servers(editor)[0].pid !== pid);
-    await editor.goInto("rectify.py", "# Which way"); // a comment, so that the text parses
-    await editor.page.keyboard.type("_");
-    await editor.underlined(["x.sum() > 0"]);
+    await answersAnEdit();
   });
 
   test("a Python that the server can't run on is named, and a better one is taken at once", async () => {
@@ -131,7 +134,7 @@ suite("extension", {}, (editor) => {
     await picture(editor, "no-python");
     editor.setMachineSettings({ "fxLsp.interpreter": [TORCH_PYTHON], "fxLsp.server.python": [TORCH_PYTHON] });
     await until("a server on it", () => servers(editor).some(({ command }) => command.startsWith(TORCH_PYTHON)));
-    await editor.underlined(["x.sum() > 0"]);
+    await answersAnEdit();
   });
 
   test("the log can be read", async () => {
