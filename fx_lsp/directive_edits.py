@@ -13,6 +13,7 @@ from fx_lsp.fixes import Fix, TextChange
 from fx_lsp.names import Names, free_names
 from fx_lsp.positions import LineIndex
 from fx_lsp.scopes import Function
+from fx_lsp.syntax import tree_of
 from fx_lsp.targets.call_sites import recipes_for
 from fx_lsp.targets.modules import Classes
 from fx_lsp.targets.prose import code_in_docstrings
@@ -88,9 +89,8 @@ def _ignoring(path: str, text: str, code: str, first: int, last: int) -> Iterato
 
 def _definition(text: str, name: str) -> tuple[Definition | None, Names | None]:
     """What ``name`` is defined as at module level, last, and the names of the file."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = tree_of(text)
+    if tree is None:
         return None, None
     found = [node for node in tree.body if isinstance(node, (ast.ClassDef, *Function)) and node.name == name]
     return (found[-1] if found else None), Names(tree)
@@ -138,7 +138,5 @@ def _end_of_line(text: str) -> str:
 
 def _dumped(text: str) -> str | None:
     """What the program does, whatever its comments say; None where it is no Python."""
-    try:
-        return ast.dump(ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
+    tree = tree_of(text)
+    return None if tree is None else ast.dump(tree)

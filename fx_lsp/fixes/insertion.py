@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 from libcst.helpers import get_full_name_for_node
+
+from fx_lsp.syntax import is_python
 
 _HOMES = ("torch.fx", "fxcore")
 """The modules that ``wrap`` can be had from; the first is imported where the file has neither."""
@@ -44,7 +45,7 @@ def wrapping(source: str, name: str) -> Insertion | None:
     calls = [index for index, wrapped in enumerate(wraps) if wrapped and _call(body[index])]
     call = _insert_below_calls(body, calls, name) if calls else _insert_below_imports(body, name)
     text = module.with_changes(body=body).code
-    return Insertion(call, text) if _parses(text) else None
+    return Insertion(call, text) if is_python(text) else None
 
 
 @functools.lru_cache(maxsize=8)
@@ -200,11 +201,3 @@ def _wrapped(statement: Statement, callees: set[str]) -> str | None:
         return None
     argument = call.args[0].value
     return str(argument.evaluated_value) if isinstance(argument, cst.SimpleString) else get_full_name_for_node(argument)
-
-
-def _parses(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    return True

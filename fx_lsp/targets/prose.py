@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Iterator, Sequence
+
+from fx_lsp.syntax import is_python
 
 _FENCE = re.compile(r"^\s*```\s*(\w*)")
 _PYTHON = frozenset({"", "python", "py", "python3", "pycon"})
@@ -60,16 +60,6 @@ def _kept(count: int, blocks: Iterator[Block]) -> str:
     kept = [""] * count
     for start, lines in blocks:
         code = textwrap.dedent("\n".join(lines))
-        if _is_python(code):
+        if is_python(code):
             kept[start : start + len(lines)] = code.split("\n")
     return "\n".join(kept)
-
-
-def _is_python(code: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            ast.parse(code)
-    except (SyntaxError, ValueError):
-        return False
-    return True
