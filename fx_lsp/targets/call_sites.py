@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from fx_lsp.agent.messages import Recipe, Snippet
 from fx_lsp.names import Names, free_names
@@ -20,28 +21,67 @@ MOST = 4
 """Recipes for one class."""
 
 
-def recipes_for(node: ast.ClassDef, names: Names, text: Text, examples: Shown) -> tuple[Recipe, ...]:
+def recipes_for(
+    node: ast.ClassDef, names: Names, text: Text, examples: Shown, *, needs_nothing: bool = False
+) -> tuple[Recipe, ...]:
     """How the class ``node``, a name at the top level, can be built: as the file does, the surest first, then as the
-    ``examples`` of its docstrings do, and last with arguments that are made up."""
+    ``examples`` of its docstrings do, and last with arguments that are made up. ``needs_nothing``: or without any."""
+    line = text.name_span(node).line
+    bare = [Recipe(Snippet(f"{node.name}()", line))] if needs_nothing else []
+    completed: list[Recipe] = []
     sure: list[Recipe] = []
     by_default: list[Recipe] = []
     factories: dict[str, Recipe] = {}
     for call, place in names.calls:
         if not _calls(call, node, place, names) or place.expects_error:
             continue
+        factory = _factory(place, names)
+        if factory and _is_completed(call, place, node):
+            completed.append(Recipe(Snippet(f"{factory.name}()", factory.lineno)))
         setup = names.setup([call], place)
         if setup is not None:
             sure.append(_recipe(call, setup, text))
         elif (setup := names.setup([call], place, defaults=True)) is not None:
             by_default.append(_recipe(call, setup, text))
-        elif factory := _factory(place, names):
+        elif factory:
             factories.setdefault(factory.name, Recipe(Snippet(f"{factory.name}()", factory.lineno)))
     for function in _functions_returning(node.name, names):
         factories.setdefault(function.name, Recipe(Snippet(f"{function.name}()", function.lineno)))
     literal = sorted(sure, key=lambda recipe: len(recipe.setup))
-    in_prose = (dataclasses.replace(recipe, file="") for recipe in examples.recipes(node.name))
+    in_prose = (_here(recipe, names) for recipe in examples.recipes(node.name))
     shown = tuple(dict.fromkeys([*literal, *by_default, *factories.values(), *in_prose]))[:MOST]
-    return (*shown, Recipe(Snippet(node.name, text.name_span(node).line), made_up=True))
+    return (*completed[:1], *bare, *shown, Recipe(Snippet(node.name, line), made_up=True))
+
+
+def _here(recipe: Recipe, names: Names) -> Recipe:
+    """What a docstring shows, for the file that it is of: what that defines itself is not imported, by whatever name
+    its package had when this was written."""
+    setup = (snippet for snippet in recipe.setup if not _is_import_of(snippet, names))
+    return dataclasses.replace(recipe, file="", setup=tuple(setup))
+
+
+def _is_import_of(snippet: Snippet, names: Names) -> bool:
+    match ast.parse(snippet.source).body:
+        case [ast.ImportFrom(names=[ast.alias(name=name, asname=None)])]:
+            return name in names.module.bindings and name not in names.imported
+    return False
+
+
+def _is_completed(call: ast.Call, place: Place, node: ast.ClassDef) -> bool:
+    """Whether what ``call`` makes is given attributes that the class reads and does not set: ``net.head = net.fc``."""
+    match place.statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
+            own = {(inner.attr, type(inner.ctx)) for inner in ast.walk(node) if _is_own(inner)}
+            changes = (binding.statement for binding in place.scope.bindings[name] if binding.is_change)
+            targets = [target for change in changes if isinstance(change, ast.Assign) for target in change.targets]
+            given = {target.attr for target in targets if isinstance(target, ast.Attribute)}
+            return any((attr, ast.Load) in own and (attr, ast.Store) not in own for attr in given)
+    return False
+
+
+def _is_own(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Whether it is ``self.attribute``."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def _recipe(call: ast.Call, setup: list[ast.stmt], text: Text) -> Recipe:

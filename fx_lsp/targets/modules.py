@@ -121,9 +121,8 @@ def class_targets(names: Names, classes: Classes, text: Text, examples: Shown) -
         if not classes.is_module(node) or classes.is_abstract(node):
             continue
         span = text.name_span(node)
-        recipes = recipes_for(node, names, text, examples)
-        if classes.needs_no_argument(node):
-            recipes = (Recipe(Snippet(f"{node.name}()", span.line)), *recipes)
+        needs_nothing = classes.needs_no_argument(node)
+        recipes = recipes_for(node, names, text, examples, needs_nothing=needs_nothing)
         intent: Intent = "assumed" if recipes[0].made_up else "inferred"
         key = f"class:{node.name}"
         yield Target(key, node.name, span, recipes[0], intent, node.name, fallbacks=recipes[1:])

@@ -424,6 +424,31 @@ class TestShownByTheFile:
         root, _, _ = built(target, source)
         assert root.n == 4
 
+    def test_an_example_in_a_docstring_does_not_import_the_class_by_another_name(self) -> None:
+        source = NET.replace(
+            "class Net(nn.Module):\n",
+            'class Net(nn.Module):\n    """A net.\n\n    >>> from old.name import Net\n    >>> Net.from_name("b0")\n    """\n',
+        )
+        (target,) = found(source)
+        recipe = target.fallbacks[0]
+        assert (recipe.root.source, recipe.setup) == ('Net.from_name("b0")', ())
+
+    @pytest.mark.parametrize(
+        ("line", "is_completed"),
+        [
+            ("net.head = net.fc", True),
+            ("net.n = 4", False),
+            ("net.mean = 4", False),
+            ("net.eval()", False),
+            ("other.head = 3", False),
+        ],
+    )
+    def test_a_function_that_gives_it_what_it_only_reads_completes_it(self, line: str, is_completed: bool) -> None:
+        source = NET.replace("x + self.n", "self.head(x) + self.n")
+        source += f"def make(n=3):\n    net = Net(n)\n    {line}\n    return net\n"
+        (target,) = found(source)
+        assert target.recipe.root.source == ("make()" if is_completed else "Net()")
+
     def test_a_function_that_says_that_it_returns_one_makes_one(self) -> None:
         source = (
             NET.replace("n=3", "n") + "def tiny(pretrained=False, **kwargs) -> Net:\n    return make(Net, **kwargs)\n"
