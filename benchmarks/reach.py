@@ -18,6 +18,7 @@ import contextlib
 import importlib.metadata
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,10 @@ sys.path.remove({root!r})
 """Run by the agent's Python as it starts: torchvision can be imported then."""
 
 
+_MADE_FROM = re.compile(r"automatically generated from (\S+\.py)")
+"""How a generated file says what it was made from."""
+
+
 @dataclass(frozen=True)
 class File:
     """A file to read, and its classes that a person would want a verdict on."""
@@ -66,12 +71,23 @@ class File:
 
 
 def files_of(folder: Path, most: int) -> list[File]:
-    """Files evenly spread over the package, with about ``most`` classes together."""
+    """Files evenly spread over the package, with about ``most`` classes together, but for what others are made from.
+
+    What a generator reads to write the true module can't be run as it stands.
+    """
     files = [file for path in sorted(folder.rglob("*.py")) if (file := _read(path)).classes]
     total = sum(len(file.classes) for file in files)
     step = max(total / most, 1.0)
     chosen = {int(at * step) for at in range(int(len(files) / step) + 1)}
-    return [file for at, file in enumerate(files) if at in chosen]
+    made_from = {match[1] for path in folder.rglob("*.py") if (match := _MADE_FROM.search(_head(path)))}
+    sources = tuple(f"/{Path(source).parent.name}/{Path(source).name}" for source in made_from)
+    return [file for at, file in enumerate(files) if at in chosen and not file.path.as_posix().endswith(sources)]
+
+
+def _head(path: Path) -> str:
+    """The first lines of a file."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(1000)
 
 
 def _read(path: Path) -> File:

@@ -292,7 +292,7 @@ def _asked_for(traceback: TracebackType | None, plan: Plan) -> Iterator[_Change]
         for call in _isinstance_calls(frame.f_code):
             try:
                 value, classes = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in call.args)
-            except Exception:
+            except (Exception, Misused):
                 continue
             path = _path_of(value, plan.made)
             for cls in classes if isinstance(classes, tuple) else (classes,):
@@ -327,7 +327,7 @@ def _chosen_from(traceback: TracebackType | None, plan: Plan) -> Iterator[_Chang
                 if path in plan.shapes and is_table and not isinstance(options, str) and value not in options:
                     for option in sorted(filter(_is_plain, options), key=repr)[:MOST_OPTIONS]:
                         yield _Change(path, Shape("value", option))
-            except Exception:  # that depends on what is no longer there
+            except (Exception, Misused):  # that depends on what is no longer there, or is not such a thing
                 continue
 
 

@@ -248,6 +248,14 @@ class TestByTheError:
 
         assert made(module(constructor)) in ("M(name='small')", "M(name='tiny')")
 
+    def test_to_look_for_what_it_may_be_looked_up_in_misuses_nothing(self) -> None:
+        def constructor(self: Any, name: str, size: Any) -> None:
+            if "small" != str(name):
+                raise ValueError("use 'small'")
+            self.size = "x" if size in ("small", "tiny") else size[name] if name in size else size
+
+        assert made(module(constructor)) == "M(name='small', size='small')"
+
     def test_an_object_that_is_asked_for_gets_what_it_needs(self) -> None:
         class Inner(nn.Module):
             def __init__(self, **more: Any) -> None:

@@ -427,7 +427,7 @@ class TestShownByTheFile:
     def test_an_example_in_a_docstring_does_not_import_the_class_by_another_name(self) -> None:
         source = NET.replace(
             "class Net(nn.Module):\n",
-            'class Net(nn.Module):\n    """A net.\n\n    >>> from old.name import Net\n    >>> Net.from_name("b0")\n    """\n',
+            'class Net(nn.Module):\n    """\n    >>> from old.name import Net\n    >>> Net.from_name("b0")\n    """\n',
         )
         (target,) = found(source)
         recipe = target.fallbacks[0]
