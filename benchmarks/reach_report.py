@@ -78,9 +78,10 @@ def page(packages: Sequence[Package]) -> str:
 How many classes of a stranger's repository get a verdict with no configuration, as `benchmarks/reach.py` measures it:
 packages of models are copied into a workspace, with their README where the package carries it, and read as if they were
 the user's own source. A class counts if it has bases and a `forward` of its own that does something; of large packages,
-files are taken that are spread evenly. Files that a generator makes others from (the `modular_*.py` of transformers) are
+files are taken that are spread evenly. Files that a generator makes others from, as transformers' `modular_*.py`, are
 left out: their classes can't be run as they stand. What a package needs and this environment lacks is missing, as it is
-in a stranger's repository. A failure is false if every instance that was traced of the documented models has no failure.
+in a stranger's repository. A failure is false if every instance that was traced of the documented models has no
+failure.
 
 {_share(whole.count(*TOLD), whole.classes)} of {whole.classes} classes of {len(packages)} packages get a verdict.
 {whole.count(*FAILED)} are said to fail. {len(known)} of these are in models that the packages document how to build;

@@ -250,9 +250,9 @@ class TestByTheError:
 
     def test_to_look_for_what_it_may_be_looked_up_in_misuses_nothing(self) -> None:
         def constructor(self: Any, name: str, size: Any) -> None:
-            if "small" != str(name):
+            if str(name) != "small":
                 raise ValueError("use 'small'")
-            self.size = "x" if size in ("small", "tiny") else size[name] if name in size else size
+            self.size = "x" if size in ("small", "tiny") else 2 if name in size else size
 
         assert made(module(constructor)) == "M(name='small', size='small')"
 
