@@ -44,15 +44,14 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
 
   test("the arrow keys walk through it, open and close its modules", async () => {
     await graph.press("Home");
-    assert.match(await graph.active(), /^images, placeholder/);
+    await graph.selected(/^images, placeholder/);
     await graph.find("blocks.0.first");
     await graph.press("ArrowLeft");
-    assert.match(await graph.active(), /^blocks\.0, ResidualBlock, 5 nodes/);
-    assert.equal(await graph.expanded(), "true");
+    await graph.selected(/^blocks\.0, ResidualBlock, 5 nodes/, "true");
     await graph.press("ArrowLeft");
-    assert.equal(await graph.expanded(), "false");
+    await graph.selected(/^blocks\.0, /, "false");
     await graph.press("ArrowRight", "ArrowRight");
-    assert.match(await graph.active(), /^blocks_0_first, call_module, Conv2d/);
+    await graph.selected(/^blocks_0_first, call_module, Conv2d/);
   });
 
   test("the search counts what it finds and goes there", async () => {
@@ -61,7 +60,7 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await graph.search.press("Enter");
     await graph.search.press("Enter");
     await graph.hits.filter({ hasText: "2 of 7 hits" }).waitFor();
-    assert.match(await graph.active(), /^blocks_0_first, /);
+    await graph.selected(/^blocks_0_first, /);
   });
 
   test("a click on a node leads to its source", async () => {
@@ -79,10 +78,10 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
   test("everything opens and closes at once", async () => {
     await graph.button("Close all").click();
     await graph.press("End", "ArrowUp", "Home", "ArrowDown", "ArrowDown", "ArrowDown");
-    assert.equal(await graph.expanded(), "false");
+    await graph.selected(/blocks/, "false");
     await graph.button("Open all").click();
     await graph.press("ArrowDown");
-    assert.match(await graph.active(), /blocks/);
+    await graph.selected(/blocks/);
   });
 
   test("the table has every node, and leads to its source", async () => {

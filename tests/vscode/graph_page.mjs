@@ -21,16 +21,23 @@ export class GraphPage {
     return text;
   }
 
-  /** What a screen reader says of the item that is selected. */
-  async active() {
-    const id = await this.tree.getAttribute("aria-activedescendant");
-    return id ? this.frame.locator(`[id="${id}"]`).innerText() : "";
-  }
-
-  /** The state of the item that is selected: whether a box is open. */
-  async expanded() {
-    const id = await this.tree.getAttribute("aria-activedescendant");
-    return this.frame.locator(`[id="${id}"]`).getAttribute("aria-expanded");
+  /**
+   * Waits until the item is selected of which a screen reader says what matches `expected`.
+   *
+   * @param state - of a box: "true" where it is to be open, "false" where closed
+   */
+  async selected(expected, state) {
+    let seen = "";
+    const isSelected = async () => {
+      seen = await this.tree.evaluate((tree) => {
+        const item = tree.ownerDocument.getElementById(tree.getAttribute("aria-activedescendant"));
+        return `${item?.innerText} (${item?.getAttribute("aria-expanded")})`;
+      });
+      return expected.test(seen) && (state === undefined || seen.endsWith(`(${state})`));
+    };
+    await until("the item", isSelected).catch(() => {
+      throw new Error(`selected: ${seen}; expected: ${expected} ${state ?? ""}`);
+    });
   }
 
   async press(...keys) {

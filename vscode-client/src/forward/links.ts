@@ -44,6 +44,9 @@ export class ForwardLinks {
       vscode.window.onDidChangeVisibleTextEditors(() => {
         this.markStale();
       }),
+      this.documents.onDidChange(() => {
+        this.renew(); // the places may have come after the text
+      }),
       {
         dispose: () => {
           clearTimeout(this.timer);
@@ -77,8 +80,7 @@ export class ForwardLinks {
   /** A source has other places now, a forward another text. */
   private textChanged(document: vscode.TextDocument): void {
     if (document.uri.scheme === SCHEME) {
-      this.markStale();
-      this.refollow();
+      this.renew();
       return;
     }
     const uri = document.uri.toString();
@@ -91,11 +93,11 @@ export class ForwardLinks {
 
   private async refetch(editors: vscode.TextEditor[]): Promise<void> {
     await Promise.all(editors.map(({ document }) => this.documents.fetch(idOf(document.uri))));
-    this.markStale();
-    this.refollow();
+    this.renew();
   }
 
-  private refollow(): void {
+  private renew(): void {
+    this.markStale();
     const active = vscode.window.activeTextEditor;
     if (active) {
       this.follow(active, false);
