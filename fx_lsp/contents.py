@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -42,9 +43,10 @@ def sources_digest(folders: Iterable[Path]) -> str:
 
 
 @functools.cache
-def server_sources() -> str:
-    """That of the server's own code, by which what it has kept on disk is told from what other versions have."""
-    return sources_digest([Path(__file__).parent])
+def server_code() -> str:
+    """That of the server's own code and of its Python's version, which decides what can be parsed: by it what was kept on
+    disk is told from what others have kept."""
+    return digest(sources_digest([Path(__file__).parent]), sys.version)
 
 
 @functools.lru_cache(maxsize=65536)

@@ -18,7 +18,7 @@ from .made_up import MadeUp
 from .messages import Intent
 from .places import Belongs, causes
 from .stubs import Stub, shaped, touched
-from .weights import NoWeights
+from .weights import NoWeights, are_missing
 
 
 def missing_part(root: object = None, error: BaseException | None = None) -> str | None:
@@ -44,18 +44,19 @@ def doubt(error: BaseException, built: Built, intent: Intent, belongs: Belongs) 
     """Why a trace that ended in ``error`` says nothing of the program; None where it does.
 
     What a traced value refused, it refuses however the module was built, and what a library refused that it was handed
-    to. What the program itself raised may owe itself to arguments that were made up for it, unless a name is not
-    defined. ``belongs`` says which files are the program's.
+    to. What the program itself raised may owe itself to arguments that were made up for it, or to weights that it asked
+    for parts to build, unless a name is not defined. ``belongs`` says which files are the program's.
     """
     cause = error.__cause__ or error
     raised_by_program = not isinstance(error, TraceFailure) or error.kind is FailureKind.EXCEPTION
     if raised_by_program and intent != "explicit" and _is_left_to_subclasses(cause, built.root):
         return "it leaves something to its subclasses"
-    if not built.recipe.made_up:
+    if not built.recipe.made_up and not are_missing():
         return None
     is_certain = isinstance(cause, NameError) or _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs)
     if raised_by_program and not is_certain:
-        return f"it raises {type(cause).__name__}, to which the arguments that were made up for it may be to blame"
+        blamed = "the arguments that were made up for it" if built.recipe.made_up else "weights that can't be had here"
+        return f"it raises {type(cause).__name__}, to which {blamed} may be to blame"
     if isinstance(error, TraceFailure) and error.kind is FailureKind.NOT_A_SUBMODULE and MadeUp.__name__ in str(error):
         return "it calls a module that was made up for it, and another one it might hold as its own"
     if isinstance(error, TraceFailure) and _comes_from_made_up(error.node, built.root):

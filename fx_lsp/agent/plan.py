@@ -59,7 +59,7 @@ class Plan:
     def switches(self) -> list[tuple[str, Any]]:
         """The paths of parameters of what is being built that may be switched off, and what they are then."""
         path, cls = self.within or ("", self.cls)
-        on = [one for one in _parameters(cls) if one.default is True or (one.default and isinstance(one.default, str))]
+        on = [one for one in _parameters(cls) if one.default is True or (isinstance(one.default, str) and one.default)]
         return [(f"{path}{one.name}", False if one.default is True else None) for one in on]
 
     def build(self, *, probing: bool) -> Any:

@@ -243,7 +243,8 @@ def _changes(error: BaseException, is_built: bool, plan: Plan) -> Iterator[_Chan
 
 def _prefixes(cls: type) -> list[str]:
     """What the module of ``cls`` may take off the names of keywords to hand them on: ``enc_`` of ``enc_depth``."""
-    values = list(vars(sys.modules[cls.__module__]).values())
+    home = sys.modules.get(cls.__module__)  # a class can name any as its own
+    values = [] if home is None else list(vars(home).values())
     functions = [value for value in (*values, cls.__init__) if isinstance(value, FunctionType)]  # type: ignore[misc]
     own = [function.__code__ for function in functions if function.__module__ == cls.__module__]
     texts = [value for value in (*values, *(text for code in own for text in code.co_consts)) if isinstance(value, str)]

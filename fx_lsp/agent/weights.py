@@ -71,6 +71,11 @@ def stood_in(error: BaseException) -> str | None:
     return f"{loads.__module__}.{loads.__qualname__}"
 
 
+def are_missing() -> bool:
+    """Whether any weights could not be had so far: what asks which there are was told none."""
+    return torch.nn.Module.load_state_dict is _loaded
+
+
 def lacks_weights(error: BaseException) -> bool:
     """Whether ``error`` may owe itself to weights that can't be had: a file, a network, a package that is not there."""
     return any(isinstance(cause, OSError | ImportError) or handled(cause) for cause in causes(error))

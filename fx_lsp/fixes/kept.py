@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Sequence
+from importlib import metadata
 
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.cache import Cache
-from fx_lsp.contents import digest, server_sources
+from fx_lsp.contents import digest, server_code
 from fx_lsp.fixes import Fix, ReadText, TextChange, fixes_for
+from fx_lsp.import_graph import package_of
 
 
 def kept_fixes_for(cache: Cache, failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
     """`fixes_for`, but what was found once is not looked for again while the texts that were read are the same."""
-    key = digest(server_sources(), repr(failure), repr(calls))
+    packages = [package_of(step.span.file) for step in failure.chain]  # a fix may import from them
+    key = digest(server_code(), _libcst(), repr(failure), repr(calls), repr(packages))
     if (content := cache.get(key)) is not None:
         kept = json.loads(content)
         if all(_digest(read(path)) == known for path, known in kept["texts"].items()):
@@ -29,6 +33,15 @@ def kept_fixes_for(cache: Cache, failure: Failure, read: ReadText, calls: Sequen
     found = fixes_for(failure, noted, calls)
     cache.put(key, json.dumps({"texts": texts, "fixes": list(map(dataclasses.asdict, found))}).encode())
     return found
+
+
+@functools.cache
+def _libcst() -> str:
+    """The version of what reads and writes the files; empty where that is not told."""
+    try:
+        return metadata.version("libcst")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _digest(text: str | None) -> str | None:

@@ -9,7 +9,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.fixes import Fix, ReadText, TextChange
@@ -17,6 +17,7 @@ from fx_lsp.fixes.calls import TracingCall, tracing_calls
 from fx_lsp.fixes.changes import changes_between
 from fx_lsp.fixes.imports import Imported, imported
 from fx_lsp.fixes.source import Source
+from fx_lsp.import_graph import package_of
 
 _NO_HELP = frozenset({"build", "call-binding", "import", "two-tracers"})
 """Kinds of failure that a leaf does not mend."""
@@ -77,11 +78,7 @@ def _known(source: Source, leaf: _ModuleClass, read: ReadText) -> Imported | Non
 def _module_name(file: str, importer: str) -> str | None:
     """The dotted name under which ``importer`` can import ``file``: from a package, or from its own folder."""
     path = PurePath(file)
-    parts = [path.stem]
-    for folder in path.parents:
-        if not Path(folder, "__init__.py").is_file():
-            break
-        parts.insert(0, folder.name)
+    parts = [*package_of(file), path.stem]
     is_found = len(parts) > 1 or path.parent == PurePath(importer).parent
     return ".".join(parts) if is_found and all(part.isidentifier() for part in parts) else None
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from fx_lsp.agent.messages import Target, Trace
 from fx_lsp.agent.wire import HEADER, decode, encode
 from fx_lsp.cache import Cache
-from fx_lsp.contents import digest, file_digest, server_sources
+from fx_lsp.contents import digest, file_digest, server_code
+from fx_lsp.import_graph import package_of
 from fx_lsp.targets import find_targets
 from fx_lsp.targets.elsewhere import Elsewhere, Texts
 
@@ -47,12 +49,12 @@ class KeepingFinder(TargetFinder):
 
     def find(self, path: str, text: str) -> tuple[Target, ...] | None:
         """As above."""
-        key = digest(server_sources(), "find", path, text)
+        key = digest(server_code(), "find", path, text)
         return self._kept(key, lambda: super(KeepingFinder, self).find(path, text))
 
     def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
         """As above."""
-        key = digest(server_sources(), "completed", self._files, encode(Trace(path, tuple(targets))))
+        key = digest(server_code(), "completed", self._files, encode(Trace(path, tuple(targets))))
         found = self._kept(key, lambda: super(KeepingFinder, self).completed(path, targets))
         assert found is not None
         return found
@@ -71,4 +73,5 @@ class KeepingFinder(TargetFinder):
     def _files(self) -> str:
         """A digest of all that may show how a class is built."""
         paths = Elsewhere.files_of(self._folders)
-        return digest(json.dumps([(path, file_digest(path)) for path in paths]))
+        above = [package_of(str(Path(folder, "any.py"))) for folder in self._folders]
+        return digest(json.dumps([above, [(path, file_digest(path)) for path in paths]]))

@@ -226,6 +226,7 @@ class TestByUse:
         assert made(module(constructor)) == "M(blocks=[[2, 2], [2, 2], [2, 2], [2, 2]])"
 
 
+ZEROS = torch.zeros(3)
 ENCODER = "enc_"
 DECODER = "dec_"
 
@@ -274,6 +275,21 @@ class TestByTheError:
                 raise FileNotFoundError("weights")
 
         assert made(module(constructor)) == f"M(classes=10, encoder_weights={off})"
+
+    def test_a_tensor_for_a_default_is_no_switch(self) -> None:
+        def constructor(self: Any, width: int, mean: Any = ZEROS) -> None:
+            if width != 1:
+                raise ValueError("the width must be 1")
+
+        assert made(module(constructor)) == "M(width=1)"
+
+    def test_a_class_may_name_a_module_that_there_is_not(self) -> None:
+        def constructor(self: Any, **sizes: Any) -> None:
+            nn.Linear(**sizes)
+
+        cls = module(constructor)
+        cls.__module__ = "nowhere"
+        assert made(cls) == "M(in_features=64, out_features=64)"
 
     def test_what_is_asked_to_be_of_a_class_is_of_it(self) -> None:
         class Inner(nn.Module):

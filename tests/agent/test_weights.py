@@ -101,6 +101,40 @@ async def test_a_network_that_is_wanted_for_anything_else_is_still_missed(client
     assert report.outcome == "not-built"
 
 
+@pytest.mark.parametrize(
+    ("built", "error"),
+    [
+        ('if "head.bias" in weights: self.head = nn.Linear(3, 3)', "AttributeError"),
+        ("self.layers = [nn.Linear(3, 3) for name in weights]; self.head = lambda x: self.layers[-1](x)", "IndexError"),
+    ],
+)
+async def test_parts_that_weights_tell_of_may_be_what_is_missing(client: Client, built: str, error: str) -> None:
+    file = client.write(
+        "net.py",
+        f"""
+        from torch import hub, nn
+
+        class Base(nn.Module):
+            def __init__(self):
+                super().__init__()
+                weights = hub.load_state_dict_from_url("https://example.org/net.pth")
+                {built}
+
+        class Net(Base):
+            def forward(self, x):
+                return self.head(x)
+
+        class Branching(Base):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x
+        """,
+    )
+    reports = (await client.trace(file, "Net()", "Branching()")).reports
+    reason = f"it raises {error}, to which weights that can't be had here may be to blame"
+    assert (reports["Net()"].outcome, reports["Net()"].reason) == ("unchecked", reason)
+    assert reports["Branching()"].outcome == "failed"
+
+
 async def test_what_is_done_with_weights_but_load_them_says_nothing(client: Client) -> None:
     file = client.write(
         "net.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from fx_lsp.agent.messages import Failure, Span, Step, Target
 from fx_lsp.cache import Cache
+from fx_lsp.contents import server_code
 from fx_lsp.documents import Documents
 from fx_lsp.fixes import fixes_for, kept
 from fx_lsp.targets import finder
@@ -70,6 +72,27 @@ class TestTargets:
         recipes = [recipe for target in targets_of(net) for recipe in (target.recipe, *target.fallbacks)]
         assert "Net(64)" in [recipe.root.source for recipe in recipes]
 
+    def test_a_package_above_the_folder_is_seen(self, net: Path) -> None:
+        def setups() -> list[list[str]]:
+            return [[snippet.source for snippet in target.recipe.setup] for target in targets_of(net)]
+
+        (net.parent / "__init__.py").touch()
+        (net.parent / "use.py").write_text("from .net import Net\nnet = Net(7)\n")
+        assert setups() == [["from work.net import Net"]]
+        (net.parent.parent / "__init__.py").touch()
+        assert setups() == [[f"from {net.parent.parent.name}.work.net import Net"]]
+
+    def test_another_python_looks_again(self, net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        targets_of(net)
+        server_code.cache_clear()
+        monkeypatch.setattr(sys, "version", "another")
+        monkeypatch.setattr(finder, "find_targets", refuse)
+        try:
+            with pytest.raises(AssertionError, match="looked for again"):
+                targets_of(net)
+        finally:
+            server_code.cache_clear()
+
     def test_what_is_no_python_is_told_each_time(self, net: Path) -> None:
         net.write_text("class Net(:\n")
         new = KeepingFinder([str(net.parent)], Documents().text, Cache(net.parent.parent / "cache"))
@@ -97,3 +120,22 @@ class TestFixes:
         texts = {str(net): wrapped}
         assert kept.kept_fixes_for(cache, failure, texts.get) == fixes_for(failure, texts.get)
         assert kept.kept_fixes_for(cache, failure, lambda path: None) == ()
+
+    def test_another_package_is_seen(self, net: Path, tmp_path: Path) -> None:
+        program = NET.replace("class Net", "class Inner") + (
+            "\nimport torch.fx\n\nclass Net(nn.Module):\n    def forward(self, x):\n        return x\n"
+        )
+        call = "graph = torch.fx.symbolic_trace(Net())\n"
+        (net.parent / "use.py").write_text(use := f"import torch.fx\nfrom net import Net\n{call}")
+        inner = Step("Inner.forward", Span(str(net), 9, 19, 9, 25))
+        failure = Failure("len", "", (Step("Net.forward", Span(str(net), 15, 15, 15, 16)), inner))
+        calls = (Span(str(net.parent / "use.py"), 3, 8, 3, 38),)
+        cache, texts = Cache(tmp_path / "cache"), {str(net): program, str(net.parent / "use.py"): use}
+
+        def leaf() -> str:
+            fixes = {fix.title: fix for fix in kept.kept_fixes_for(cache, failure, texts.get, calls)}
+            return "".join(change.text for change in fixes["Trace with Inner as a leaf"].changes)
+
+        assert "import net" in leaf()
+        (net.parent / "__init__.py").touch()
+        assert f"import {net.parent.name}.net" in leaf()
