@@ -44,8 +44,8 @@ def sources_digest(folders: Iterable[Path]) -> str:
 
 @functools.cache
 def server_code() -> str:
-    """That of the server's own code and of its Python's version, which decides what can be parsed: by it what was kept on
-    disk is told from what others have kept."""
+    """That of the server's own code and of its Python's version, which decides what can be parsed: by it, what was kept
+    on disk is told from what others have kept."""
     return digest(sources_digest([Path(__file__).parent]), sys.version)
 
 
