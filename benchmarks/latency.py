@@ -335,7 +335,7 @@ async def measure_edits(case: Case, folder: Path, edits: int, scripts: int) -> N
             editor.change(file, case.text.replace("> 0", f"> {number}." + key * "0"), number - KEYS + 1 + key)
             await asyncio.sleep(KEY_SECONDS)
         began = time.perf_counter()
-        editor.change(file, case.text.replace("> 0", f"> {number}." + KEYS * "0"), number)
+        editor.change(file, case.text.replace("> 0", f"> {number}." + (KEYS - 1) * "0"), number)
         waiting = asyncio.ensure_future(editor.diagnostics(number))
         while not waiting.done():
             hovers.append(await editor.hover_seconds(file))

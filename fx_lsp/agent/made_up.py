@@ -106,8 +106,8 @@ class Text(Probe, str):
 
     def startswith(self, prefix: Any, *args: Any) -> bool:
         """What it is asked to start with first, it does."""
-        if isinstance(prefix, str) and not self.certain and not str(self):
-            raise Misused(self.path, Shape("text", prefix, certain=False))
+        if isinstance(prefix, str) and str(prefix) and not self.certain and not str(self):
+            raise Misused(self.path, Shape("text", str(prefix), certain=False))
         return str.startswith(self, prefix, *args)
 
 

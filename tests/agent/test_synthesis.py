@@ -190,6 +190,12 @@ class TestByUse:
 
         assert made(module(constructor)) == "M(model_name='resnet')"
 
+    def test_any_text_starts_with_an_empty_one(self) -> None:
+        def constructor(self: Any, model_name: str, name_prefix: str) -> None:
+            assert model_name.startswith(name_prefix)
+
+        assert made(module(constructor)) == "M(model_name='', name_prefix='')"
+
     def test_what_a_base_takes_is_given_where_an_error_names_it(self) -> None:
         class Base(nn.Module):
             def __init__(self, width: int, depth: int = 0) -> None:
