@@ -43,9 +43,12 @@ class KeepingFinder(TargetFinder):
     """The same for files that nobody edits: what an earlier run has found in the same files is not looked for again."""
 
     def __init__(self, folders: Sequence[str], texts: Texts, cache: Cache) -> None:
-        super().__init__(lambda: folders, texts)
+        super().__init__(lambda: folders, self._text)
         self._folders = folders
+        self._texts = texts
         self._cache = cache
+        self._is_mixed = False
+        """A file has changed since the digests were made: what is found now is not what they stand for."""
 
     def find(self, path: str, text: str) -> tuple[Target, ...] | None:
         """As above."""
@@ -54,7 +57,7 @@ class KeepingFinder(TargetFinder):
 
     def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
         """As above."""
-        key = digest(server_code(), "completed", self._files, encode(Trace(path, tuple(targets))))
+        key = digest(server_code(), "completed", self._whole, encode(Trace(path, tuple(targets))))
         found = self._kept(key, lambda: super(KeepingFinder, self).completed(path, targets))
         assert found is not None
         return found
@@ -65,13 +68,22 @@ class KeepingFinder(TargetFinder):
             assert isinstance(message, Trace)
             return message.targets
         found = find()
-        if found is not None:
+        if found is not None and not self._is_mixed:
             self._cache.put(key, encode(Trace("", found))[HEADER.size :])
         return found
 
+    def _text(self, path: str) -> str | None:
+        text = self._texts(path)
+        self._is_mixed |= file_digest(path) != self._digests.get(path)
+        return text
+
     @functools.cached_property
-    def _files(self) -> str:
+    def _digests(self) -> dict[str, str]:
+        """By path those of all files that may show how a class is built."""
+        return {path: file_digest(path) for path in Elsewhere.files_of(self._folders)}
+
+    @functools.cached_property
+    def _whole(self) -> str:
         """A digest of all that may show how a class is built."""
-        paths = Elsewhere.files_of(self._folders)
         above = [package_of(str(Path(folder, "any.py"))) for folder in self._folders]
-        return digest(json.dumps([above, [(path, file_digest(path)) for path in paths]]))
+        return digest(json.dumps([above, [*self._digests.items()]]))

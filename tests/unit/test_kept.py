@@ -72,6 +72,19 @@ class TestTargets:
         recipes = [recipe for target in targets_of(net) for recipe in (target.recipe, *target.fallbacks)]
         assert "Net(64)" in [recipe.root.source for recipe in recipes]
 
+    def test_what_is_edited_meanwhile_is_not_kept(self, net: Path) -> None:
+        use = net.parent / "use.py"
+
+        def edited(path: str) -> str | None:
+            use.write_text(USE.replace("7", "64"))
+            return Documents().text(path)
+
+        now = KeepingFinder([str(net.parent)], edited, Cache(net.parent.parent / "cache"))
+        (target,) = now.completed(str(net), now.find(str(net), net.read_text()) or ())
+        assert target.recipe.root.source == "Net(64)"
+        use.write_text(USE)
+        assert [target.recipe.root.source for target in targets_of(net)] == ["Net(7)"]
+
     def test_a_package_above_the_folder_is_seen(self, net: Path) -> None:
         def setups() -> list[list[str]]:
             return [[snippet.source for snippet in target.recipe.setup] for target in targets_of(net)]
