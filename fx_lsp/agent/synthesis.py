@@ -321,6 +321,8 @@ def _chosen_from(traceback: TracebackType | None, plan: Plan) -> Iterator[_Chang
                     pass
                 case _:
                     continue
+            if _does_something(key) or _does_something(among):
+                continue
             try:
                 value, options = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, among))
                 path = _path_of(value, plan.made)
@@ -330,6 +332,13 @@ def _chosen_from(traceback: TracebackType | None, plan: Plan) -> Iterator[_Chang
                         yield _Change(path, Shape("value", option))
             except (Exception, Misused):  # that depends on what is no longer there, or is not such a thing
                 continue
+
+
+def _does_something(node: ast.AST) -> bool:
+    """Whether to evaluate it once more could change something, or wait: ``queue.get()``."""
+    return any(
+        isinstance(inner, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)
+    )
 
 
 def _is_plain(value: object) -> bool:

@@ -14,6 +14,7 @@ from typing import TypeGuard
 from fx_lsp.agent.messages import Recipe, Snippet
 from fx_lsp.names import Names, free_names
 from fx_lsp.scopes import Function, Place
+from fx_lsp.syntax import tree_of
 from fx_lsp.targets.shown import Shown
 from fx_lsp.targets.text import Text
 
@@ -61,8 +62,8 @@ def _here(recipe: Recipe, names: Names) -> Recipe:
 
 
 def _is_import_of(snippet: Snippet, names: Names) -> bool:
-    match ast.parse(snippet.source).body:
-        case [ast.ImportFrom(names=[ast.alias(name=name, asname=None)])]:
+    match tree_of(snippet.source):
+        case ast.Module(body=[ast.ImportFrom(names=[ast.alias(name=name, asname=None)])]):
             return name in names.module.bindings and name not in names.imported
     return False
 

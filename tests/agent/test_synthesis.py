@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 from collections.abc import Callable, Sequence
@@ -189,6 +190,21 @@ class TestByUse:
             assert model_name.startswith("resnet")
 
         assert made(module(constructor)) == "M(model_name='resnet')"
+
+    def test_what_does_something_is_not_done_to_learn_from_it(self) -> None:
+        built, taken = [], []
+
+        def modes() -> set[str]:
+            taken.append(1)
+            return {"sum"}
+
+        def constructor(self: Any, mode: str) -> None:
+            built.append(1)
+            assert mode in modes()
+
+        with contextlib.suppress(CannotMakeUp):
+            made(module(constructor))
+        assert len(taken) == len(built)
 
     def test_any_text_starts_with_an_empty_one(self) -> None:
         def constructor(self: Any, model_name: str, name_prefix: str) -> None:
