@@ -24,6 +24,13 @@
   (search-forward text)
   (goto-char (match-beginning 0)))
 
+(defun fx-hover (ask)
+  "What ASK answers over Net once it is traced, which may be after what has the problem."
+  (fx-place "Net")
+  (let (text)
+    (fx-wait "Net to be traced" (lambda () (not (string-prefix-p "Tracing" (setq text (funcall ask))))))
+    text))
+
 (defun fx-eglot ()
   "Diagnostics, hover and a fix, as eglot has them; it shows no lenses."
   (require 'eglot)
@@ -36,16 +43,17 @@
                                            (buffer-substring-no-properties (flymake-diagnostic-beg it)
                                                                            (flymake-diagnostic-end it))))
                         (flymake-diagnostics)))
-         (hover (progn (fx-place "Net")
-                       (jsonrpc-request (eglot--current-server-or-lose) :textDocument/hover
-                                        (eglot--TextDocumentPositionParams))))
+         (hover (fx-hover (lambda ()
+                            (let ((answer (jsonrpc-request (eglot--current-server-or-lose) :textDocument/hover
+                                                           (eglot--TextDocumentPositionParams))))
+                              (plist-get (plist-get answer :contents) :value)))))
          (actions (progn (fx-place "len(x)")
                          (eglot-code-actions (point) (+ (point) 6) "quickfix"))))
     (eglot--apply-workspace-edit (plist-get (car actions) :edit))
     (eglot--signal-textDocument/didChange)      ; otherwise sent when Emacs is idle, which it never is without a screen
     (fx-wait "the fix to help" (lambda () (flymake-start) (null (flymake-diagnostics))))
     `((diagnostics . ,(vconcat (mapcar #'vconcat found)))
-      (hover . ,(plist-get (plist-get hover :contents) :value)))))
+      (hover . ,hover))))
 
 (defun fx-lsp-mode ()
   "Diagnostics, hover, lenses and a fix, as lsp-mode has them."
@@ -65,8 +73,10 @@
                           (let ((range (lsp--range-to-region (lsp:diagnostic-range it))))
                             (list (lsp:diagnostic-code? it) (buffer-substring-no-properties (car range) (cdr range)))))
                         (lsp--get-buffer-diagnostics)))
-         (hover (progn (fx-place "Net")
-                       (lsp-request "textDocument/hover" (lsp--text-document-position-params)))))
+         (hover (fx-hover (lambda ()
+                            (lsp:markup-content-value
+                             (lsp:hover-contents
+                              (lsp-request "textDocument/hover" (lsp--text-document-position-params))))))))
     (lsp-lens-mode 1)
     (lsp-lens-refresh t)
     (fx-wait "lenses" (lambda () lsp-lens--overlays))
@@ -76,7 +86,7 @@
       (lsp-execute-code-action (car (lsp-code-actions-at-point)))
       (fx-wait "the fix to help" (lambda () (null (lsp--get-buffer-diagnostics))))
       `((diagnostics . ,(vconcat (mapcar #'vconcat found)))
-        (hover . ,(lsp:markup-content-value (lsp:hover-contents hover)))
+        (hover . ,hover)
         (lenses . ,(vconcat lenses))))))
 
 (let ((seen (condition-case problem

@@ -57,7 +57,10 @@ local function session()
 
   place("class Net")
   vim.fn.search("Net", "W")
-  seen.hover = ask(client, "textDocument/hover", vim.lsp.util.make_position_params()).contents.value
+  wait("Net to be traced, which may be after what has the problem", function()
+    seen.hover = ask(client, "textDocument/hover", vim.lsp.util.make_position_params()).contents.value
+    return not vim.startswith(seen.hover, "Tracing")
+  end)
 
   seen.lenses = vim.tbl_map(function(lens) return lens.command.title end,
     ask(client, "textDocument/codeLens", { textDocument = vim.lsp.util.make_text_document_params() }))
