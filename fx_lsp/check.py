@@ -137,6 +137,7 @@ class _Run:
         with_fixes: bool,
         edits: bool,
     ) -> None:
+        # What is found in texts that are being edited is not what the files on the disk have.
         kept = None if edits else cache
         self._settings = settings
         self._cache = cache
