@@ -7,7 +7,7 @@ import { ForwardLinks } from "./forward/links";
 import { GraphPanels } from "./graph/panels";
 import { findInterpreters } from "./interpreter";
 import { SECTION, Server } from "./server";
-import { appearance } from "./status";
+import { appearance, StatusLine } from "./status";
 
 let server: Server | undefined;
 
@@ -16,10 +16,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const item = vscode.languages.createLanguageStatusItem("fxLsp.status", { language: "python" });
   item.name = "fx-lsp";
   item.command = { command: "fxLsp.showActions", title: "Actions" };
+  const line = new StatusLine(item);
 
   const interpreters = await findInterpreters((id) => vscode.extensions.getExtension(id));
   const running = new Server(context.asAbsolutePath("launch.py"), log, interpreters, (status) => {
-    Object.assign(item, appearance(status, vscode.workspace.isTrusted));
+    line.show(appearance(status, vscode.workspace.isTrusted));
     diagnosis.show(status);
   });
   const { version } = context.extension.packageJSON as { version: string };
@@ -30,6 +31,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   context.subscriptions.push(
     log,
     item,
+    line,
     forwards.register(),
     new ForwardLinks(forwards).register(),
     graphs.register(),

@@ -1,4 +1,6 @@
 /** What the editor's language status says of the tracing process. */
+import type { Disposable } from "vscode";
+
 /** The server's `fxLsp/status` notification, as far as it is shown. */
 export interface Status {
   phase: "starting" | "ready" | "busy" | "no-torch" | "failed" | "stopped";
@@ -44,4 +46,38 @@ export function appearance(status: Status, trusted: boolean): Appearance {
     return { ...RESTRICTED, busy: false, severity: WARNING };
   }
   return { ...APPEARANCE[status.phase], detail: status.message };
+}
+
+/** How long work goes on before it is shown: what is done within a pause between two keys would only flicker. */
+const SHOWN_AFTER_MS = 1_000;
+
+/**
+ * Shows the status in `item`. VS Code moves the status bar's icon whenever a property is set, and draws what is typed
+ * later while anything moves: so only what changes is set.
+ */
+export class StatusLine implements Disposable {
+  private waiting: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly item: Partial<Appearance>) {}
+
+  /** Shows that work has begun once it has gone on for a while, anything else at once. */
+  show(next: Appearance): void {
+    this.dispose();
+    if (next.busy && !this.item.busy) {
+      this.waiting = setTimeout(() => {
+        this.write(next);
+      }, SHOWN_AFTER_MS);
+    } else {
+      this.write(next);
+    }
+  }
+
+  dispose(): void {
+    clearTimeout(this.waiting);
+  }
+
+  private write(next: Appearance): void {
+    const changes = Object.entries(next).filter(([name, value]) => this.item[name as keyof Appearance] !== value);
+    Object.assign(this.item, Object.fromEntries(changes));
+  }
 }
