@@ -19,7 +19,7 @@ from fx_lsp.features.directive_help import completions, directive_hover, links
 from fx_lsp.features.hover import hover
 from fx_lsp.features.inlay_hints import inlay_hints
 from fx_lsp.features.notebooks import SYNC
-from fx_lsp.features.views import FORWARD, GRAPH, TARGETS
+from fx_lsp.features.views import FORWARD, GRAPH, MODULE, TARGETS
 from fx_lsp.language_server import FxLanguageServer, FxProtocol
 from fx_lsp.project import FILE
 from fx_lsp.session import Session
@@ -245,6 +245,12 @@ def targets(ls: FxLanguageServer, params: Any) -> list[dict[str, Any]]:
 def forward(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
     """The generated forward of a target."""
     return ls.session.views.forward(params.textDocument.uri, *_chosen(params))
+
+
+@server.feature(MODULE)
+def module(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
+    """The generated forward of a target, in a module of its own."""
+    return ls.session.views.module(params.textDocument.uri, *_chosen(params))
 
 
 @server.feature(GRAPH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,11 +12,13 @@ from typing import Any
 import torch
 
 import fxcore
+from fxcore.codegen import PythonCode
 from fxcore.exec_order import ExecOrderTracer, ExecutionInfo
 from fxcore.exec_order import ModuleCall as ExecutedCall
 from fxcore.graph import Graph
 from fxcore.node import Node
 from fxcore.printing import pretty_target
+from fxcore.serialization import import_block
 from fxcore.source import Place, span_at
 
 from .build import Built
@@ -37,14 +40,15 @@ def details_of(request: int, target: str, built: Built, inputs: Iterator[Input],
     recorder = ExecOrderTracer(deep=True)
     with recorder.patch_tracer(tracer, root if isinstance(root, torch.nn.Module) else torch.nn.Module()):
         graph = tracer.trace(root, built.concrete_args)
-    nodes = _Nodes(tracer.root, _lines(graph), {})
+    code = graph.python_code("self")
+    nodes, imports = _Nodes(tracer.root, _lines(graph, code), {}), imports_of(code)
     names = _parameter_names(tracer.root)  # running on meta may give it other ones
 
     def told(shapes: Shapes | None) -> Details:
         described = tuple(nodes.described(node, shapes) for node in graph.nodes)
         order = _order(tracer.root, names, recorder.exec_info, shapes) if recorder.exec_info else ()
         given, symbols = (shapes.input, dict(shapes.symbols)) if shapes else ("", {})
-        return Details(request, target, described, order, given, symbols)
+        return Details(request, target, described, order, given, symbols, imports=imports)
 
     yield told(None)
     if shapes := _shapes(graph, built, inputs, time.process_time() + seconds):
@@ -124,9 +128,17 @@ class _Nodes:
         return stack[-1] if stack else ""
 
 
-def _lines(graph: Graph) -> dict[str, int]:
+def imports_of(code: PythonCode) -> tuple[str, ...]:
+    """The statements that bring in the globals of generated code, for those who have torch.fx and not fxcore."""
+    try:
+        block = import_block(code.globals)
+    except Exception:  # what is written there is up to the objects of the user's code that are named
+        return ()
+    return tuple(re.sub(r"\bfxcore\b", "torch.fx", block).splitlines())
+
+
+def _lines(graph: Graph, code: PythonCode) -> dict[str, int]:
     """The line of each node in the generated code, from 1."""
-    code = graph.python_code("self")
     nodes = list(graph.nodes)
     lines: dict[str, int] = {}
     for line, index in (code._lineno_map or {}).items():

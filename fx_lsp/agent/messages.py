@@ -317,6 +317,8 @@ class Details:
     """The sizes of that input that may be others, by the names that they have in the nodes' values."""
     outcome: Outcome = "traced"
     """That of the trace: a report with another one tells of a better trace, and this is not of that."""
+    imports: tuple[str, ...] = ()
+    """The statements that bring in the globals of the generated forward, as torch.fx would have them."""
 
 
 @dataclass(frozen=True)

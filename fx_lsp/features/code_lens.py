@@ -14,6 +14,7 @@ from fx_lsp.features.places import ClientPlaces
 from fx_lsp.features.summary import summary
 
 OPEN_FORWARD, SHOW_GRAPH, SHOW_FAILURES = "fxLsp.openForward", "fxLsp.showGraph", "fxLsp.showFailures"
+COPY_MODULE = "fxLsp.copyModule"
 """Commands that clients may have; see ``docs/protocol.md``."""
 
 
@@ -47,6 +48,8 @@ def _commands(traced: Traced, title: str) -> Iterator[tuple[str, str]]:
     yield title, OPEN_FORWARD if outcome == "traced" else SHOW_FAILURES if traced.findings else ""
     if outcome in ("traced", "failed"):
         yield "graph", SHOW_GRAPH
+    if outcome == "traced":
+        yield "copy", COPY_MODULE
 
 
 def _lens(places: ClientPlaces, found: types.Location, traced: Traced, title: str, command: str) -> types.CodeLens:

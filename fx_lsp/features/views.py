@@ -13,9 +13,11 @@ from fx_lsp.descriptions import Description, Descriptions
 from fx_lsp.documents import Place
 from fx_lsp.features.outline import Outlines
 from fx_lsp.features.places import ClientPlaces
+from fx_lsp.features.standalone import standalone
 from fx_lsp.features.summary import summary
 
-TARGETS, FORWARD, GRAPH, CHANGED = "fx/targets", "fx/forward", "fx/graph", "fx/changed"
+TARGETS, FORWARD, GRAPH, MODULE = "fx/targets", "fx/forward", "fx/graph", "fx/module"
+CHANGED = "fx/changed"
 """Methods of ours."""
 
 
@@ -54,6 +56,18 @@ class Views:
             "lines": sorted(lines, key=lambda line: line["line"]),
             "stale": self._is_stale(path),
         }
+
+    def module(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+        """Python that defines a target's generated forward in a module of its own."""
+        path = self._places.path(uri)
+        traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
+        if path is None or traced is None:
+            return None
+        code, _ = _document(traced)
+        description = self._current(path, traced)
+        name = traced.target.title, traced.target.symbol
+        text = standalone(*name, code, description.details.imports) if code and description else None
+        return {"target": self._target(path, traced), "text": text, "stale": self._is_stale(path)}
 
     def graph(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
         """The graph of a target, and what is in its way. That of one that fails begins to be looked for."""

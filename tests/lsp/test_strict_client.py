@@ -135,6 +135,7 @@ async def look_around(driver: Driver) -> None:
     assert {"trace", "skip", "ignore"} <= {item["label"] for item in items}
     assert [target["key"] for target in await driver.ask("fx/targets")]
     assert (await driver.ask("fx/forward", target="class:Net"))["text"].startswith("def forward(self, x):")
+    assert "class NetTraced" in (await driver.ask("fx/module", target="class:Net"))["text"]
 
 
 async def check_hover(driver: Driver) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from lsprotocol import types
 
 from fx_lsp.positions import Encoding
@@ -275,10 +276,27 @@ async def test_a_position_stands_for_the_class_or_function_that_it_is_in(editor:
     }
 
 
+async def test_a_traced_model_can_be_had_as_a_module_of_its_own(editor: Editor) -> None:
+    await opened(editor)
+    module = await editor.ask("fx/module", {**editor.document("model.py"), "target": "class:Net"})
+    assert not module.stale
+    written: dict[str, Any] = {}
+    exec(module.text, written)
+    source: dict[str, Any] = {}
+    exec(MODEL.partition("\n\n\nNet()")[0], source)
+    net, images = source["Net"](), torch.rand(2, 3, 64, 64)
+    assert torch.equal(written["NetTraced"](net)(images), net(images))
+
+    targets = await editor.ask("fx/targets", editor.document("model.py"))
+    (failing_key,) = (target["key"] for target in targets if target["outcome"] == "failed")
+    failing = await editor.ask("fx/module", {**editor.document("model.py"), "target": failing_key})
+    assert (failing.target.outcome, failing.text) == ("failed", None)
+
+
 async def test_what_is_not_there_is_null(editor: Editor) -> None:
     editor.open("empty.py", "")
     await editor.diagnostics("empty.py")
-    for method in ("fx/forward", "fx/graph"):
+    for method in ("fx/forward", "fx/module", "fx/graph"):
         assert await editor.ask(method, editor.document("empty.py")) is None
         assert await editor.ask(method, {**editor.document("empty.py"), "target": "class:Net"}) is None
     assert list(await editor.ask("fx/targets", editor.document("empty.py"))) == []

@@ -51,6 +51,17 @@ suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await editor.marked(["self.stem(images)"]);
   });
 
+  test("a model is copied as a module of its own", async () => {
+    await editor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await goInto("class Classifier");
+    await editor.command("fx-lsp: Copy Generated Module");
+    await editor.page.locator(".notification-toast", { hasText: "of Classifier is copied" }).waitFor();
+    const copied = await editor.page.evaluate(() => navigator.clipboard.readText());
+    assert.match(copied, /^class ClassifierTraced\(torch\.nn\.Module\):$/m);
+    assert.match(copied, /^ {8}self\.stem = source\.stem$/m);
+    assert.match(copied, /^ {8}stem = self\.stem\(images\)/m);
+  });
+
   test("the forward follows an edit", async () => {
     await goInto("features.mean");
     await editor.page.keyboard.press("End");

@@ -37,6 +37,7 @@ export function registerCommands({ server, log, forwards, graphs, diagnosis }: P
     "fxLsp.debugInformation": () => diagnosis.open(),
     "fxLsp.openForward": (argument) => forward.open(argument),
     "fxLsp.compareForward": (argument) => forward.compare(argument),
+    "fxLsp.copyModule": (argument) => forward.copy(argument),
     "fxLsp.showGraph": (argument) => graphs.show(argument),
     "fxLsp.showFailures": showFailures,
   };

@@ -22,6 +22,12 @@ export interface Forward {
   stale: boolean;
 }
 
+export interface Module {
+  target: Target;
+  text: string | null;
+  stale: boolean;
+}
+
 export interface GraphNode {
   name: string;
   op: "placeholder" | "get_attr" | "call_function" | "call_method" | "call_module" | "output";

@@ -16,7 +16,12 @@ const run = promisify(execFile);
 export const SECTION = "fxLsp";
 
 /** The commands of this extension that the server's lenses call. */
-export const LENS_COMMANDS = ["fxLsp.openForward", "fxLsp.showGraph", "fxLsp.showFailures"] as const;
+export const LENS_COMMANDS = [
+  "fxLsp.openForward",
+  "fxLsp.showGraph",
+  "fxLsp.showFailures",
+  "fxLsp.copyModule",
+] as const;
 
 /** The server's command that traces one document from scratch. */
 const TRACE_FILE = "fxLsp.traceFile";

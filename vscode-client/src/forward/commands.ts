@@ -1,6 +1,6 @@
-/** Opens generated forwards beside the source, and compares them. */
+/** Opens generated forwards beside the source, compares and copies them. */
 import * as vscode from "vscode";
-import type { Forward, LensArgument, TargetParams } from "../protocol";
+import type { Forward, LensArgument, Module, TargetParams } from "../protocol";
 import type { Server } from "../server";
 import { pickTarget, sayNothingToTrace, targetParams } from "../targets";
 import { uriOf, type ForwardDocuments, type ForwardId } from "./documents";
@@ -33,6 +33,24 @@ export class ForwardCommands {
       const title = `${other.title} ↔ ${found.title}`;
       const [left, right] = [uriOf(other.id, other.title), uriOf(found.id, found.title)];
       await vscode.commands.executeCommand("vscode.diff", left, right, title);
+    }
+  }
+
+  /** Copies a target's forward as a module of its own. */
+  async copy(argument?: Partial<LensArgument>): Promise<void> {
+    const params = targetParams(argument);
+    const module = params && (await this.server.request<Module>("fx/module", params));
+    if (!module) {
+      sayNothingToTrace();
+    } else if (module.text === null) {
+      const { title, summary, outcome } = module.target;
+      const why = outcome === "traced" ? "its forward is not known yet, or too long" : summary || "it is not traced";
+      void vscode.window.showWarningMessage(`There is nothing to copy of ${title}: ${why}.`);
+    } else {
+      await vscode.env.clipboard.writeText(module.text);
+      void vscode.window.showInformationMessage(
+        `A module with the generated forward of ${module.target.title} is copied.`,
+      );
     }
   }
 
