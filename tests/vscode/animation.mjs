@@ -1,4 +1,4 @@
-// Makes the animation of the extension's own page: a model stops being traceable, and is mended.
+// Makes the animation of the extension's own page: a model stops tracing while it is typed, and a fix mends it.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,25 +42,22 @@ try {
   await editor.open(FILE);
   await editor.page.keyboard.press("Control+B"); // the side bar goes, its room is for the code
   await editor.lens("21 nodes");
-  await editor.goInto(FILE, "pooled = features.mean");
+  await editor.goInto(FILE, "def forward(self, x");
   await press("End");
   await editor.lens("21 nodes");
   await editor.page.waitForTimeout(2_000); // until the shapes are there
   await frame(READ_MS);
   await press("Enter");
-  await type("if pooled.max() > 6:");
-  await press("Enter");
-  await type("pooled = pooled / 6");
-  await editor.underlined(["pooled.max() > 6"]);
-  await editor.lens("1 place");
+  await type("x = x / len(x)");
+  await editor.underlined(["len(x)"]);
+  await editor.lens("✗ 1 place");
   await frame(LOOK_MS);
-  await editor.hover("if pooled.max", "pooled.max() > 6", "fx-lsp");
+  await editor.hover("x = x / len", "len(x)", "fx-lsp");
   await editor.page.waitForTimeout(1_000); // it fades in
   await frame(READ_MS);
   await editor.leave();
-  await press("ArrowUp", "End", "ArrowLeft", "ArrowLeft");
-  await editor.page.waitForTimeout(5_000);
-  const fix = await editor.quickFix(process.argv[2] ?? "where");
+  await press("ArrowLeft", "ArrowLeft");
+  const fix = await editor.quickFix("size(0)");
   await frame(READ_MS);
   await editor.click(fix);
   await editor.underlined([]);

@@ -56,7 +56,7 @@ suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await goInto("class Classifier");
     await editor.command("fx-lsp: Copy Generated Module");
     await editor.page.locator(".notification-toast", { hasText: "of Classifier is copied" }).waitFor();
-    const copied = await editor.page.evaluate(() => navigator.clipboard.readText());
+    const copied = await editor.page.evaluate(() => window.navigator.clipboard.readText());
     assert.match(copied, /^class ClassifierTraced\(torch\.nn\.Module\):$/m);
     assert.match(copied, /^ {8}self\.stem = source\.stem$/m);
     assert.match(copied, /^ {8}stem = self\.stem\(images\)/m);
@@ -91,5 +91,12 @@ suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await goInto("self.head = ");
     await editor.command("fx-lsp: Open Generated Forward");
     await editor.line("self.stem(images)");
+  });
+
+  test("a forward that is opened marks what the cursor is in, before it moves", async () => {
+    await editor.closeEditor("forward.py");
+    await goInto("features.mean");
+    await editor.command("fx-lsp: Open Generated Forward");
+    await editor.marked(["mean = relu_6.mean(dim = (2, 3)); relu_6 = None"]);
   });
 });

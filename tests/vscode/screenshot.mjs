@@ -50,7 +50,7 @@ async function generatedForward() {
 /** The generated forward and then the graph, beside the source. */
 async function views() {
   await editor.leave();
-  await editor.goTo(30, 30);
+  await editor.goInto("classifier.py", "self.stem(images)");
   await editor.command("fx-lsp: Open Generated Forward");
   await until("marks", async () => (await editor.marks()).length > 0);
   await picture(join(IMAGES, "forward.png"));

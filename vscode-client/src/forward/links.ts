@@ -42,7 +42,7 @@ export class ForwardLinks {
         this.textChanged(document);
       }),
       vscode.window.onDidChangeVisibleTextEditors(() => {
-        this.markStale();
+        this.renew();
       }),
       this.documents.onDidChange(() => {
         this.renew(); // the places may have come after the text
