@@ -38,10 +38,9 @@ class Views:
 
     def forward(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
         """The generated forward of a target, and where its lines come from."""
-        path = self._places.path(uri)
-        traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
-        if path is None or traced is None:
+        if (asked := self._asked(uri, key, position)) is None:
             return None
+        path, traced = asked
         code, above = _document(traced)
         description = self._current(path, traced)
         nodes = description.details.nodes if description else ()
@@ -59,22 +58,20 @@ class Views:
 
     def module(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
         """Python that defines a target's generated forward in a module of its own."""
-        path = self._places.path(uri)
-        traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
-        if path is None or traced is None:
+        if (asked := self._asked(uri, key, position)) is None:
             return None
+        path, traced = asked
         code, _ = _document(traced)
         description = self._current(path, traced)
-        name = traced.target.title, traced.target.symbol
-        text = standalone(*name, code, description.details.imports) if code and description else None
+        title, symbol = traced.target.title, traced.target.symbol
+        text = standalone(title, symbol, code, description.details.imports) if code and description else None
         return {"target": self._target(path, traced), "text": text, "stale": self._is_stale(path)}
 
     def graph(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
         """The graph of a target, and what is in its way. That of one that fails begins to be looked for."""
-        path = self._places.path(uri)
-        traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
-        if path is None or traced is None:
+        if (asked := self._asked(uri, key, position)) is None:
             return None
+        path, traced = asked
         if traced.report and traced.report.outcome == "failed":
             self._descriptions.want(path, traced.target.key)
         description = self._current(path, traced)
@@ -90,6 +87,12 @@ class Views:
             "order": list(map(_call, details.order)) if details else [],
             "failures": list(self._failures(traced, details.nodes if details else ())),
         }
+
+    def _asked(self, uri: str, key: str | None, position: types.Position | None) -> tuple[str, Traced] | None:
+        """The file and the target that a request is about; None where there is none."""
+        path = self._places.path(uri)
+        traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
+        return (path, traced) if path and traced else None
 
     def _all(self, path: str) -> list[Traced]:
         result = self._analysis.results.get(path)
