@@ -48,7 +48,9 @@ def replace_wrapped(patches: PatchScope) -> None:
 
     Raises KeyError where a module has no global of a wrapped name any more.
     """
-    for (_, name), namespace in [*functions_wrapped_by_torch_fx().items(), *_wrapped_fns_to_patch.items()]:
+    # A copy: while pairs are made, generated functions may be collected, and what they wrapped goes with them.
+    own = _wrapped_fns_to_patch.copy()
+    for (_, name), namespace in [*functions_wrapped_by_torch_fx().items(), *own.items()]:
         patches.replace(namespace, name, recorded)
     for cls, name in [*methods_wrapped_by_torch_fx(), *_wrapped_methods_to_patch]:
         patches.replace(cls, name, functools.partial(_recorded_method, name))

@@ -17,6 +17,7 @@ import torch.fx
 import fxcore
 from fxcore import patching
 from fxcore.failures import FailureKind, TraceFailure
+from fxcore.generated import _forward_from_src
 from fxcore.session import current, is_fx_symbolic_tracing, is_fx_tracing
 
 
@@ -274,3 +275,28 @@ def test_a_thousand_traces_leave_nothing() -> None:
     assert growth.pop("objects") < 50, "less than one for ten traces"
     assert growth.pop("blocks") < 500, "strings and numbers, too, which aren't among the objects"
     assert growth == {"files": 0, "modules": 0, "names": 0}
+
+
+def test_generated_functions_may_be_collected_while_a_trace_begins() -> None:
+    def generated(wraps: int) -> Callable[..., Any]:
+        names = [f"name{number}" for number in range(wraps)]
+        lines = [f'torch.fx._symbolic_trace.wrap("{name}")' for name in names]
+        source = "\n".join([*lines, "", "def forward(self, x):", "    return x"])
+        return _forward_from_src(source, dict.fromkeys(names, abs))
+
+    kept = generated(200)
+    thresholds = gc.get_threshold()
+    try:
+        for allocations in range(10, 400, 30):
+            gc.collect()
+            gc.disable()
+            garbage: list[Any] = [generated(1)]
+            garbage.append(garbage)
+            del garbage
+            gc.set_threshold(gc.get_count()[0] + allocations)
+            gc.enable()
+            fxcore.symbolic_trace(torch.nn.ReLU())
+    finally:
+        gc.enable()
+        gc.set_threshold(*thresholds)
+    assert kept(None, 1) == 1
