@@ -3,7 +3,13 @@ import { execFile } from "node:child_process";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import * as vscode from "vscode";
-import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions } from "vscode-languageclient/node";
+import {
+  ErrorAction,
+  LanguageClient,
+  RevealOutputChannelOn,
+  State,
+  type LanguageClientOptions,
+} from "vscode-languageclient/node";
 import type { Interpreters } from "./interpreter";
 import { copyLines } from "./log";
 import type { Changed } from "./protocol";
@@ -160,12 +166,21 @@ export class Server {
     const [command = "", ...args] = python;
     // Isolated (-I): a PYTHONPATH that is meant for the user's programs must not reach the server's imports. And not
     // in the workspace's folder, where Windows would look for a program first.
-    const client = new LanguageClient(
+    const client: LanguageClient = new LanguageClient(
       SECTION,
       "fx-lsp",
       { command, args: [...args, "-I", this.launcher], options: { cwd: dirname(this.launcher) } },
-      this.options(interpreter),
+      {
+        ...this.options(interpreter),
+        errorHandler: {
+          // A server that dies while it is written to is one that can't be written to first: the usual handler would give
+          // it up. That the connection is closed comes next, and brings another server.
+          error: () => ({ action: ErrorAction.Continue, handled: true }),
+          closed: () => usual.closed(),
+        },
+      },
     );
+    const usual = client.createDefaultErrorHandler();
     this.log.info(`Starting the server with ${python.join(" ")}`);
     client.onNotification("fxLsp/status", this.onStatus);
     client.onNotification("fx/changed", (changed: Changed) => {
