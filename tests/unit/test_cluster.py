@@ -1,6 +1,7 @@
 """``fx-lsp check --cluster``: real workers in processes of their own, and one that is killed in the middle."""
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -31,15 +32,16 @@ class Net(torch.nn.Module):
         return scale(x) / len(x) if {number} % 2 else scale(x)
 """
 SLOW = """\
-import pathlib, time, torch
-note = pathlib.Path({note!r})
-if not note.exists():
-    time.sleep(3600)
+import pathlib, torch
 
 class Net(torch.nn.Module):
     def forward(self, x):
+        pipe = pathlib.Path({pipe!r})
+        if pipe.is_fifo():
+            pipe.read_text()
         return x + 1
 """
+"""Its trace lasts as long as somebody could write to the pipe."""
 
 
 class Cluster:
@@ -116,8 +118,9 @@ def test_it_tells_the_same_as_one_job(cluster: Cluster, project: Path) -> None:
 
 
 def test_a_worker_that_is_killed_costs_nothing_but_a_retry(cluster: Cluster, project: Path, tmp_path: Path) -> None:
-    note = tmp_path / "note"
-    (project / "slow.py").write_text(SLOW.format(note=str(note)), encoding="utf-8")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (project / "slow.py").write_text(SLOW.format(pipe=str(pipe)), encoding="utf-8")
     running = subprocess.Popen(
         [
             *(sys.executable, "-m", "fx_lsp", "check", ".", "--python", sys.executable),
@@ -128,9 +131,10 @@ def test_a_worker_that_is_killed_costs_nothing_but_a_retry(cluster: Cluster, pro
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    worker = worker_at_work(cluster)
-    note.touch()
-    os.kill(worker, signal.SIGKILL)
+    with opened_by_a_reader(pipe):
+        worker = worker_at_work(cluster)
+        pipe.unlink()
+        os.kill(worker, signal.SIGKILL)
     out, error = running.communicate(timeout=300)
     assert (running.returncode, error) == (1, b""), out
     rows = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text("utf-8").splitlines()]
@@ -158,15 +162,32 @@ def test_a_scheduler_that_there_is_not(project: Path) -> None:
     assert done.stderr.startswith("fx-lsp: there is no Dask scheduler at nonsense://x")
 
 
+@contextlib.contextmanager
+def opened_by_a_reader(pipe: Path) -> Iterator[None]:
+    """Waits for somebody to read from ``pipe``, and keeps it open for writing meanwhile."""
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError as error:  # as long as nobody reads
+            if error.errno != errno.ENXIO or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+    yield
+    os.close(end)
+
+
 def worker_at_work(cluster: Cluster) -> int:
     """The process of the only worker that still has something to do, as soon as that is so."""
     from distributed import Client
 
     with Client(cluster.address, timeout=60, set_as_default=False) as client:
         deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            busy = [address for address, tasks in client.processing().items() if tasks]
+        while True:
+            busy = {address: tasks for address, tasks in client.processing().items() if tasks}
             if len(busy) == 1:
-                return int(client.run(os.getpid, workers=busy)[busy[0]])
+                (process,) = client.run(os.getpid, workers=list(busy)).values()
+                return int(process)
+            assert time.monotonic() < deadline, f"at work is not one worker, but {busy}"
             time.sleep(0.05)
-    raise AssertionError("all workers stay busy")
