@@ -1,9 +1,9 @@
 """What to trace when, and the latest that is known of every file.
 
 After an edit of a file its targets are looked for, then its agent traces them, and each report is kept as it comes; of
-edits that follow fast upon each other, the first and the last have that done. A new edit starts that anew, and what was
-under way is cancelled: a task that was cancelled takes no further step, so that nothing stale is ever kept. Files that
-import the edited one are traced again, too.
+edits that follow fast upon each other, the first and the last have that done, and a line that is being typed is waited
+for. A new edit starts that anew, and what was under way is cancelled: a task that was cancelled takes no further step,
+so that nothing stale is ever kept. Files that import the edited one are traced again, too.
 
 Nothing here knows of a client: the language server and the command line both stand on this module.
 """
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fx_lsp import half_typed
 from fx_lsp.agent.messages import Done, Report, Target, Trace
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.config import Settings
@@ -92,7 +93,8 @@ class Analysis:
         self._looking: set[asyncio.Task[None]] = set()
         """Those that look whether another file has changed what is to be traced."""
         self._quiet: dict[str, asyncio.TimerHandle] = {}
-        """Of each file that is edited fast: what goes off when it has been quiet for long enough."""
+        """Of each file that is edited fast, or in a half-typed line: what goes off when it has been quiet for long
+        enough."""
         self._edited_at: dict[str, float] = {}
         """When each file was edited last, by the loop's clock."""
 
@@ -103,15 +105,14 @@ class Analysis:
         self._start(path, self.trace(path) if saved else self._trace_edited(path))
 
     def edited(self, path: str) -> None:
-        """Trace ``path``, and the files that import it with it: at once, or if it is edited fast, when that is over."""
+        """Trace ``path``, and the files that import it with it: at once, or if it is edited fast or the edit ends in a
+        half-typed line, when that is over."""
         self._stop(path)
-        loop = asyncio.get_running_loop()
-        delay = self.settings_of(path).trace_delay / 1000
-        before, self._edited_at[path] = self._edited_at.get(path), loop.time()
-        if before is None or loop.time() - before >= delay:
-            self._start(path, self._trace_edited(path))
+        if seconds := self._seconds_to_wait(path):
+            loop = asyncio.get_running_loop()
+            self._quiet[path] = loop.call_later(seconds, lambda: self._start(path, self._trace_edited(path)))
         else:
-            self._quiet[path] = loop.call_later(delay, lambda: self._start(path, self._trace_edited(path)))
+            self._start(path, self._trace_edited(path))
 
     def changed_on_disk(self, path: str) -> None:
         """Trace the files that import ``path``, and those whose classes it may show how to build."""
@@ -191,6 +192,14 @@ class Analysis:
         traced = self.results[path].traced
         for target in await self.completed(path, [item.target for item in traced.values()]):
             traced[target.key] = dataclasses.replace(traced[target.key], target=target)
+
+    def _seconds_to_wait(self, path: str) -> float:
+        """How long a file that is edited now has to stay as it is before it is traced."""
+        now, delay = asyncio.get_running_loop().time(), self.settings_of(path).trace_delay / 1000
+        before, self._edited_at[path] = self._edited_at.get(path), now
+        if half_typed.is_half_typed(self.documents.text(path) or "", self.documents.last_edit(path)):
+            return max(delay, half_typed.SECONDS)
+        return 0.0 if before is None or now - before >= delay else delay
 
     def _find_targets(self, path: str) -> bool:
         """Look for what to trace. While the file does not parse: False, and what is known of it is kept."""

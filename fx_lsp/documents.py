@@ -174,9 +174,9 @@ class Documents:
         return Place(place.path, *moved, self._moment) if moved else None
 
     def last_edit(self, path: str) -> int:
-        """The offset at which an open file was last edited; 0 where it was not."""
+        """The offset at which the last edit of an open file ended; 0 where there was none."""
         document = self._open.get(path)
-        return document.edits[-1].start if document and document.edits else 0
+        return document.edits[-1].new_end if document and document.edits else 0
 
     def changed_since(self, path: str, moment: int) -> bool:
         """Whether an open file was edited after ``moment``."""

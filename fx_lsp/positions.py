@@ -116,6 +116,11 @@ class Edit:
     end: int
     length: int
 
+    @property
+    def new_end(self) -> int:
+        """The offset at which the new characters end."""
+        return self.start + self.length
+
     @classmethod
     def between(cls, old: str, new: str, at: int = 0) -> Edit:
         """The smallest single edit that makes ``new`` of ``old``, where ``old`` begins at offset ``at``.

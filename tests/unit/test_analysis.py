@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from fx_lsp import half_typed
 from fx_lsp.config import Settings
 from tests.unit.fake_agent import PATIENCE, Bench, failure_at, span_of
 
@@ -94,6 +95,24 @@ async def test_an_edit_is_traced_at_once_and_those_that_come_fast_wait(bench: Be
     request = await bench.traced(path)
     assert "x / 1 + 2 + 3 + len(x)" in request.message.overlays[path]
     assert bench.agent.requests.empty()
+
+
+async def test_a_word_that_is_being_typed_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
+    monkeypatch.setattr(half_typed, "SECONDS", 3_600)
+    bench.edit(path, "len(x)", "hal + len(x)")
+    bench.edit(path, "hal", "half")
+    assert bench.analysis.is_tracing(path)
+    assert bench.found() == [("model.py", "len(x)")]
+    assert bench.agent.requests.empty()
+    bench.edit(path, "half +", "half() +")
+    request = await bench.traced(path)
+    assert "x / half() + len(x)" in request.message.overlays[path]
+    monkeypatch.setattr(half_typed, "SECONDS", 0.01)
+    bench.edit(path, "half()", "whole")
+    request = await bench.traced(path)
+    assert "x / whole + len(x)" in request.message.overlays[path]
 
 
 async def test_while_a_file_does_not_parse_its_findings_follow_their_text(bench: Bench) -> None:
