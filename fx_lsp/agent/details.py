@@ -129,12 +129,18 @@ class _Nodes:
 
 
 def imports_of(code: PythonCode) -> tuple[str, ...]:
-    """The statements that bring in the globals of generated code, for those who have torch.fx and not fxcore."""
+    """The statements that bring in the globals of generated code, for those who have torch.fx and not fxcore.
+
+    Where there is none for a name, a comment says so.
+    """
+    return tuple(dict.fromkeys(_import_of(name, value) for name, value in code.globals.items()))
+
+
+def _import_of(name: str, value: object) -> str:
     try:
-        block = import_block(code.globals)
-    except Exception:  # what is written there is up to the objects of the user's code that are named
-        return ()
-    return tuple(re.sub(r"\bfxcore\b", "torch.fx", block).splitlines())
+        return re.sub(r"\bfxcore\b", "torch.fx", import_block({name: value}))
+    except Exception:  # what is written there is up to the object of the user's code that is named
+        return f"# `{name}` is to be had here, too; no import is known that brings it in."
 
 
 def _lines(graph: Graph, code: PythonCode) -> dict[str, int]:

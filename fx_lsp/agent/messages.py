@@ -318,7 +318,8 @@ class Details:
     outcome: Outcome = "traced"
     """That of the trace: a report with another one tells of a better trace, and this is not of that."""
     imports: tuple[str, ...] = ()
-    """The statements that bring in the globals of the generated forward, as torch.fx would have them."""
+    """The statements that bring in the globals of the generated forward, as torch.fx would have them; a comment for
+    each that none brings in."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ _MADE_BY_TRACING = re.compile(r"_tensor_constant\d+|_torchbind_obj\d+|_(in|out)_
 def standalone(title: str, symbol: str | None, code: str, imports: Sequence[str]) -> str | None:
     """Python that defines a module with the generated forward ``code``; None where that is no Python, as it was cut.
 
-    ``title`` and ``symbol`` are the target's; ``imports`` are statements that bring in the globals of ``code``.
+    ``title`` and ``symbol`` are the target's; ``imports`` are statements that bring in the globals of ``code``, and
+    comments on those for which there is none.
     """
     try:
         names = list(dict.fromkeys(_attributes(ast.parse(code))))
@@ -29,7 +30,7 @@ def standalone(title: str, symbol: str | None, code: str, imports: Sequence[str]
     head, definition, forward = code.strip().partition("def forward(")
     wraps = head.strip().replace(_WRAP, "torch.fx.wrap(").splitlines()
     lines = [
-        f'"""`{title}` as torch.fx traces it. Written by fx-lsp."""',
+        f'"""`{_quoted(title)}` as torch.fx traces it. Written by fx-lsp."""',
         "",
         *sorted({"import torch", *imports}, key=_import_order),
         *(["", *wraps] if wraps else []),
@@ -42,6 +43,11 @@ def standalone(title: str, symbol: str | None, code: str, imports: Sequence[str]
     return "\n".join(lines) + "\n"
 
 
+def _quoted(title: str) -> str:
+    """The title as it is written in a docstring."""
+    return title.replace("\\", r"\\").replace('"""', r"\"\"\"")
+
+
 def _import_order(statement: str) -> tuple[bool, str]:
     return statement.startswith("from"), statement
 
@@ -52,7 +58,9 @@ def _class_name(symbol: str | None) -> str:
 
 
 def _init(title: str, names: list[str]) -> str:
-    source = f"what `torch.fx.symbolic_trace` makes of `{title}`" if any(map(_is_made, names)) else f"`{title}`"
+    source = f"`{_quoted(title)}`"
+    if any(map(_is_made, names)):
+        source = f"what `torch.fx.symbolic_trace` makes of {source}"
     assignments = (
         f"self.{name} = source.{name}" if name.isidentifier() else f"setattr(self, {name!r}, getattr(source, {name!r}))"
         for name in names

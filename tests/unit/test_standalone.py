@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from typing import Any
 
@@ -62,6 +63,26 @@ def test_it_computes_what_the_model_does_and_shares_its_parameters(model: nn.Mod
     x = torch.rand(2, 4)
     assert torch.equal(made(x), model(x))
     assert {id(parameter) for parameter in made.parameters()} == {id(parameter) for parameter in model.parameters()}
+
+
+def test_a_title_of_any_text_stays_in_its_docstring() -> None:
+    title = 'Model("""a\\N{b}\\n""")'
+    code = fxcore.symbolic_trace(nn.Sequential(nn.Linear(4, 3))).graph.python_code("self")
+    text = standalone(title, "Model", code.src, imports_of(code))
+    assert text is not None
+    assert title in (ast.get_docstring(ast.parse(text)) or "")
+    assert title in (defined(text, "ModelTraced").__init__.__doc__ or "")
+
+
+def test_what_no_import_brings_in_is_named() -> None:
+    def local(x: Any) -> Any:
+        return x
+
+    code = fxcore.Graph().python_code("self")
+    code.globals.update({"clip": clip, "local": local})
+    comment, *imports = sorted(imports_of(code))
+    assert comment.startswith("# `local` ")
+    assert f"from {__name__} import clip as clip" in imports
 
 
 def test_torch_fx_can_trace_it_again() -> None:

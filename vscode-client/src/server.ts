@@ -155,6 +155,9 @@ export class Server {
     const client = this.client;
     this.client = undefined;
     this.python = [];
+    if (client?.state === State.Starting) {
+      await client.start().catch(() => undefined); // on its way back from a death: what starts can't be stopped yet
+    }
     if (client?.state === State.Running) {
       await client.stop(STOP_WITHIN_MS).catch((error: unknown) => {
         this.log.warn(String(error));
