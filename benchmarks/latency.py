@@ -2,15 +2,15 @@
 
     .venv/bin/python benchmarks/latency.py [--edits 15] [--scripts 5] [--only resnet50 …]
 
-The cases are torchvision's resnet50 and swin_t with a head that can't be traced, a package of 5 files, and a generated
-repository of 200. A real server process is told of one edit after the other, typed key by key; each is timed from the
-moment the last key is sent until the diagnostics of that version arrive, whatever the server waits for. In turn with
-them, a fresh interpreter runs the script that people use today: import torch and the model, build it, trace it with
-``torch.fx.symbolic_trace``; and a process that has done so before does it once more, importing the workspace's modules
-anew and nothing else, with nothing to protect it from them. While edits are traced, hovers are asked for; afterwards
-the server is left alone and its processor time counted. The first diagnostics of the open file are timed from the start
-of the server, with nothing kept on disk and with what that run has kept, against a fresh interpreter that imports
-torch.
+The cases are torchvision's resnet50 and swin_t with a head that can't be traced, a package of 5 files, a generated
+repository of 200, and the whole of timm as the user's own source. A real server process is told of one edit after the
+other, typed key by key; each is timed from the moment the last key is sent until the diagnostics of that version
+arrive, whatever the server waits for. In turn with them, a fresh interpreter runs the script that people use today:
+import torch and the model, build it, trace it with ``torch.fx.symbolic_trace``; and a process that has done so before
+does it once more, importing the workspace's modules anew and nothing else, with nothing to protect it from them. While
+edits are traced, hovers are asked for; afterwards the server is left alone and its processor time counted. The first
+diagnostics of the open file are timed from the start of the server, with nothing kept on disk and with what that run
+has kept, against a fresh interpreter that imports torch.
 
 The start is timed as ``initialize`` (process start to answer) against a fresh interpreter that imports what the server
 is made with. Figures are medians; what counts is their ratio, since both sides ran in turn on the same machine.
@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from subprocess import PIPE
 
@@ -145,11 +146,23 @@ def layers_case(count: int) -> Case:
     return Case(files, "zoo/model.py")
 
 
+def timm_case() -> Case:
+    """The whole of timm as it is installed, as the user's own source, and a file that takes a model from it."""
+    spec = find_spec("timm")
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent
+    files = {str(file.relative_to(folder.parent)): file.read_text("utf-8") for file in folder.rglob("*.py")}
+    head = HEAD.format(imports=f"{OPERATORS}\nfrom timm.models.resnet import resnet50", backbone="resnet50()")
+    return Case({**files, "model.py": head}, "model.py")
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "resnet50": lambda: torchvision_case("resnet50"),
     "swin_t": lambda: torchvision_case("swin_t"),
     "5 files": lambda: layers_case(5),
     "200 files": lambda: layers_case(200),
+    "timm": timm_case,
 }
 
 

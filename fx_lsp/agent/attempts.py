@@ -27,6 +27,8 @@ class Imported:
     """Files of the workspace."""
     third_party: tuple[str, ...] = ()
     """Modules from elsewhere that the agent didn't have."""
+    compiled: tuple[str, ...] = ()
+    """Files of the workspace, as they are on the disk, whose code it didn't have."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from .compiled import code_of, kept
 from .definitions import first_work, run_definitions
 from .messages import NOTEBOOK, Failure, Span, Step, Trace
 
@@ -49,6 +50,8 @@ class Workspace:
         self._installed = tuple(prefix for prefix in prefixes if prefix.startswith(self._roots))
         self._texts = {_real(path): text for path, text in request.overlays.items()}
         self._found = {self.file}
+        self.compiled: list[str] = []
+        """The other files that had to be compiled as they are on the disk."""
         self.left_out: list[Failure] = []
         """Of each script whose definitions alone were run, the first thing that was left out."""
         for path, text in request.overlays.items():
@@ -152,6 +155,11 @@ class Workspace:
                     importlib.invalidate_caches()
                     return True
         return False
+
+    def to_compile(self, path: str) -> None:
+        """Remember that the file at ``path`` has to be compiled; whoever edits it will do so again in any case."""
+        if self.text(path) is None and _real(path) != _real(self.file):
+            self.compiled.append(path)
 
     def is_script(self, path: str) -> bool:
         """Whether the file at ``path`` is one of the workspace's that is in no package, as no notebook is."""
@@ -263,10 +271,14 @@ class _Loader(importlib.machinery.SourceFileLoader):
         run_definitions(tree, self.path, vars(module))
 
     def _script(self) -> ast.Module | None:
-        """The syntax of a script; None for a file of a package and for what Python itself is to refuse."""
+        """The syntax of a script; None for what is known to define only, or is a file of a package, and for what Python
+        itself is to refuse."""
         if self._workspace.is_script(self.path):
+            text = self.get_source(self.name) or ""
+            if (known := kept(self.path, text)) and known.only_defines:
+                return None
             with contextlib.suppress(SyntaxError, ValueError):
-                return ast.parse(self.get_source(self.name) or "")
+                return ast.parse(text)
         return None
 
     def get_code(self, fullname: str) -> CodeType | None:
@@ -280,6 +292,9 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def source_to_code(self, data: Any, path: Any, **kwargs: Any) -> CodeType:  # type: ignore[override]
         """Compile text, never bytes: only so do syntax errors count characters."""
         text = importlib.util.decode_source(data) if isinstance(data, bytes) else data
+        if known := kept(path, text):
+            return code_of(known)
+        self._workspace.to_compile(path)
         return super().source_to_code(text, path, **kwargs)
 
 

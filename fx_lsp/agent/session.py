@@ -74,7 +74,8 @@ class Session:
         if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self._workspace.dependencies):
             OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for as long as this process lives, and those that it forks
         new = [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))][::-1]
-        self.emit(Imported(self._workspace.dependencies, third_party(new, self._workspace)))
+        elsewhere, compiled = third_party(new, self._workspace), tuple(self._workspace.compiled)
+        self.emit(Imported(self._workspace.dependencies, elsewhere, compiled))
         return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
 
     def _load_for_meta(self) -> None:

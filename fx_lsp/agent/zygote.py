@@ -7,6 +7,7 @@ from functools import partial
 
 from .attempts import Imported
 from .children import Brood, Child, Emit, Job
+from .compiled import Compilation
 from .enclosure import shut_in
 from .endings import ending, unanswered
 from .limits import GRACE
@@ -39,11 +40,14 @@ class Zygote(Service[_Request]):
         self._brood = Brood(private=[write], waiting=self._ask_for_patience)
         super().__init__(read, write, self._brood)
         self._rehearsal = Rehearsal(self._brood)
+        self._compilation = Compilation(self._brood)
         freeze()
 
     def _proceed(self) -> None:
         if not self._brood or self._rehearsal.is_due:
             self._rehearsal.proceed()
+        if not self._brood:
+            self._compilation.proceed()
 
     def _start_trace(self, trace: Trace) -> None:
         request = _Request(trace, waiting={target.key for target in trace.targets})
@@ -78,6 +82,7 @@ class Zygote(Service[_Request]):
         if isinstance(item, Imported):
             request.dependencies = item.dependencies
             self._rehearsal.want(item.third_party)
+            self._compilation.want(item.compiled)
         elif isinstance(item, Waiting):
             self._send(item)
         elif isinstance(item, Report | Details | Proof) and not request.cancelled:
