@@ -202,7 +202,8 @@ class AgentProcess:
         assert self._process.stdout is not None
         try:
             header = await self._process.stdout.readexactly(HEADER.size)
-            return decode(await self._process.stdout.readexactly(length(header)))
+            message: Message = decode(await self._process.stdout.readexactly(length(header)))
+            return message
         except (asyncio.IncompleteReadError, ConnectionError):
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._process.wait(), CLOSE_SECONDS)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import pickle
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,8 +15,28 @@ from .endings import ending
 from .limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory
 from .messages import Verdict
 from .places import describe
+from .wire import spoken
 
 T = TypeVar("T")
+
+
+@spoken
+@dataclass(frozen=True)
+class Answer:
+    """What a job returned, or how it ended."""
+
+    pickled: str
+    """As base64: both ends run the same code of the user's, under the same confinement."""
+
+    @classmethod
+    def of(cls, value: object) -> Answer:
+        """The answer that is ``value``."""
+        return cls(base64.b64encode(pickle.dumps(value)).decode())
+
+    @property
+    def value(self) -> Any:
+        """The value."""
+        return pickle.loads(base64.b64decode(self.pickled))
 
 
 class Settled(Exception):
@@ -35,14 +58,14 @@ class Apart:
 
     def __call__(self, job: Callable[[], T]) -> T:
         """What ``job`` returns, which must be picklable. Raises `Settled` where it raises or never ends."""
-        answers: list[Any] = []
+        answers: list[Answer] = []
         seconds = max(self._end - time.monotonic(), 0.0) + GRACE / 10
         self._brood.fork(partial(self._work, job), seconds=seconds, hear=answers.append, gone=partial(_gone, answers))
         while self._brood:
             self._brood.wait()
-        if isinstance(answers[0], Settled):
-            raise answers[0]
-        answer: T = answers[0]
+        answer: T | Settled = answers[0].value
+        if isinstance(answer, Settled):
+            raise answer
         return answer
 
     def _work(self, job: Callable[[], T], emit: Emit) -> None:
@@ -53,7 +76,7 @@ class Apart:
             answer = end
         except BaseException as error:
             answer = self._raised(error)
-        emit(answer)
+        emit(Answer.of(answer))
 
     def _raised(self, error: BaseException) -> Settled:
         if not is_out_of_memory(error):
@@ -62,7 +85,7 @@ class Apart:
         return Settled("untried", f"it takes more than {self._memory_mb} MiB of memory")
 
 
-def _gone(answers: list[Any], child: Child) -> None:
+def _gone(answers: list[Answer], child: Child) -> None:
     """Settle for a child that is dead; only what came before that counts."""
     why = "it takes too long" if child.overdue else f"the process that ran it {ending(child.status)}"
-    answers.append(Settled("untried", why))
+    answers.append(Answer.of(Settled("untried", why)))

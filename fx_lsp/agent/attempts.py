@@ -17,8 +17,10 @@ from .messages import Failure, Report, Target, Trace
 from .parts import Host, held_classes
 from .places import chain_of_frame, is_user_code
 from .trace import Doubtful, ImportedFile, TargetRun, is_explorable
+from .wire import spoken
 
 
+@spoken
 @dataclass(frozen=True)
 class Imported:
     """To the agent: what is imported so far."""
@@ -31,11 +33,13 @@ class Imported:
     """Files of the workspace, as they are on the disk, whose code it didn't have."""
 
 
+@spoken
 @dataclass(frozen=True)
 class OnCpu:
     """My report would not be worth much, build it once more, on the CPU."""
 
 
+@spoken
 @dataclass(frozen=True)
 class Holds:
     """I have parts that are of the classes of these targets."""
@@ -81,7 +85,7 @@ def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emi
             if report is not None:
                 emit(report)
     if file.workspace.dependencies != known:
-        emit(Imported(file.workspace.dependencies))
+        emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
     for run in host.traced if request.details else ():
         _describe(run, request, emit)
 
@@ -113,7 +117,7 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
     except Doubtful:
         answer = OnCpu()
     if file.workspace.dependencies != known:
-        emit(Imported(file.workspace.dependencies))
+        emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
     if held := held_classes(run.root, request.targets, file):
         emit(Holds(held))
     emit(answer)

@@ -11,7 +11,6 @@ import contextlib
 import ctypes
 import faulthandler
 import os
-import pickle
 import selectors
 import signal
 import sys
@@ -27,10 +26,10 @@ from typing import IO, Any, NoReturn
 
 from .frames import CHUNK, Frames, write_all
 from .queueing import Queueing
-from .wire import HEADER
+from .wire import decode, encode
 
 Emit = Callable[[object], None]
-"""How a job speaks to its parent: it sends one picklable object."""
+"""How a job speaks to its parent: it sends one object, of a class that `wire` knows."""
 
 Job = Callable[[Emit], None]
 
@@ -173,8 +172,7 @@ class Brood:
             self._hear(child, data)
 
     def _hear(self, child: Child, data: bytes) -> None:
-        for item in unpickled(child.frames, data, child.kill):
-            child.hear(item)
+        pass_on(child.frames, data, child.hear, child.kill)
 
     def _attend(self, child: Child) -> None:
         """End a child that is overdue; bury one that is dead."""
@@ -251,22 +249,17 @@ def finish(job: Job, emit: Emit) -> NoReturn:
 
 def emitting(pipe: int) -> Emit:
     """To write to a pipe what a parent hears."""
-    return lambda item: write_all(pipe, frame(item))
+    return lambda item: write_all(pipe, encode(item))
 
 
-def frame(item: object) -> bytes:
-    """An object as it goes through a pipe."""
-    body = pickle.dumps(item)
-    return HEADER.pack(len(body)) + body
-
-
-def unpickled(frames: Frames, data: bytes, garbled: Callable[[], object]) -> list[Any]:
-    """The objects that ``data`` completes; none, and ``garbled`` is called, where it is nothing of the kind."""
+def pass_on(frames: Frames, data: bytes, hear: Callable[[Any], None], garbled: Callable[[], object]) -> None:
+    """Call ``hear`` with each object that ``data`` completes, and ``garbled`` where it is none, or makes no sense."""
     try:
-        return [pickle.loads(body) for body in frames.feed(data)]
+        for body in frames.feed(data):
+            hear(decode(body))
     except Exception:  # the code that the child runs got hold of the pipe and wrote to it
+        traceback.print_exc()
         garbled()
-        return []
 
 
 def adopt_orphans() -> None:

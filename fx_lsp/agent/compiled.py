@@ -8,13 +8,14 @@ taken for the very text that it was compiled from.
 from __future__ import annotations
 
 import ast
+import base64
 import contextlib
 import hashlib
 import itertools
 import marshal
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import decode_source
@@ -23,48 +24,97 @@ from types import CodeType
 
 from .children import Brood, Child, Emit
 from .definitions import first_work
+from .enclosure import shut_in
+from .limits import limit_memory
+from .scratch import remove, scratch_folder
+from .wire import spoken
 
 LONGEST = 1_000_000
-"""Bytes of a file that is compiled ahead; few have as many, and mostly they are data."""
+"""Characters of a file that is compiled ahead; few have as many, and mostly they are data."""
 
 MOST = 64 * 2**20
-"""Bytes of code that are kept."""
+"""Bytes that are kept."""
+
+MOST_WANTED = 10_000
+"""Files that are considered at a time; it is the user's code that names them."""
+
+EACH = 1_000
+"""Bytes that keeping a file takes beside its code and its path."""
 
 SILENT_SECONDS = 10.0
 """How long compiling one file may take."""
 
 MOST_SECONDS = 60.0
-"""How much of a processor compiling what was wanted may take; a request may name any files."""
+"""How much of a processor compiling what was wanted may take."""
+
+MEMORY_MB = 512
+"""How much memory it may take."""
 
 
+@spoken
 @dataclass(frozen=True)
 class Compiled:
-    """A module of the workspace."""
+    """To the agent: what a file was compiled to."""
 
     path: str
-    digest: bytes
+    digest: str
     """Of the text."""
-    code: bytes
-    """As `marshal` has it."""
+    code: str
+    """As `marshal` has it, in base64."""
     only_defines: bool
     """It does no work when it is run as a script."""
 
 
-_KEPT: dict[str, Compiled] = {}
-"""By path, what this process and those that it forks need not compile."""
+@dataclass(frozen=True)
+class Kept:
+    """The same, for a process that imports it."""
+
+    digest: str
+    marshalled: bytes
+    only_defines: bool
+    size: int
+    """How many bytes it takes, roughly."""
+
+    @property
+    def code(self) -> CodeType:
+        """To be run."""
+        code = marshal.loads(self.marshalled)
+        assert isinstance(code, CodeType)
+        return code
 
 
-def kept(path: str, text: str) -> Compiled | None:
+class _Store:
+    """What this process, and those that it forks, need not compile."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Kept] = {}
+        """By path, those that were kept last at the end."""
+        self._size = 0
+
+    def get(self, path: str) -> Kept | None:
+        return self._files.get(path)
+
+    def put(self, compiled: Compiled) -> None:
+        """Keep the latest of a file, and drop those that were kept first where it is too much."""
+        path, code = compiled.path, base64.b64decode(compiled.code)
+        self._drop(path)
+        self._files[path] = Kept(compiled.digest, code, compiled.only_defines, len(code) + len(path) + EACH)
+        self._size += self._files[path].size
+        while self._size > MOST:
+            self._drop(next(iter(self._files)))
+
+    def _drop(self, path: str) -> None:
+        if before := self._files.pop(path, None):
+            self._size -= before.size
+
+
+_KEPT = _Store()
+
+
+def kept(path: str, text: str) -> Kept | None:
     """What the file at ``path`` was compiled to, if that was with this text."""
     found = _KEPT.get(path)
     return found if found and found.digest == _digest(text) else None
-
-
-def code_of(compiled: Compiled) -> CodeType:
-    """The code, to be run."""
-    code = marshal.loads(compiled.code)
-    assert isinstance(code, CodeType)
-    return code
 
 
 class Compilation:
@@ -73,51 +123,70 @@ class Compilation:
     def __init__(self, brood: Brood) -> None:
         self._brood = brood
         self._wanted: dict[str, None] = {}
+        self._running = False
+        self._repeated = False
+        """One request after the other has compiled the same."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to go on although there is other work: it may never pause, and each request compiles the same."""
+        return self._repeated and not self._running
 
     def want(self, paths: Iterable[str]) -> None:
         """Consider files that a request had to compile."""
-        self._wanted.update(dict.fromkeys(paths))
+        for path in itertools.islice(paths, MOST_WANTED - len(self._wanted)):
+            self._repeated |= path in self._wanted
+            self._wanted[path] = None
 
     def proceed(self) -> None:
         """Compile what is wanted; best while there is nothing else to do."""
-        if self._wanted:
-            job = partial(_compile, list(self._wanted))
+        if self._wanted and not self._running:
+            job = partial(shut_in, partial(compile_all, list(self._wanted)))
+            self._brood.fork(job, seconds=SILENT_SECONDS, hear=_KEPT.put, gone=self._gone, leads_group=True)
             self._wanted.clear()
-            self._brood.fork(job, seconds=SILENT_SECONDS, hear=_keep, gone=_nothing)
+            self._running, self._repeated = True, False
+
+    def _gone(self, child: Child) -> None:
+        """What it did not come to, a request will want again."""
+        self._running = False
+        remove(scratch_folder(child.pid))
 
 
-def _keep(compiled: Compiled) -> None:
-    """Keep the latest of each file, and drop those that were kept first where it is too much."""
-    _KEPT.pop(compiled.path, None)
-    _KEPT[compiled.path] = compiled
-    while sum(len(each.code) for each in _KEPT.values()) > MOST:
-        del _KEPT[next(iter(_KEPT))]
+def compile_all(paths: Iterable[str], emit: Emit) -> None:
+    """In a child: emit each file that can be compiled and is not kept yet.
 
-
-def _nothing(child: Child) -> None:
-    """What a child that ended early did not compile, a request will want again."""
-
-
-def _compile(paths: Iterable[str], emit: Emit) -> None:
-    """In the child: emit each file that can be compiled. What can't be, the next request has something to say of."""
-    warnings.simplefilter("ignore")
+    The paths come from where the user's code ran. What can't be compiled, the next request has something to say of.
+    """
+    limit_memory(MEMORY_MB)
     end = time.process_time() + MOST_SECONDS
     for path in itertools.takewhile(lambda path: time.process_time() < end, paths):
-        with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-            if Path(path).is_file() and len(source := _read(path)) <= LONGEST:
-                emit(_compiled(path, decode_source(source)))
+        with contextlib.suppress(Exception):
+            if Path(path).is_file():
+                text = decode_source(_read(path))
+                if len(text) <= LONGEST and not kept(path, text):
+                    emit(_compiled(path, text))
 
 
 def _read(path: str) -> bytes:
-    """What the file has, or more than is compiled of it: the path comes from where the user's code ran."""
+    """What the file has, or enough of it to see that it is too long."""
     with Path(path).open("rb") as file:
-        return file.read(LONGEST + 1)
+        return file.read(4 * LONGEST + 4)
 
 
 def _compiled(path: str, text: str) -> Compiled:
-    code = compile(text, path, "exec", dont_inherit=True)
-    return Compiled(path, _digest(text), marshal.dumps(code), first_work(ast.parse(text)) is None)
+    with without_warnings():
+        code = marshal.dumps(compile(text, path, "exec", dont_inherit=True))
+        only_defines = first_work(ast.parse(text)) is None
+    return Compiled(path, _digest(text), base64.b64encode(code).decode(), only_defines)
 
 
-def _digest(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+@contextlib.contextmanager
+def without_warnings() -> Iterator[None]:
+    """What is compiled does not depend on what the user's code would have done about a warning; nor does bytecode."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -140,7 +140,7 @@ def _import_of(name: str, value: object) -> str:
     try:
         return re.sub(r"\bfxcore\b", "torch.fx", import_block({name: value}))
     except Exception:  # what is written there is up to the object of the user's code that is named
-        return f"# `{name}` is to be had here, too; no import is known that brings it in."
+        return f"# `{name}`: no import was found that brings it in; define it here."
 
 
 def _lines(graph: Graph, code: PythonCode) -> dict[str, int]:

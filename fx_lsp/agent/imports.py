@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from .compiled import code_of, kept
+from .compiled import LONGEST, kept, without_warnings
 from .definitions import first_work, run_definitions
 from .messages import NOTEBOOK, Failure, Span, Step, Trace
 
@@ -50,8 +50,8 @@ class Workspace:
         self._installed = tuple(prefix for prefix in prefixes if prefix.startswith(self._roots))
         self._texts = {_real(path): text for path, text in request.overlays.items()}
         self._found = {self.file}
-        self.compiled: list[str] = []
-        """The other files that had to be compiled as they are on the disk."""
+        self._compiled: list[str] = []
+        """The other files that had to be compiled as they are on the disk, and were not told of."""
         self.left_out: list[Failure] = []
         """Of each script whose definitions alone were run, the first thing that was left out."""
         for path, text in request.overlays.items():
@@ -156,10 +156,16 @@ class Workspace:
                     return True
         return False
 
-    def to_compile(self, path: str) -> None:
-        """Remember that the file at ``path`` has to be compiled; whoever edits it will do so again in any case."""
-        if self.text(path) is None and _real(path) != _real(self.file):
-            self.compiled.append(path)
+    def compiled(self, path: str, text: str) -> None:
+        """Remember that the file at ``path`` had to be compiled, unless that is the one that is edited."""
+        if self.text(path) is None and _real(path) != _real(self.file) and len(text) <= LONGEST:
+            self._compiled.append(path)
+
+    def take_compiled(self) -> tuple[str, ...]:
+        """The files that had to be compiled since this was last asked."""
+        taken = tuple(self._compiled)
+        self._compiled.clear()
+        return taken
 
     def is_script(self, path: str) -> bool:
         """Whether the file at ``path`` is one of the workspace's that is in no package, as no notebook is."""
@@ -293,9 +299,11 @@ class _Loader(importlib.machinery.SourceFileLoader):
         """Compile text, never bytes: only so do syntax errors count characters."""
         text = importlib.util.decode_source(data) if isinstance(data, bytes) else data
         if known := kept(path, text):
-            return code_of(known)
-        self._workspace.to_compile(path)
-        return super().source_to_code(text, path, **kwargs)
+            return known.code
+        with without_warnings():
+            code = super().source_to_code(text, path, **kwargs)
+        self._workspace.compiled(path, text)
+        return code
 
 
 def third_party(names: Iterable[str], workspace: Workspace) -> tuple[str, ...]:

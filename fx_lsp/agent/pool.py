@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import pickle
 import queue
 import signal
 import subprocess
@@ -22,11 +23,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .children import LAST_WORDS_SECONDS, Job, end_strangers, frame, unpickled
+from .children import LAST_WORDS_SECONDS, Job, end_strangers, pass_on
 from .frames import CHUNK, Frames
 from .queueing import Queueing
 from .rehearsal import package
 from .scratch import remove, scratch_folder
+from .wire import HEADER
 from .worker import Begun, Importing, Ready
 
 START_SECONDS = 120.0
@@ -88,7 +90,7 @@ class Worker:
 
     def send(self, item: object) -> None:
         """Have it read a picklable object, once it comes to it."""
-        threading.Thread(target=self._write, args=(frame(item),), daemon=True).start()
+        threading.Thread(target=self._write, args=(_frame(item),), daemon=True).start()
 
     def abort(self) -> None:
         """Have it write its last words and end."""
@@ -245,8 +247,7 @@ class Pool:
         self._events.put(partial(self._bury, worker))
 
     def _read(self, worker: Worker, data: bytes) -> None:
-        for item in unpickled(worker.frames, data, worker.kill):
-            self._hear(worker, item)
+        pass_on(worker.frames, data, partial(self._hear, worker), worker.kill)
         worker.await_word()
 
     def _hear(self, worker: Worker, item: object) -> None:
@@ -284,3 +285,9 @@ class Pool:
 def _is_awaited(worker: Worker) -> bool:
     """Whether a job waits for it to be ready."""
     return worker.task is not None and not worker.ready
+
+
+def _frame(item: object) -> bytes:
+    """What a process is told to do, as it goes through a pipe."""
+    body = pickle.dumps(item)
+    return HEADER.pack(len(body)) + body

@@ -11,14 +11,24 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 
 from .children import Brood, Child, Emit
 from .guard import GUARD
 from .warmup import freeze
+from .wire import spoken
 
 MODULE_SECONDS = 30.0
 """How long the import of one module may take."""
+
+
+@spoken
+@dataclass(frozen=True)
+class Passed:
+    """A module was imported."""
+
+    module: str
 
 
 class Rehearsal:
@@ -58,8 +68,11 @@ class Rehearsal:
         if self._tried:
             self._running = True
             self._brood.fork(
-                partial(_rehearse, self._tried), seconds=MODULE_SECONDS, hear=self._passed.append, gone=self._judge
+                partial(_rehearse, self._tried), seconds=MODULE_SECONDS, hear=self._heard, gone=self._judge
             )
+
+    def _heard(self, passed: Passed) -> None:
+        self._passed.append(passed.module)
 
     def _judge(self, child: Child) -> None:
         """Refuse the package of the module that ended the rehearsal; what comes after it is still wanted."""
@@ -92,7 +105,7 @@ def _rehearse(modules: Iterable[str], emit: Emit) -> None:
             return
         if threading.active_count() > 1:  # a process with threads must not fork
             return
-        emit(name)
+        emit(Passed(name))
 
 
 def package(module: str) -> str:

@@ -74,13 +74,12 @@ class Session:
         if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self._workspace.dependencies):
             OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for as long as this process lives, and those that it forks
         new = [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))][::-1]
-        elsewhere, compiled = third_party(new, self._workspace), tuple(self._workspace.compiled)
-        self.emit(Imported(self._workspace.dependencies, elsewhere, compiled))
+        self._emit_imported(third_party(new, self._workspace))
         return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
 
     def _load_for_meta(self) -> None:
         """Spare each child the import of what running on meta takes, and have the agent spare it the next request."""
-        self.emit(Imported(self._workspace.dependencies, MODULES_FOR_META))
+        self._emit_imported(MODULES_FOR_META)
         for name in MODULES_FOR_META:
             with contextlib.suppress(ImportError):  # another torch has others
                 importlib.import_module(name)
@@ -98,7 +97,10 @@ class Session:
         error = f"the import took longer than {seconds:g} seconds"
         self._give_up("timed-out", Failure("time-limit", error, chain_of_frame(frame, self._workspace.owns)))
 
+    def _emit_imported(self, elsewhere: tuple[str, ...] = ()) -> None:
+        self.emit(Imported(self._workspace.dependencies, elsewhere, self._workspace.take_compiled()))
+
     def _give_up(self, outcome: Outcome, failure: Failure) -> None:
-        self.emit(Imported(self._workspace.dependencies))
+        self._emit_imported()
         for target in self._request.targets:
             self.emit(Report(self._request.id, target.key, outcome, (failure,), processor_seconds=time.process_time()))

@@ -24,16 +24,18 @@ from .rounds import Targets
 from .service import Service
 from .session import Session
 from .shapes import MODULES_FOR_META
+from .wire import spoken
 
 SPARES = 4
 """Processes that wait for work: each has a torch of its own in memory."""
 
 
+@spoken
 @dataclass(frozen=True)
 class Importable:
     """What the agent has to know of a file that can be imported."""
 
-    classes: frozenset[str]
+    classes: tuple[str, ...]
     notices: tuple[Failure, ...]
 
 
@@ -134,7 +136,7 @@ def import_file(trace: Trace, builtin: frozenset[str], emit: Emit) -> None:
     """Emit what `Session` says of the import, and, where that succeeds, what is `Importable`."""
     file = Session(trace, builtin, timed(emit)).imported()
     if file is not None:
-        emit(Importable(file.classes, file.notices))
+        emit(Importable(tuple(file.classes), file.notices))
 
 
 def import_and_make(attempt: Attempt, trace: Trace, builtin: frozenset[str], emit: Emit) -> None:

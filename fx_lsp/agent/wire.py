@@ -1,7 +1,8 @@
-"""How a message travels between server and agent: as bytes.
+"""How a message travels between server and agent, and from a child to the agent: as bytes.
 
 It is four bytes of length (big endian) and then UTF-8 JSON: an object of the dataclass's fields plus ``"message"``, its
-class's name. As ``messages.py``, this is loaded in an interpreter that belongs to someone else.
+class's name. It is no pickle: the code that a child runs may write to its pipe, and must not have the agent run
+anything. As ``messages.py``, this is loaded in an interpreter that belongs to someone else.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import struct
 import types
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .messages import Message
 
@@ -26,22 +27,30 @@ LARGEST = 256 * 1024 * 1024
 _BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in typing.get_args(Message)}
 
 
-def encode(message: Message) -> bytes:
+T = TypeVar("T")
+
+
+def spoken(cls: type[T]) -> type[T]:
+    """Have `encode` and `decode` know a dataclass, for the agent's own processes."""
+    _BY_NAME[cls.__name__] = cls
+    return cls
+
+
+def encode(message: object) -> bytes:
     """The bytes of one message, its length first."""
     body = json.dumps({"message": type(message).__name__, **vars(message)}, default=vars).encode()
     return HEADER.pack(len(body)) + body
 
 
-def decode(body: bytes) -> Message:
+def decode(body: bytes) -> Any:
     """The message of one body (without its length). Raises ValueError where it is none."""
     try:
         fields = json.loads(body)
         build = _builder(_BY_NAME[fields.pop("message")])
         assert build is not None
-        message: Message = build(fields)
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        return build(fields)
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"not a message: {error!r}") from error
-    return message
 
 
 def length(header: bytes) -> int:

@@ -18,8 +18,10 @@ from typing import Any
 from .children import Emit, emitting, finish, parent_death_signal
 from .frames import CHUNK, Frames
 from .guard import GUARD
+from .wire import spoken
 
 
+@spoken
 @dataclass(frozen=True)
 class Importing:
     """What is said before a module is imported: whoever dies of it has named it."""
@@ -27,11 +29,13 @@ class Importing:
     module: str
 
 
+@spoken
 @dataclass(frozen=True)
 class Ready:
     """All is imported: the job can begin."""
 
 
+@spoken
 @dataclass(frozen=True)
 class Begun:
     """The job has begun: what is said from here on is what it says, and who dies now dies of it."""

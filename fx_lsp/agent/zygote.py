@@ -46,7 +46,7 @@ class Zygote(Service[_Request]):
     def _proceed(self) -> None:
         if not self._brood or self._rehearsal.is_due:
             self._rehearsal.proceed()
-        if not self._brood:
+        if not self._brood or self._compilation.is_due:
             self._compilation.proceed()
 
     def _start_trace(self, trace: Trace) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from fx_lsp.agent import compiled
-from fx_lsp.agent.compiled import Compiled, code_of, kept
+from fx_lsp.agent.children import Brood, Child
+from fx_lsp.agent.compiled import Compilation, Compiled, compile_all, kept
 
 from .client import Answer, Client, text_at
 
@@ -80,34 +83,85 @@ def code_for(path: Path, text: str) -> Compiled:
     """What is kept of a file with this text, as UTF-8."""
     path.write_text(text, encoding="utf-8")
     found: list[Any] = []
-    compiled._compile([str(path)], found.append)
+    compile_all([str(path)], found.append)
     (only,) = found
     assert isinstance(only, Compiled)
     return only
 
 
-def test_the_oldest_goes_where_it_is_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_KEPT", {})
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An empty one, for this process."""
+    store = compiled._Store()
+    monkeypatch.setattr(compiled, "_KEPT", store)
+    monkeypatch.setattr(compiled, "limit_memory", lambda mebibytes: None)  # this process lives on
+    return store
+
+
+def test_the_oldest_goes_where_it_is_too_much(tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     files = [code_for(tmp_path / f"{name}.py", f"{name} = 1\n") for name in "abc"]
-    monkeypatch.setattr(compiled, "MOST", sum(len(file.code) for file in files[:2]))
-    for file in [files[0], files[1], files[0], files[2]]:
-        compiled._keep(file)
+    store.put(files[0])
+    found = kept(files[0].path, "a = 1\n")
+    assert found is not None
+    monkeypatch.setattr(compiled, "MOST", 2 * found.size)
+    for file in [files[1], files[0], files[2]]:
+        store.put(file)
     assert [name for name in "abc" if kept(str(tmp_path / f"{name}.py"), f"{name} = 1\n")] == ["a", "c"]
 
 
-def test_it_is_the_code_that_python_makes(tmp_path: Path) -> None:
+def test_it_is_the_code_that_python_makes_and_made_once(tmp_path: Path, store: Any) -> None:
     text = "from __future__ import annotations\ndef f(x: int):\n    'é'\n    return [y for y in x]\n"
     path = tmp_path / "m.py"
-    assert code_of(code_for(path, text)) == compile(text, str(path), "exec", dont_inherit=True)
+    store.put(code_for(path, text))
+    found = kept(str(path), text)
+    assert found is not None
+    assert found.code == compile(text, str(path), "exec", dont_inherit=True)
+    again: list[object] = []
+    compile_all([str(path)], again.append)
+    assert again == []
 
 
+@pytest.mark.usefixtures("store")
 def test_what_can_not_be_compiled_is_left_to_the_request(tmp_path: Path) -> None:
     wrong, long, latin = tmp_path / "wrong.py", tmp_path / "long.py", tmp_path / "latin.py"
+    rot13, last = tmp_path / "rot13.py", tmp_path / "last.py"
     wrong.write_text("def f(:\n", encoding="utf-8")
     long.write_text("#" * (compiled.LONGEST + 1), encoding="utf-8")
     latin.write_bytes("a = 'é'\n".encode("latin-1"))
+    rot13.write_text("# coding: rot13\n", encoding="utf-8")
+    last.write_text("a = '\\d'\n", encoding="utf-8")
     os.mkfifo(tmp_path / "pipe.py")
+    paths = [wrong, long, latin, rot13, tmp_path / "pipe.py", tmp_path, Path("/dev/zero"), Path("\0"), last]
     found: list[Any] = []
-    compiled._compile([str(path) for path in (wrong, long, latin, tmp_path / "pipe.py", tmp_path)], found.append)
-    compiled._compile(["/dev/zero", "\0"], found.append)
-    assert found == []
+    compile_all(map(str, paths), found.append)
+    assert [each.path for each in found] == [str(last)]
+
+
+class FakeBrood:
+    """Children that do nothing."""
+
+    def __init__(self) -> None:
+        self.gone: list[Callable[[Child], None]] = []
+
+    def fork(self, job: Any, *, gone: Callable[[Child], None], **options: Any) -> None:
+        self.gone.append(gone)
+
+
+def test_it_goes_on_beside_other_work_where_that_compiles_the_same_again_and_again() -> None:
+    brood = FakeBrood()
+    compilation = Compilation(cast(Brood, brood))
+    due = []
+
+    def want(*paths: str) -> None:
+        compilation.want(paths)
+        due.append(compilation.is_due)
+
+    want("a.py", "b.py")
+    want("b.py")
+    compilation.proceed()
+    want("b.py")
+    want("b.py")
+    compilation.proceed()
+    assert len(brood.gone) == 1
+    brood.gone[0](cast(Child, SimpleNamespace(pid=-1)))
+    assert [*due, compilation.is_due] == [False, True, False, False, True]
