@@ -15,6 +15,7 @@ import contextlib
 import dataclasses
 import itertools
 import logging
+import math
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,8 +109,9 @@ class Analysis:
         """Trace ``path``, and the files that import it with it: at once, or if it is edited fast or the edit ends in a
         half-typed line, when that is over."""
         self._stop(path)
-        if seconds := self._seconds_to_wait(path):
-            loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
+        before, self._edited_at[path] = self._edited_at.get(path), loop.time()
+        if seconds := self._seconds_to_wait(path, math.inf if before is None else loop.time() - before):
             self._quiet[path] = loop.call_later(seconds, lambda: self._start(path, self._trace_edited(path)))
         else:
             self._start(path, self._trace_edited(path))
@@ -193,13 +195,12 @@ class Analysis:
         for target in await self.completed(path, [item.target for item in traced.values()]):
             traced[target.key] = dataclasses.replace(traced[target.key], target=target)
 
-    def _seconds_to_wait(self, path: str) -> float:
-        """How long a file that is edited now has to stay as it is before it is traced."""
-        now, delay = asyncio.get_running_loop().time(), self.settings_of(path).trace_delay / 1000
-        before, self._edited_at[path] = self._edited_at.get(path), now
-        if half_typed.is_half_typed(self.documents.text(path) or "", self.documents.last_edit(path)):
+    def _seconds_to_wait(self, path: str, since_edit: float) -> float:
+        """How long a file that is edited now, and was ``since_edit`` seconds ago, has to stay as it is."""
+        delay, edit = self.settings_of(path).trace_delay / 1000, self.documents.last_edit(path)
+        if delay and edit.is_typed and half_typed.is_half_typed(self.documents.text(path) or "", edit.new_end):
             return max(delay, half_typed.SECONDS)
-        return 0.0 if before is None or now - before >= delay else delay
+        return delay if since_edit < delay else 0.0
 
     def _find_targets(self, path: str) -> bool:
         """Look for what to trace. While the file does not parse: False, and what is known of it is kept."""
@@ -245,7 +246,7 @@ class Analysis:
 
     def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
         """The targets from that which was edited last, whose name stands before the edit, to the farthest away."""
-        edit = self.documents.last_edit(path)
+        edit = self.documents.last_edit(path).new_end
         return sorted(traced, key=lambda item: (item.place.start > edit, abs(item.place.start - edit)))
 
     def _keep_report(self, path: str, report: Report, snapshot: Snapshot) -> None:

@@ -76,8 +76,8 @@ class Settings:
     trace_delay: int = _setting(
         80,
         "A change of a file is traced at once, unless it follows another within so many milliseconds: then, when the "
-        "file has not been changed for as long. Behind a space at the end of a line, and in a word that the file has "
-        "nowhere else, more is waited for: half a second.",
+        "file has not been changed for as long. While a line is typed that ends in a space, or a word that is nowhere "
+        "else in the file, that is half a second at least. When 0: at once, always.",
         {"type": "integer", "minimum": 0},
         project=False,
     )

@@ -173,10 +173,10 @@ class Documents:
         moved = shifted(place.start, place.end, document.edits_since(place.moment) if document else ())
         return Place(place.path, *moved, self._moment) if moved else None
 
-    def last_edit(self, path: str) -> int:
-        """The offset at which the last edit of an open file ended; 0 where there was none."""
+    def last_edit(self, path: str) -> Edit:
+        """The last edit of an open file; an empty one at its start where there was none."""
         document = self._open.get(path)
-        return document.edits[-1].new_end if document and document.edits else 0
+        return document.edits[-1] if document and document.edits else Edit(0, 0, 0)
 
     def changed_since(self, path: str, moment: int) -> bool:
         """Whether an open file was edited after ``moment``."""

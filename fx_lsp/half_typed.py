@@ -14,7 +14,7 @@ SECONDS = 0.5
 """How long after the last edit a half-typed line is still taken for one."""
 
 _WORD = re.compile(r"\w+")
-_KNOWN = frozenset({*dir(builtins), *keyword.kwlist})
+_KNOWN = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist})
 
 
 def is_half_typed(text: str, offset: int) -> bool:

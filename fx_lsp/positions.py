@@ -121,6 +121,11 @@ class Edit:
         """The offset at which the new characters end."""
         return self.start + self.length
 
+    @property
+    def is_typed(self) -> bool:
+        """Whether it is what one key does: a character put in, or taken out. Completions and pastes are longer."""
+        return self.length <= 1 and self.end - self.start <= 1
+
     @classmethod
     def between(cls, old: str, new: str, at: int = 0) -> Edit:
         """The smallest single edit that makes ``new`` of ``old``, where ``old`` begins at offset ``at``.

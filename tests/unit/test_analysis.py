@@ -101,18 +101,19 @@ async def test_a_word_that_is_being_typed_is_waited_for(bench: Bench, monkeypatc
     path = bench.open("model.py", MODEL)
     await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
     monkeypatch.setattr(half_typed, "SECONDS", 3_600)
-    bench.edit(path, "len(x)", "hal + len(x)")
-    bench.edit(path, "hal", "half")
+    bench.settings = Settings(trace_delay=1)
+    for typed in ("h", "ho", "hop"):
+        bench.edit(path, typed[:-1] + "len(x)", typed + "len(x)")
     assert bench.analysis.is_tracing(path)
     assert bench.found() == [("model.py", "len(x)")]
     assert bench.agent.requests.empty()
-    bench.edit(path, "half +", "half() +")
+    bench.edit(path, "hoplen(x)", "hop + len(x)")
     request = await bench.traced(path)
-    assert "x / half() + len(x)" in request.message.overlays[path]
+    assert "x / hop + len(x)" in request.message.overlays[path]
     monkeypatch.setattr(half_typed, "SECONDS", 0.01)
-    bench.edit(path, "half()", "whole")
+    bench.edit(path, "hop", "ho")
     request = await bench.traced(path)
-    assert "x / whole + len(x)" in request.message.overlays[path]
+    assert "x / ho + len(x)" in request.message.overlays[path]
 
 
 async def test_while_a_file_does_not_parse_its_findings_follow_their_text(bench: Bench) -> None:

@@ -131,11 +131,14 @@ def test_a_worker_that_is_killed_costs_nothing_but_a_retry(cluster: Cluster, pro
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    with opened_by_a_reader(pipe):
-        worker = worker_at_work(cluster)
-        pipe.unlink()
-        os.kill(worker, signal.SIGKILL)
-    out, error = running.communicate(timeout=300)
+    try:
+        with opened_by_a_reader(pipe):
+            worker = worker_at_work(cluster)
+            pipe.unlink()
+            os.kill(worker, signal.SIGKILL)
+        out, error = running.communicate(timeout=300)
+    finally:
+        running.kill()
     assert (running.returncode, error) == (1, b""), out
     rows = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text("utf-8").splitlines()]
     assert [(row["path"], row["verdict"]) for row in rows][-1] == ("slow.py", "ok")
@@ -174,8 +177,10 @@ def opened_by_a_reader(pipe: Path) -> Iterator[None]:
             if error.errno != errno.ENXIO or time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
-    yield
-    os.close(end)
+    try:
+        yield
+    finally:
+        os.close(end)
 
 
 def worker_at_work(cluster: Cluster) -> int:

@@ -81,7 +81,7 @@ def test_what_no_import_brings_in_is_named() -> None:
     code = fxcore.Graph().python_code("self")
     code.globals.update({"clip": clip, "local": local})
     comment, *imports = sorted(imports_of(code))
-    assert comment.startswith("# `local` ")
+    assert comment.startswith("# `local`: ")
     assert f"from {__name__} import clip as clip" in imports
 
 

@@ -1,6 +1,7 @@
 /** The language server's life: start, stop, restart, one at a time. */
 import { execFile } from "node:child_process";
 import { dirname } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import * as vscode from "vscode";
 import {
@@ -156,7 +157,8 @@ export class Server {
     this.client = undefined;
     this.python = [];
     if (client?.state === State.Starting) {
-      await client.start().catch(() => undefined); // on its way back from a death: what starts can't be stopped yet
+      // On its way back from a death: what starts can't be stopped yet.
+      await Promise.race([client.start().catch(() => undefined), setTimeout(STOP_WITHIN_MS)]);
     }
     if (client?.state === State.Running) {
       await client.stop(STOP_WITHIN_MS).catch((error: unknown) => {
