@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import io
 import linecache
-import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -22,14 +20,9 @@ from typing import Any
 from .compiled import LONGEST, kept, without_warnings
 from .definitions import first_work, run_definitions
 from .messages import NOTEBOOK, Failure, Span, Step, Trace
-
-INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""Folders whose contents were installed, and so are nobody's workspace although they may lie in one."""
+from .roots import Roots, real
 
 RELATIVE_IMPORT = re.compile(r"^\s*from\s+\.", re.MULTILINE)
-
-_real = functools.cache(os.path.realpath)
-"""The path without symbolic links, by which files are compared; what is shown and sent keeps the spelling it had."""
 
 
 def lines_of(text: str) -> list[str]:
@@ -45,10 +38,8 @@ class Workspace:
         self.file = request.file
         self._builtin = builtin
         self._folders = request.roots
-        self._roots = tuple(_real(root) + os.sep for root in request.roots)
-        prefixes = {_real(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)} - set(self._roots)
-        self._installed = tuple(prefix for prefix in prefixes if prefix.startswith(self._roots))
-        self._texts = {_real(path): text for path, text in request.overlays.items()}
+        self._roots = Roots(request.roots)
+        self._texts = {real(path): text for path, text in request.overlays.items()}
         self._found = {self.file}
         self._compiled: list[str] = []
         """The other files that had to be compiled as they are on the disk, and were not told of."""
@@ -66,15 +57,11 @@ class Workspace:
         """Whether the file at ``path`` is part of the workspace, and was not installed there."""
         if path.startswith("<"):  # no path, e.g. <frozen importlib._bootstrap>
             return False
-        real = _real(path)
-        if real == _real(self.file):
-            return True
-        installed = real.startswith(self._installed) or not INSTALLED.isdisjoint(Path(real).parts)
-        return real.startswith(self._roots) and not installed
+        return real(path) == real(self.file) or self._roots.own(path)
 
     def text(self, path: str) -> str | None:
         """The unsaved text of the file at ``path``, if it has one."""
-        return self._texts.get(_real(path))
+        return self._texts.get(real(path))
 
     def found(self, path: str) -> None:
         """Remember that a module was looked for and found at ``path``."""
@@ -84,7 +71,7 @@ class Workspace:
     def enter(self) -> str:
         """Make this process's import system see the workspace as Python would; return the name of the file's module."""
         name, folder = self._identify()
-        self._roots = (*self._roots, _real(folder) + os.sep)
+        self._roots.add(folder)
         entries = [folder, *self._import_roots()]
         self._forget_shadowed([entry for entry in entries if entry not in sys.path])
         sys.path[:] = [*entries, *(entry for entry in sys.path if entry not in entries)]
@@ -100,7 +87,7 @@ class Workspace:
         if parent:
             importlib.import_module(parent)
         loaded = sys.modules.get(name)
-        if loaded is not None and _real(loaded.__file__ or "") == _real(self.file):
+        if loaded is not None and real(loaded.__file__ or "") == real(self.file):
             return loaded  # its package imports it
         module, loader = self._new_module(name)
         loader.exec_module(module)
@@ -146,7 +133,7 @@ class Workspace:
     def look_above(self, name: str) -> bool:
         """Look for the module or package ``name`` in the folders around the file; from then on it is found there."""
         for folder in Path(self.file).parents:
-            if _real(str(folder)) + os.sep not in self._roots and not self.owns(str(folder / "_")):
+            if folder not in self._roots and not self.owns(str(folder / "_")):
                 return False
             for place in (folder, folder / "src"):
                 found = self._exists(place / f"{name}.py") or any((place / name).glob("*.py"))
@@ -158,7 +145,7 @@ class Workspace:
 
     def compiled(self, path: str, text: str) -> None:
         """Remember that the file at ``path`` had to be compiled, unless that is the one that is edited."""
-        if self.text(path) is None and _real(path) != _real(self.file) and len(text) <= LONGEST:
+        if self.text(path) is None and real(path) != real(self.file) and len(text) <= LONGEST:
             self._compiled.append(path)
 
     def take_compiled(self) -> tuple[str, ...]:
@@ -204,7 +191,7 @@ class Workspace:
         return Path(self.file).read_text(encoding="utf-8", errors="replace") if text is None else text
 
     def _nearest_root(self, folder: Path) -> Path | None:
-        return next((path for path in [folder, *folder.parents] if _real(str(path)) + os.sep in self._roots), None)
+        return next((path for path in [folder, *folder.parents] if path in self._roots), None)
 
     def _import_roots(self) -> Iterator[str]:
         for root in self._folders:

@@ -10,12 +10,15 @@ import importlib
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from .children import Brood, Child, Emit
 from .guard import GUARD
+from .messages import Prove, Trace
+from .roots import Roots, real
 from .warmup import freeze
 from .wire import spoken
 
@@ -106,6 +109,17 @@ def _rehearse(modules: Iterable[str], emit: Emit) -> None:
         if threading.active_count() > 1:  # a process with threads must not fork
             return
         emit(Passed(name))
+
+
+def installed(modules: Sequence[str], trace: Trace | Prove) -> list[str]:
+    """Those of ``modules``, which working on ``trace`` has imported, whose packages are none of its workspace's.
+
+    That is for the agent to see: what named them has run the user's code, which the agent is never to run.
+    """
+    roots = Roots(trace.roots or (str(Path(trace.file).parent),))
+    own = {name: roots.own_package(name) for name in set(map(package, modules))}
+    real.cache_clear()  # the children to come look for themselves
+    return [module for module in modules if not own[package(module)]]
 
 
 def package(module: str) -> str:

@@ -20,6 +20,7 @@ from .endings import Ended, unanswered
 from .limits import GRACE
 from .messages import Details, Done, Failure, Message, Proof, Prove, Report, Trace, Waiting
 from .pool import Pool, Task
+from .rehearsal import installed
 from .rounds import Targets
 from .service import Service
 from .session import Session
@@ -120,7 +121,7 @@ class _Request:
     def _heard(self, item: object) -> None:
         if isinstance(item, Imported):
             self._dependencies.update(item.dependencies)
-            self._pool.want(item.third_party)
+            self._pool.want(installed(item.third_party, self._trace))
         elif isinstance(item, Importable):
             self._importable = item
         elif isinstance(item, Report | Details | Waiting):

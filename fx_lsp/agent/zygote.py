@@ -13,7 +13,7 @@ from .endings import ending, unanswered
 from .limits import GRACE
 from .messages import Details, Done, Proof, Prove, Report, Trace, Waiting
 from .proof import prove
-from .rehearsal import Rehearsal
+from .rehearsal import Rehearsal, installed
 from .scratch import remove, scratch_folder
 from .service import Service
 from .session import Session
@@ -81,7 +81,7 @@ class Zygote(Service[_Request]):
     def _heard(self, request: _Request, item: object) -> None:
         if isinstance(item, Imported):
             request.dependencies = item.dependencies
-            self._rehearsal.want(item.third_party)
+            self._rehearsal.want(installed(item.third_party, request.message))
             self._compilation.want(item.compiled)
         elif isinstance(item, Waiting):
             self._send(item)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from fx_lsp.agent.children import Brood, Child
-from fx_lsp.agent.rehearsal import Rehearsal
+from fx_lsp.agent.messages import Trace
+from fx_lsp.agent.rehearsal import Rehearsal, installed
 
 
 class FakeBrood:
@@ -42,3 +46,19 @@ def test_what_comes_after_a_module_that_fails_is_tried_without_its_package() -> 
     brood.tried.clear()
     rehearsal.proceed()
     assert brood.tried == []
+
+
+def test_the_workspaces_own_code_is_none_for_the_agent_wherever_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place, as ``pip install --editable`` does, or by PYTHONPATH: whoever names it may be what was traced."""
+    workspace, elsewhere = tmp_path / "workspace", tmp_path / "elsewhere"
+    for folder, name in [(workspace / "src", "inplace"), (workspace, "namespace"), (elsewhere, "other")]:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "module.py").write_text("raise SystemExit\n")
+        monkeypatch.syspath_prepend(folder)
+    (workspace / "src" / "inplace" / "__init__.py").write_text("raise SystemExit\n")
+    named = ["inplace.module", "namespace.module", "nowhere", "other.module", "torch._dynamo"]
+    inside, alone = str(workspace / "model.py"), str(workspace / "src" / "model.py")
+    assert installed(named, Trace(inside, (), {}, (str(workspace),))) == ["other.module", "torch._dynamo"]
+    assert installed(named[:1], Trace(alone, ())) == []
