@@ -172,6 +172,7 @@ class AgentProcess:
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 if os.name == "posix":
+                    _end_traces(self._process.pid)
                     os.killpg(self._process.pid, signal.SIGKILL)
                 else:
                     self._process.kill()
@@ -181,7 +182,8 @@ class AgentProcess:
             if task is not asyncio.current_task():
                 task.cancel()
         self._end_requests()
-        await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
+        with contextlib.suppress(RecursionError):  # it is for the agent to remove what a trace has nested
+            await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
 
     async def _next(self, answers: asyncio.Queue[Answer | None], patience: float) -> Answer:
         try:
@@ -271,3 +273,12 @@ class AgentProcess:
             ending = f"exited with status {code}"
         words = [line for line in self._last_words if line.strip()]
         return f"The agent {ending}" + (f": {words[-1].strip()}" if words else ".")
+
+
+def _end_traces(agent: int) -> None:
+    """End the process groups of an agent's traces, which it is stopped for: when it is gone, nobody knows of them."""
+    os.kill(agent, signal.SIGSTOP)
+    with contextlib.suppress(OSError):  # Linux alone tells
+        for child in Path(f"/proc/{agent}/task/{agent}/children").read_text().split():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(int(child), signal.SIGKILL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,10 +20,16 @@ def digest(*parts: str | bytes) -> str:
     return whole.hexdigest()
 
 
+LARGEST = 1 << 28
+"""Bytes of a file that is read for that."""
+
+
 def file_digest(path: str) -> str:
-    """That of a file's bytes; empty where it can't be read."""
+    """That of a file's bytes; empty where it can't be read, or is no usual file, or a very large one."""
     try:
         status = os.stat(path)  # noqa: PTH116 (a hot path)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            return ""
         return _file_digest(path, status.st_mtime_ns, status.st_size, status.st_ino)
     except OSError:
         return ""

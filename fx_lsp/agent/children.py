@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import math
 import os
 import selectors
 import signal
@@ -33,6 +34,9 @@ Emit = Callable[[object], None]
 
 Job = Callable[[Emit], None]
 
+LAST_WORDS = 1 << 20
+"""Bytes that are read of a stack."""
+
 LAST_WORDS_SECONDS = 1.0
 """How long a child has, once it is told to end, to write down where it is."""
 
@@ -48,6 +52,8 @@ class Child:
     """How long it may be silent."""
     deadline: float
     """When (by ``time.monotonic``) its silence has lasted too long."""
+    end: float
+    """When it has to be gone, whatever it says."""
     hear: Callable[[Any], None]
     """Called with every object that it emits."""
     gone: Callable[[Child], None]
@@ -69,8 +75,9 @@ class Child:
     def __post_init__(self) -> None:
         self.queueing = Queueing(self.pid, self.seconds)
 
-    def prolong(self) -> None:
-        """It was heard: from now on it may be silent for all its time again."""
+    def heard(self, item: Any) -> None:
+        """It has said something: from now on it may be silent for all its time again."""
+        self.hear(item)
         self.deadline = time.monotonic() + self.seconds
         self.queueing = Queueing(self.pid, self.seconds)
 
@@ -118,11 +125,13 @@ class Brood:
         job: Job,
         *,
         seconds: float,
+        longest: float = math.inf,
         hear: Callable[[Any], None],
         gone: Callable[[Child], None],
         leads_group: bool = False,
     ) -> Child:
-        """Start ``job`` in a child that may not be silent for longer than ``seconds``."""
+        """Start ``job`` in a child that may not be silent for longer than ``seconds``, nor live for longer than
+        ``longest``."""
         read, write = os.pipe()
         last_words = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when the child is buried
         parent = os.getpid()
@@ -136,7 +145,8 @@ class Brood:
         if leads_group:  # the child does so too; whoever comes second changes nothing
             with contextlib.suppress(OSError):
                 os.setpgid(pid, pid)
-        child = Child(pid, read, seconds, time.monotonic() + seconds, hear, gone, leads_group, last_words)
+        now = time.monotonic()
+        child = Child(pid, read, seconds, now + seconds, now + longest, hear, gone, leads_group, last_words)
         self._children[pid] = child
         self._selector.register(read, selectors.EVENT_READ, lambda: self._read(child))
         return child
@@ -159,23 +169,25 @@ class Brood:
     def _patience(self) -> float | None:
         if not self._children:
             return None
-        return max(0.0, min(child.deadline for child in self._children.values()) - time.monotonic())
+        return max(0.0, min(min(child.deadline, child.end) for child in self._children.values()) - time.monotonic())
 
     def _read(self, child: Child) -> None:
         """Take what is in the pipe. A closed pipe is no longer waited on: the child's death is told by a signal."""
         with contextlib.suppress(BlockingIOError):
             data = os.read(child.pipe, CHUNK)
-            if data:
-                child.prolong()
-            else:
+            if not data:
                 self._selector.unregister(child.pipe)
             self._hear(child, data)
 
     def _hear(self, child: Child, data: bytes) -> None:
-        pass_on(child.frames, data, child.hear, child.kill)
+        pass_on(child.frames, data, child.heard, child.kill)
 
     def _attend(self, child: Child) -> None:
         """End a child that is overdue; bury one that is dead."""
+        if time.monotonic() >= child.end:
+            child.end = math.inf
+            child.overdue = True
+            child.kill()
         if time.monotonic() >= child.deadline and not child.overdue and (owed := child.queueing.owed()):
             child.deadline = time.monotonic() + owed
             self._waiting()
@@ -202,8 +214,8 @@ class Brood:
             self._selector.unregister(child.pipe)
         os.close(child.pipe)
         with child.last_words as file:
-            file.seek(0)
-            child.stack = file.read().decode("ascii", "replace")
+            file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_WORDS))
+            child.stack = file.read(LAST_WORDS).decode("ascii", "replace")
         del self._children[child.pid]
         child.gone(child)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import signal
+from pathlib import Path
 from typing import Protocol
 
 from .imports import lines_of
@@ -16,6 +17,10 @@ FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 ESCAPED = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 """How it writes a character that is not ASCII."""
+
+
+LARGEST = 8_000_000
+"""Bytes of a file whose lines are looked up."""
 
 
 class Ended(Protocol):
@@ -55,19 +60,30 @@ def ending(status: int) -> str:
 def _chain(stack: str, request: Trace) -> tuple[Step, ...]:
     """The steps of the main thread, whose stack comes last, innermost frame first."""
     main_thread = stack.rpartition("(most recent call first):")[2]
-    frames = [tuple(map(_unescape, found)) for found in FRAME.findall(main_thread)]
-    return tuple(
-        Step(name, _line_span(file, int(line), request)) for file, line, name in reversed(frames) if is_user_code(file)
-    )
+    try:
+        frames = [tuple(map(_unescape, found)) for found in FRAME.findall(main_thread)]
+        return tuple(
+            Step(name, _line_span(file, int(line), request))
+            for file, line, name in reversed(frames)
+            if is_user_code(file)
+        )
+    except (ValueError, OverflowError, OSError):  # no stack, but what the code that the child ran has written there
+        return ()
 
 
 def _line_span(file: str, line: int, request: Trace) -> Span:
     """A line of the text that was traced, without its indentation: a dying process knows no columns."""
     overlay = request.overlays.get(file)
-    lines = linecache.getlines(file) if overlay is None else lines_of(overlay)
-    text = lines[line - 1].rstrip() if line <= len(lines) else ""
+    lines = _saved_lines(file) if overlay is None else lines_of(overlay)
+    text = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
     indent = len(text) - len(text.lstrip())
     return Span(file, line, indent, line, len(text.encode()))
+
+
+def _saved_lines(file: str) -> list[str]:
+    """The lines of a file; none where it is no usual one: it is what the user's code ran in that has named it."""
+    path = Path(file)
+    return linecache.getlines(file) if path.is_file() and path.stat().st_size <= LARGEST else []
 
 
 def _unescape(text: str) -> str:

@@ -64,7 +64,7 @@ DENIED = {
         ),
         "signalling another process": "os.kill os.killpg",
         "leaving the group of the trace's processes": "os.setpgid os.setpgrp os.setsid",
-        "lifting a limit": "resource.setrlimit",
+        "lifting a limit": "resource.setrlimit resource.prlimit",
     }.items()
     for event in events.split()
 }
@@ -181,6 +181,9 @@ def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
         return bool(args[0] == os.getpid())
     if event == "resource.setrlimit":
         return bool(args[0] != resource.RLIMIT_DATA)
+    if event == "resource.prlimit":
+        process, limit, _ = args
+        return process in (0, os.getpid()) and bool(limit != resource.RLIMIT_DATA)
     return event == "socket.__new__" and frame.f_locals.get("fileno") is not None
 
 

@@ -6,14 +6,18 @@ that without an error, a crash, a hang or a thread is then imported in the agent
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 from .children import Brood, Child, Emit
 from .guard import GUARD
@@ -42,6 +46,8 @@ class Rehearsal:
         self._wanted: list[str] = []
         self._tried: list[str] = []
         self._passed: list[str] = []
+        self._roots: dict[tuple[str, ...], Roots] = {}
+        """By their folders, the workspaces that there have been requests about."""
         self._refused: set[str] = set()
         """Packages with a module that failed; none of theirs is tried again."""
         self._running = False
@@ -52,6 +58,11 @@ class Rehearsal:
     def is_due(self) -> bool:
         """Whether to go on although there is other work: it may never pause, and each request pays for the imports."""
         return not self._running and (self._repeated or bool(self._passed))
+
+    def heed(self, request: Trace | Prove) -> None:
+        """Import nothing of the workspace that ``request`` is about, whoever imports it in turn."""
+        folders = _folders(request)
+        self._roots.setdefault(folders, Roots(folders))
 
     def want(self, modules: Iterable[str]) -> None:
         """Consider ``modules``, which a request has imported, in that order."""
@@ -71,7 +82,10 @@ class Rehearsal:
         if self._tried:
             self._running = True
             self._brood.fork(
-                partial(_rehearse, self._tried), seconds=MODULE_SECONDS, hear=self._heard, gone=self._judge
+                partial(_rehearse, self._tried, [*self._roots.values()]),
+                seconds=MODULE_SECONDS,
+                hear=self._heard,
+                gone=self._judge,
             )
 
     def _heard(self, passed: Passed) -> None:
@@ -87,20 +101,22 @@ class Rehearsal:
 
     def _import(self) -> None:
         GUARD.close(tempfile.gettempdir())
-        for name in self._passed:
-            if package(name) not in self._refused:
-                try:
-                    importlib.import_module(name)
-                except (Exception, SystemExit):
-                    self._refused.add(package(name))
+        with _none_of(self._roots.values()):
+            for name in self._passed:
+                if package(name) not in self._refused:
+                    try:
+                        importlib.import_module(name)
+                    except (Exception, SystemExit):
+                        self._refused.add(package(name))
         self._passed.clear()
         GUARD.reopen()
         freeze()
 
 
-def _rehearse(modules: Iterable[str], emit: Emit) -> None:
+def _rehearse(modules: Iterable[str], roots: Sequence[Roots], emit: Emit) -> None:
     """In the child: import ``modules`` as long as all goes well, and emit the name of each."""
     GUARD.close(tempfile.gettempdir())
+    sys.meta_path.insert(0, _Barrier(roots))
     for name in modules:
         try:
             importlib.import_module(name)
@@ -116,10 +132,44 @@ def installed(modules: Sequence[str], trace: Trace | Prove) -> list[str]:
 
     That is for the agent to see: what named them has run the user's code, which the agent is never to run.
     """
-    roots = Roots(trace.roots or (str(Path(trace.file).parent),))
+    roots = Roots(_folders(trace))
     own = {name: roots.own_package(name) for name in set(map(package, modules))}
     real.cache_clear()  # the children to come look for themselves
     return [module for module in modules if not own[package(module)]]
+
+
+def _folders(request: Trace | Prove) -> tuple[str, ...]:
+    return request.roots or (str(Path(request.file).parent),)
+
+
+class _Barrier(MetaPathFinder):
+    """Has what belongs to workspaces not be found."""
+
+    def __init__(self, roots: Sequence[Roots]) -> None:
+        self._roots = roots
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What other finders find. Raises ImportError where that is a workspace's."""
+        for finder in sys.meta_path:
+            if finder is not self and (spec := finder.find_spec(fullname, path, target)):
+                if any(roots.own_module(spec) for roots in self._roots):
+                    raise ImportError(f"{fullname} is of a workspace", name=fullname)
+                return spec
+        return None
+
+
+@contextlib.contextmanager
+def _none_of(roots: Iterable[Roots]) -> Iterator[None]:
+    """Within it, what belongs to workspaces can't be imported."""
+    barrier = _Barrier([*roots])
+    sys.meta_path.insert(0, barrier)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(barrier)
+        real.cache_clear()
 
 
 def package(module: str) -> str:

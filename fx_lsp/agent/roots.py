@@ -7,6 +7,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -48,7 +49,9 @@ class Roots:
             spec = importlib.util.find_spec(name)
         except (ImportError, ValueError, AttributeError):
             return True
-        if spec is None:
-            return True
+        return spec is None or self.own_module(spec)
+
+    def own_module(self, spec: ModuleSpec) -> bool:
+        """Whether any of what ``spec`` would load is the workspace's."""
         places = [spec.origin if spec.has_location else None, *(spec.submodule_search_locations or ())]
         return any(self.own(place) for place in places if place)

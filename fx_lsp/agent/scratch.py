@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import tempfile
+import uuid
 from pathlib import Path
 
 CACHES = (
@@ -57,4 +58,35 @@ def move_into(scratch: Path) -> None:
 
 def remove(scratch: Path) -> None:
     """Remove the folder and what is in it, as far as that can be done."""
-    shutil.rmtree(scratch, ignore_errors=True)
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(scratch, ignore_errors=True)
+    if os.rename in os.supports_dir_fd:
+        with contextlib.suppress(OSError):
+            _remove_deep(scratch)
+
+
+def _remove_deep(folder: Path) -> None:
+    """Remove a folder that is nested too deep for that, or has folders that may not be read."""
+    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        while entries := os.listdir(top):  # noqa: PTH208 (a descriptor)
+            for name in entries:
+                _dissolve(name, top)
+    finally:
+        os.close(top)
+    folder.rmdir()
+
+
+def _dissolve(name: str, top: int) -> None:
+    """Remove a file of the folder ``top``; put what is in a folder there into ``top`` itself, and remove that."""
+    with contextlib.suppress(IsADirectoryError, PermissionError):
+        os.unlink(name, dir_fd=top)
+        return
+    os.chmod(name, 0o700, dir_fd=top)
+    inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+    try:
+        for entry in os.listdir(inner):  # noqa: PTH208
+            os.rename(entry, uuid.uuid4().hex, src_dir_fd=inner, dst_dir_fd=top)
+    finally:
+        os.close(inner)
+    os.rmdir(name, dir_fd=top)

@@ -17,17 +17,29 @@ from dataclasses import dataclass
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE = 38, 22, 2
 """For ``prctl``: <linux/prctl.h> and <linux/seccomp.h>."""
 
-LOAD, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_BITS, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+LOAD, AND, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_BITS, RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 """Operations of the machine: <linux/bpf_common.h>."""
 
-NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
-"""Offsets in the ``struct seccomp_data`` that it reads."""
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24
+"""Offsets in the ``struct seccomp_data`` that it reads; of an argument, the half that counts in what is filtered."""
 
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
 """What it returns; to fail, plus the error's number. With 0 the call does nothing and says that it succeeded."""
 
 THREAD = 0x00010000
 """``CLONE_THREAD``: what is cloned is a thread of the same process."""
+
+NEW_NAMESPACES = 0x7E020000
+"""``CLONE_NEW…`` but for that of time, which `clone` doesn't know."""
+
+SET_DEATH_SIGNAL, KILL = 1, 9
+"""``PR_SET_PDEATHSIG``, and the signal by which a child goes with its parent."""
+
+FILE_REQUESTS, REQUEST_TYPE = (ord("f"), ord("X"), 0x94), 0xFF00
+"""Types of ``ioctl`` that change attributes of files, or make folders, without the right to write; and their bits."""
+
+PRIORITY_OF_PROCESS, IO_PRIORITY_OF_PROCESS = 0, 1
+"""``PRIO_PROCESS`` and ``IOPRIO_WHO_PROCESS``."""
 
 Instruction = tuple[int, int, int, int]
 """Operation, instructions to jump over where it is true and where it is not, operand."""
@@ -43,18 +55,27 @@ class Machine:
     """Where the numbers of a second interface to the kernel begin."""
     refused: tuple[int, ...]
     """Making sockets; executing; leaving the process group; looking into other processes; other namespaces; mounting;
-    keys; what would do such things around the filter (io_uring, bpf, …)."""
+    keys; System V's and POSIX's queues, semaphores and memory, which stay; what would do such things around the filter
+    (io_uring, bpf, …)."""
     pretended: tuple[int, ...]
     """Changing a file's mode, owner, times and extended attributes, which Landlock doesn't know of."""
     clone: int
     other_forks: tuple[int, ...]
+    ioctl: int
+    prctl: int
+    limits: int
+    """``prlimit64``, of any process."""
+    scheduling: tuple[int, ...]
+    """``sched_set…``, of any process or thread."""
+    priority: int
+    io_priority: int
 
 
-EVERYWHERE = (425, 438)
-"""io_uring_setup, pidfd_getfd: refused."""
+EVERYWHERE = (425, 438, *range(428, 434), 442)
+"""io_uring_setup, pidfd_getfd, mounting: refused."""
 
-EVERYWHERE_PRETENDED = (452, 463, 466)
-"""fchmodat2, setxattrat, removexattrat."""
+EVERYWHERE_PRETENDED = (452, 463, 466, 469)
+"""fchmodat2, setxattrat, removexattrat, file_setattr."""
 
 CLONE3 = 435
 """It keeps its flags behind a pointer. The C library does without where it seems not to exist."""
@@ -63,18 +84,36 @@ MACHINES = {
     "x86_64": Machine(
         architecture=0xC000003E,
         foreign=0x40000000,
-        refused=(41, 59, 322, 109, 112, 101, 311, 272, 308, 165, 304, 248, 249, 250, 321, 298, 323),
+        refused=(
+            *(41, 59, 322, 109, 112, 101, 311, 272, 308, 165, 304, 248, 249, 250, 321, 298, 323),
+            *(29, 30, 31, 64, 65, 66, 68, 69, 70, 71, 220, *range(240, 246)),
+        ),
         pretended=(90, 91, 268, 92, 93, 94, 260, 132, 235, 261, 280, 188, 189, 190, 197, 198, 199),
         clone=56,
         other_forks=(57, 58),
+        ioctl=16,
+        prctl=157,
+        limits=302,
+        scheduling=(142, 144, 203, 314),
+        priority=141,
+        io_priority=251,
     ),
     "aarch64": Machine(
         architecture=0xC00000B7,
         foreign=None,
-        refused=(198, 221, 281, 154, 157, 117, 271, 97, 268, 40, 265, 217, 218, 219, 280, 241, 282),
+        refused=(
+            *(198, 221, 281, 154, 157, 117, 271, 97, 268, 40, 265, 217, 218, 219, 280, 241, 282),
+            *range(180, 198),
+        ),
         pretended=(52, 53, 55, 54, 88, 5, 6, 7, 14, 15, 16),
         clone=220,
         other_forks=(),
+        ioctl=29,
+        prctl=167,
+        limits=261,
+        scheduling=(118, 119, 122, 274),
+        priority=140,
+        io_priority=30,
     ),
 }
 
@@ -86,7 +125,18 @@ def machine() -> Machine | None:
 
 def refuse(this: Machine) -> None:
     """Refuse what a trace has no business with. Raises OSError where the system doesn't filter."""
-    _install(_program(this, _failing(this.refused + EVERYWHERE, errno.EACCES), _pretending(this)))
+    _install(
+        _program(
+            this,
+            _failing(this.refused + EVERYWHERE, errno.EACCES),
+            _failing([CLONE3], errno.ENOSYS),
+            _pretending(this),
+            _no_namespaces(this),
+            _no_attributes(this),
+            _dies_with_parent(this),
+            _own_alone(this),
+        )
+    )
 
 
 def refuse_processes(this: Machine) -> None:
@@ -117,6 +167,52 @@ def _failing(numbers: Iterable[int], error: int) -> Iterator[Instruction]:
 
 def _pretending(this: Machine) -> Iterator[Instruction]:
     return _failing(this.pretended + EVERYWHERE_PRETENDED, 0)
+
+
+def _unless(number: int, offset: int, value: int, error: int) -> Iterator[Instruction]:
+    """End the call of this number unless the argument at ``offset`` has this value."""
+    yield JUMP_IF_EQUAL, 0, 4, number
+    yield LOAD, 0, 0, offset
+    yield JUMP_IF_EQUAL, 1, 0, value
+    yield RETURN, 0, 0, FAIL | error
+    yield LOAD, 0, 0, NUMBER
+
+
+def _own_alone(this: Machine) -> Iterator[Instruction]:
+    """Of limits and priorities, those of the calling process or thread alone: of others they stay as they are."""
+    yield from _unless(this.limits, FIRST_ARGUMENT, 0, errno.EPERM)
+    for number in this.scheduling:  # the C library names threads of this process so
+        yield from _unless(number, FIRST_ARGUMENT, 0, 0)
+    for number, own in ((this.priority, PRIORITY_OF_PROCESS), (this.io_priority, IO_PRIORITY_OF_PROCESS)):
+        yield from _unless(number, FIRST_ARGUMENT, own, 0)
+        yield from _unless(number, SECOND_ARGUMENT, 0, 0)
+
+
+def _no_namespaces(this: Machine) -> Iterator[Instruction]:
+    yield JUMP_IF_EQUAL, 0, 4, this.clone
+    yield LOAD, 0, 0, FIRST_ARGUMENT
+    yield JUMP_IF_BITS, 0, 1, NEW_NAMESPACES
+    yield RETURN, 0, 0, FAIL | errno.EPERM
+    yield LOAD, 0, 0, NUMBER
+
+
+def _no_attributes(this: Machine) -> Iterator[Instruction]:
+    yield JUMP_IF_EQUAL, 0, 3 + 2 * len(FILE_REQUESTS), this.ioctl
+    yield LOAD, 0, 0, SECOND_ARGUMENT
+    yield AND, 0, 0, REQUEST_TYPE
+    yield from _failing((kind << 8 for kind in FILE_REQUESTS), errno.ENOTTY)
+    yield LOAD, 0, 0, NUMBER
+
+
+def _dies_with_parent(this: Machine) -> Iterator[Instruction]:
+    """A process can't change that it ends when its parent does."""
+    yield JUMP_IF_EQUAL, 0, 6, this.prctl
+    yield LOAD, 0, 0, FIRST_ARGUMENT
+    yield JUMP_IF_EQUAL, 0, 3, SET_DEATH_SIGNAL
+    yield LOAD, 0, 0, SECOND_ARGUMENT
+    yield JUMP_IF_EQUAL, 1, 0, KILL
+    yield RETURN, 0, 0, FAIL | errno.EPERM
+    yield LOAD, 0, 0, NUMBER
 
 
 def _no_fork(this: Machine) -> Iterator[Instruction]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from .asked import is_answer, paths
 from .attempts import Imported
 from .children import Brood, Child, Emit, Job
 from .compiled import Compilation
@@ -18,6 +19,10 @@ from .scratch import remove, scratch_folder
 from .service import Service
 from .session import Session
 from .warmup import freeze
+
+LONGEST = 20
+"""So many times as long as it may be silent a request may take for each of its targets, and once more: it has several
+ways to build a target, and may stand in line for a processor."""
 
 
 @dataclass
@@ -63,6 +68,7 @@ class Zygote(Service[_Request]):
         request.child = self._brood.fork(
             partial(shut_in, job),
             seconds=seconds,
+            longest=LONGEST * seconds * (1 + len(request.waiting)),
             hear=partial(self._heard, request),
             gone=partial(self._gone, request),
             leads_group=True,
@@ -80,12 +86,13 @@ class Zygote(Service[_Request]):
 
     def _heard(self, request: _Request, item: object) -> None:
         if isinstance(item, Imported):
-            request.dependencies = item.dependencies
-            self._rehearsal.want(installed(item.third_party, request.message))
-            self._compilation.want(item.compiled)
-        elif isinstance(item, Waiting):
+            request.dependencies = paths(item.dependencies)
+            self._rehearsal.heed(request.message)
+            self._rehearsal.want(installed(paths(item.third_party), request.message))
+            self._compilation.want(paths(item.compiled))
+        elif isinstance(item, Waiting) and is_answer(item, request.message):
             self._send(item)
-        elif isinstance(item, Report | Details | Proof) and not request.cancelled:
+        elif isinstance(item, Report | Details | Proof) and is_answer(item, request.message) and not request.cancelled:
             request.answered = True
             if isinstance(item, Report):
                 request.waiting.discard(item.target)
