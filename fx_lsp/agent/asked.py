@@ -18,6 +18,6 @@ def is_answer(item: object, request: Trace | Prove) -> bool:
     return isinstance(item, Waiting) and item.id == request.id
 
 
-def paths(items: object) -> tuple[str, ...]:
-    """Those of ``items`` that are paths at all."""
+def texts(items: object) -> tuple[str, ...]:
+    """Those of ``items``, paths or names of modules, that are texts at all."""
     return tuple(item for item in items if isinstance(item, str)) if isinstance(items, tuple) else ()

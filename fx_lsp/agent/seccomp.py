@@ -169,13 +169,16 @@ def _pretending(this: Machine) -> Iterator[Instruction]:
     return _failing(this.pretended + EVERYWHERE_PRETENDED, 0)
 
 
-def _unless(number: int, offset: int, value: int, error: int) -> Iterator[Instruction]:
-    """End the call of this number unless the argument at ``offset`` has this value."""
-    yield JUMP_IF_EQUAL, 0, 4, number
-    yield LOAD, 0, 0, offset
-    yield JUMP_IF_EQUAL, 1, 0, value
-    yield RETURN, 0, 0, FAIL | error
+def _judged(number: int, *steps: Instruction) -> Iterator[Instruction]:
+    """Judge the calls of this number by ``steps``, which may load an argument in the number's place."""
+    yield JUMP_IF_EQUAL, 0, len(steps) + 1, number
+    yield from steps
     yield LOAD, 0, 0, NUMBER
+
+
+def _unless(number: int, argument: int, value: int, error: int) -> Iterator[Instruction]:
+    """End the calls of this number whose ``argument`` has not this value."""
+    return _judged(number, (LOAD, 0, 0, argument), (JUMP_IF_EQUAL, 1, 0, value), (RETURN, 0, 0, FAIL | error))
 
 
 def _own_alone(this: Machine) -> Iterator[Instruction]:
@@ -189,38 +192,30 @@ def _own_alone(this: Machine) -> Iterator[Instruction]:
 
 
 def _no_namespaces(this: Machine) -> Iterator[Instruction]:
-    yield JUMP_IF_EQUAL, 0, 4, this.clone
-    yield LOAD, 0, 0, FIRST_ARGUMENT
-    yield JUMP_IF_BITS, 0, 1, NEW_NAMESPACES
-    yield RETURN, 0, 0, FAIL | errno.EPERM
-    yield LOAD, 0, 0, NUMBER
+    refusal = RETURN, 0, 0, FAIL | errno.EPERM
+    return _judged(this.clone, (LOAD, 0, 0, FIRST_ARGUMENT), (JUMP_IF_BITS, 0, 1, NEW_NAMESPACES), refusal)
 
 
 def _no_attributes(this: Machine) -> Iterator[Instruction]:
-    yield JUMP_IF_EQUAL, 0, 3 + 2 * len(FILE_REQUESTS), this.ioctl
-    yield LOAD, 0, 0, SECOND_ARGUMENT
-    yield AND, 0, 0, REQUEST_TYPE
-    yield from _failing((kind << 8 for kind in FILE_REQUESTS), errno.ENOTTY)
-    yield LOAD, 0, 0, NUMBER
+    refusals = _failing((kind << 8 for kind in FILE_REQUESTS), errno.ENOTTY)
+    return _judged(this.ioctl, (LOAD, 0, 0, SECOND_ARGUMENT), (AND, 0, 0, REQUEST_TYPE), *refusals)
 
 
 def _dies_with_parent(this: Machine) -> Iterator[Instruction]:
     """A process can't change that it ends when its parent does."""
-    yield JUMP_IF_EQUAL, 0, 6, this.prctl
-    yield LOAD, 0, 0, FIRST_ARGUMENT
-    yield JUMP_IF_EQUAL, 0, 3, SET_DEATH_SIGNAL
-    yield LOAD, 0, 0, SECOND_ARGUMENT
-    yield JUMP_IF_EQUAL, 1, 0, KILL
-    yield RETURN, 0, 0, FAIL | errno.EPERM
-    yield LOAD, 0, 0, NUMBER
+    return _judged(
+        this.prctl,
+        (LOAD, 0, 0, FIRST_ARGUMENT),
+        (JUMP_IF_EQUAL, 0, 3, SET_DEATH_SIGNAL),
+        (LOAD, 0, 0, SECOND_ARGUMENT),
+        (JUMP_IF_EQUAL, 1, 0, KILL),
+        (RETURN, 0, 0, FAIL | errno.EPERM),
+    )
 
 
 def _no_fork(this: Machine) -> Iterator[Instruction]:
-    """Has to come last: it leaves an argument where the number was."""
-    yield JUMP_IF_EQUAL, 0, 3, this.clone
-    yield LOAD, 0, 0, FIRST_ARGUMENT
-    yield JUMP_IF_BITS, 1, 0, THREAD
-    yield RETURN, 0, 0, FAIL | errno.EPERM
+    refusal = RETURN, 0, 0, FAIL | errno.EPERM
+    return _judged(this.clone, (LOAD, 0, 0, FIRST_ARGUMENT), (JUMP_IF_BITS, 1, 0, THREAD), refusal)
 
 
 def _install(program: list[Instruction]) -> None:

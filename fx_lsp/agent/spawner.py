@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from .asked import is_answer, paths
+from .asked import is_answer, texts
 from .attempts import Attempt, Imported, make
 from .children import Emit
 from .enclosure import shut_in
@@ -121,8 +121,8 @@ class _Request:
 
     def _heard(self, item: object) -> None:
         if isinstance(item, Imported):
-            self._dependencies.update(paths(item.dependencies))
-            self._pool.want(installed(paths(item.third_party), self._trace))
+            self._dependencies.update(texts(item.dependencies))
+            self._pool.want(installed(texts(item.third_party), self._trace))
         elif isinstance(item, Importable):
             self._importable = item
         elif isinstance(item, Report | Details | Waiting) and is_answer(item, self._trace):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
-from .asked import is_answer, paths
+from .asked import is_answer, texts
 from .attempts import Imported
 from .children import Brood, Child, Emit, Job
 from .compiled import Compilation
@@ -86,10 +86,10 @@ class Zygote(Service[_Request]):
 
     def _heard(self, request: _Request, item: object) -> None:
         if isinstance(item, Imported):
-            request.dependencies = paths(item.dependencies)
+            request.dependencies = texts(item.dependencies)
             self._rehearsal.heed(request.message)
-            self._rehearsal.want(installed(paths(item.third_party), request.message))
-            self._compilation.want(paths(item.compiled))
+            self._rehearsal.want(installed(texts(item.third_party), request.message))
+            self._compilation.want(texts(item.compiled))
         elif isinstance(item, Waiting) and is_answer(item, request.message):
             self._send(item)
         elif isinstance(item, Report | Details | Proof) and is_answer(item, request.message) and not request.cancelled:

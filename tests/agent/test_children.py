@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fx_lsp.agent.asked import is_answer, paths
+from fx_lsp.agent.asked import is_answer, texts
 from fx_lsp.agent.messages import Details, Proof, Prove, Recipe, Report, Snippet, Span, Target, Trace, Waiting
 
 TALKS = """
@@ -67,4 +67,4 @@ def test_a_proof_answers_a_request_for_one() -> None:
 
 
 def test_paths_are_text() -> None:
-    assert (paths(("a", 5, {}, "b")), paths(None), paths("abc")) == (("a", "b"), (), ())
+    assert (texts(("a", 5, {}, "b")), texts(None), texts("abc")) == (("a", "b"), (), ())
