@@ -45,6 +45,14 @@ class Traced:
     report: Report | None = None
     """None until the first one comes."""
     findings: tuple[Finding, ...] = ()
+    """Of a partial report, with those of the last whole one: what is behind the first failure may be as it was."""
+
+    def whole(self) -> Traced:
+        """The same where nothing else is to come: with what the report itself has found."""
+        if self.report is None or not self.report.partial:
+            return self
+        told = {*self.report.failures, *self.report.notices}
+        return dataclasses.replace(self, findings=tuple(item for item in self.findings if item.failure in told))
 
     @property
     def is_told(self) -> bool:
@@ -160,9 +168,12 @@ class Analysis:
         """Every finding, where its text stands now; without those whose text was edited."""
         for result in self.results.values():
             traced = (finding for traced in result.traced.values() for finding in traced.findings)
-            for finding in itertools.chain(result.mistakes, traced):
-                if now := self.documents.now(finding.place):
-                    yield dataclasses.replace(finding, place=now)
+            yield from self._standing(itertools.chain(result.mistakes, traced))
+
+    def _standing(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        for finding in findings:
+            if now := self.documents.now(finding.place):
+                yield dataclasses.replace(finding, place=now)
 
     async def close(self) -> None:
         """Stop all work, and wait until it has stopped."""
@@ -239,6 +250,8 @@ class Analysis:
                     else:
                         silent.discard(answer.target)
                         self._keep_report(path, answer, snapshot)
+            for key, item in traced.items():
+                traced[key] = item.whole()
             for key in silent:
                 # There is no agent to be had: what an earlier one said is of another text or another Python.
                 traced[key] = Traced(traced[key].target, traced[key].place)
@@ -255,6 +268,9 @@ class Analysis:
         roots = self.workspace.roots_of(path)
         selection = self.settings_of(path).selection
         findings = findings_of(last.target, report, snapshot, lambda file: self.workspace.owns(file, roots), selection)
+        if report.partial:
+            found = [finding.place for finding in self._standing(findings)]
+            findings += [known for known in self._standing(last.findings) if not any(map(known.place.touches, found))]
         traced[report.target] = Traced(last.target, last.place, report, tuple(findings))
         self.on_result(path, False)
 

@@ -30,6 +30,10 @@ class Place:
     end: int
     moment: int
 
+    def touches(self, other: Place) -> bool:
+        """Whether there is nothing between this and ``other``, of the same moment."""
+        return self.path == other.path and self.start <= other.end and other.start <= self.end
+
 
 @dataclass
 class Document:

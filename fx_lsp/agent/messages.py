@@ -238,6 +238,8 @@ class Report:
     """Where in the workspace that is written; None where it was made up."""
     reason: str = ""
     """Of what was not checked: why. Of what was traced: under which condition, e.g. ``without its optional inputs``."""
+    partial: bool = False
+    """There may be more failures, which are being looked for."""
 
 
 @dataclass(frozen=True)

@@ -43,11 +43,15 @@ class Targets:
         self._at_once = request.limits.at_once or os.cpu_count() or 1
         self._waiting: deque[Attempt] = deque()
         self._running = 0
+        self._unanswered: set[Attempt] = set()
+        """Those under way that the next round waits for; what the others have yet to tell changes nothing in it."""
         self._classes = classes
         self._open = {target.key: target for target in request.targets}
         """Those that nothing final is known of."""
-        self._provisional: dict[str, Report] = {}
-        """What to say of an open target if nothing better comes."""
+        self._provisional: dict[str, tuple[Report, Attempt]] = {}
+        """What to say of an open target if nothing better comes, and what it comes from."""
+        self._told: dict[str, Attempt] = {}
+        """By its key, what the report on a target that is not open came from."""
         self._hosts: dict[str, tuple[Attempt, tuple[str, ...]]] = {}
         """By its key, a target that has parts, and the keys of the targets that these are of."""
 
@@ -63,13 +67,16 @@ class Targets:
         yield from self._trace(self._part_attempts())
         yield from self._trace_in_hosts(made_up=True)
         self._settle(*_RANKS)
+        while self._running:
+            yield
 
     def _trace(self, attempts: Iterable[Attempt]) -> Iterator[None]:
         self._waiting.extend(attempts)
-        while self._waiting or self._running:
+        while self._waiting or self._unanswered:
             while self._waiting and self._running < self._at_once:
                 attempt = self._waiting.popleft()
                 self._running += 1
+                self._unanswered.add(attempt)
                 self._start(attempt, partial(self._heard, attempt), partial(self._gone, attempt))
             yield
 
@@ -101,24 +108,33 @@ class Targets:
         match item:
             case OnCpu():
                 self._emit(Waiting(self._request.id))  # it was silent for long, and will be again
-                attempt.answered = True
+                self._answered(attempt)
                 self._waiting.append(Attempt(attempt.target, on_meta=False))
             case Holds(keys=keys):
                 self._hosts[attempt.target.key] = attempt, keys
             case Report():
-                attempt.answered = True
-                self._reported(item, of_part=bool(attempt.parts))
+                if not attempt.parts:
+                    self._answered(attempt)
+                self._reported(item, attempt)
             case _:
                 self._emit(item)
 
-    def _reported(self, report: Report, *, of_part: bool = False) -> None:
+    def _answered(self, attempt: Attempt) -> None:
+        """It has said what it has to; the same may follow in full."""
+        attempt.answered = True
+        self._unanswered.discard(attempt)
+
+    def _reported(self, report: Report, attempt: Attempt) -> None:
         """Tell what is final, and keep the best of the rest; what a part of a host says is no better than as much."""
-        if report.target not in self._open or self._is_final(report):
-            self._close(report)
-            return
-        before = self._provisional.get(report.target)
-        if before is None or self._worth(report) >= self._worth(before) + of_part:
-            self._provisional[report.target] = report
+        if report.target not in self._open:
+            if self._told[report.target] is attempt:
+                self._emit(report)
+        elif self._is_final(report):
+            self._close(report, attempt)
+        else:
+            before = self._provisional.get(report.target)
+            if before is None or self._worth(report) >= self._worth(before[0]) + bool(attempt.parts):
+                self._provisional[report.target] = report, attempt
 
     def _worth(self, report: Report) -> int:
         """How much it tells. That a class can't be built as it stands is more than that arguments can't be made up."""
@@ -135,19 +151,22 @@ class Targets:
 
     def _settle(self, *outcomes: Outcome) -> None:
         """Have done with the targets whose provisional reports have these outcomes."""
-        for report in list(self._provisional.values()):
+        for report, attempt in list(self._provisional.values()):
             if report.outcome in outcomes:
-                self._close(report)
+                self._close(report, attempt)
 
-    def _close(self, report: Report) -> None:
+    def _close(self, report: Report, attempt: Attempt) -> None:
+        self._told[report.target] = attempt
         self._open.pop(report.target, None)
         self._provisional.pop(report.target, None)
         self._emit(report)
 
     def _gone(self, attempt: Attempt, process: Ended) -> None:
         self._running -= 1
+        self._unanswered.discard(attempt)
         if not attempt.answered and not attempt.parts:
-            self._reported(with_notices(unanswered(self._request, attempt.target.key, process), self._notices))
+            report = unanswered(self._request, attempt.target.key, process)
+            self._reported(with_notices(report, self._notices), attempt)
 
 
 def _sure(target: Target) -> Target:

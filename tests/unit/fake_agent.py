@@ -7,7 +7,20 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Span, Step, Target, Trace, Verdict
+from fx_lsp.agent.messages import (
+    Details,
+    Done,
+    Failure,
+    Outcome,
+    Proof,
+    Prove,
+    Report,
+    Span,
+    Step,
+    Target,
+    Trace,
+    Verdict,
+)
 from fx_lsp.analysis import Analysis
 from fx_lsp.config import Settings
 from fx_lsp.descriptions import Descriptions
@@ -35,8 +48,9 @@ class Request:
     def targets(self) -> tuple[Target, ...]:
         return self.message.targets
 
-    def report(self, key: str, *failures: Failure, code: str = "", nodes: int = 0) -> None:
-        self.answers.put_nowait(Report(1, key, "failed" if failures else "traced", failures, nodes, code))
+    def report(self, key: str, *failures: Failure, code: str = "", nodes: int = 0, partial: bool = False) -> None:
+        outcome: Outcome = "failed" if failures else "traced"
+        self.answers.put_nowait(Report(1, key, outcome, failures, nodes, code, partial=partial))
 
     def done(self, *dependencies: str) -> None:
         self.answers.put_nowait(Done(1, dependencies))

@@ -58,6 +58,50 @@ async def test_the_next_report_replaces_the_last(bench: Bench) -> None:
     assert bench.found() == []
 
 
+TWO_FAILURES = MODEL.replace("return x / len(x)", "return scale(x) / len(x) + x * int(x)")
+
+
+async def test_while_the_rest_is_looked_for_it_is_as_it_was(bench: Bench) -> None:
+    path = bench.open("model.py", TWO_FAILURES)
+    first, second = (failure_at(span_of(path, TWO_FAILURES, part)) for part in ("len(x)", "int(x)"))
+    await bench.traced(path, first, second)
+    bench.edit(path, "len(x) + x", "len(x) - x")
+    request = await bench.agent.asked()
+    request.report(request.targets[0].key, first, partial=True)
+    while await asyncio.wait_for(bench.results.get(), PATIENCE) != (path, False):
+        pass
+    assert bench.found() == [("model.py", "len(x)"), ("model.py", "int(x)")]
+    request.report(request.targets[0].key, first)
+    request.done()
+    await bench.complete(path)
+    assert bench.found() == [("model.py", "len(x)")]
+
+
+async def test_what_was_behind_is_no_more_where_it_is_not_found_again(bench: Bench) -> None:
+    path = bench.open("model.py", TWO_FAILURES)
+    first, second = (failure_at(span_of(path, TWO_FAILURES, part)) for part in ("len(x)", "int(x)"))
+    await bench.traced(path, first, second)
+    bench.edit(path, "len(x) + x", "len(x) - x")
+    request = await bench.agent.asked()
+    request.report(request.targets[0].key, first, partial=True)
+    request.done()
+    await bench.complete(path)
+    assert bench.found() == [("model.py", "len(x)")]
+
+
+async def test_what_is_told_anew_is_told_once_though_it_has_grown(bench: Bench) -> None:
+    path = bench.open("model.py", TWO_FAILURES)
+    first, second = (failure_at(span_of(path, TWO_FAILURES, part)) for part in ("len(x)", "int(x)"))
+    await bench.traced(path, first, second)
+    bench.edit(path, "len(x)", "len(x).real")
+    edited = bench.documents.text(path) or ""
+    request = await bench.agent.asked()
+    request.report(request.targets[0].key, failure_at(span_of(path, edited, "len(x).real")), partial=True)
+    while await asyncio.wait_for(bench.results.get(), PATIENCE) != (path, False):
+        pass
+    assert bench.found() == [("model.py", "len(x).real"), ("model.py", "int(x)")]
+
+
 async def test_an_edit_cancels_what_is_under_way_and_nothing_stale_is_kept(bench: Bench) -> None:
     path = bench.open("model.py", MODEL)
     first = await bench.agent.asked()
