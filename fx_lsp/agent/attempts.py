@@ -12,6 +12,7 @@ from .build import Built, build_target
 from .children import Emit
 from .confinement import confine_alone
 from .denials import telling
+from .imports import latest_module, third_party_since
 from .limits import limit_memory, time_limit
 from .messages import Failure, Report, Target, Trace
 from .parts import Host, held_classes
@@ -67,7 +68,10 @@ def make(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> No
         emit(with_notices(item, file.notices) if isinstance(item, Report) else item)
 
     told = telling(emit_noted, file.workspace.owns)
+    latest = latest_module()
     (_trace_parts if attempt.parts else _trace)(attempt, request, file, told)
+    if new := third_party_since(latest, file.workspace):
+        emit(Imported(file.workspace.dependencies, new))
 
 
 def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:
@@ -120,11 +124,13 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
         emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
     if held := held_classes(run.root, request.targets, file):
         emit(Holds(held))
-    emit(answer)
     if isinstance(answer, Report) and is_explorable(answer):
+        emit(dataclasses.replace(answer, partial=True))
         # The first failure is told already: what goes wrong from here on costs no more than the rest.
         with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
             emit(run.explore(answer, on_meta=on_meta, for_details=request.details))
+    else:
+        emit(answer)
     if isinstance(answer, Report) and answer.outcome in ("traced", "failed") and request.details:
         _describe(run, request, emit)
 

@@ -33,7 +33,7 @@ class _Request:
     child: Child | None = None
     waiting: set[str] = field(default_factory=set)
     """Keys of the targets that are not reported yet."""
-    dependencies: tuple[str, ...] = ()
+    dependencies: set[str] = field(default_factory=set)
     answered: bool = False
     cancelled: bool = False
 
@@ -86,7 +86,7 @@ class Zygote(Service[_Request]):
 
     def _heard(self, request: _Request, item: object) -> None:
         if isinstance(item, Imported):
-            request.dependencies = texts(item.dependencies)
+            request.dependencies.update(texts(item.dependencies))
             self._rehearsal.heed(request.message)
             self._rehearsal.want(installed(texts(item.third_party), request.message))
             self._compilation.want(texts(item.compiled))
@@ -104,7 +104,7 @@ class Zygote(Service[_Request]):
         del self._requests[message.id]
         if not request.cancelled:
             self._answer_for(request, child)
-        self._send(Done(message.id, request.dependencies or (message.file,), request.cancelled))
+        self._send(Done(message.id, tuple(sorted({message.file, *request.dependencies})), request.cancelled))
 
     def _answer_for(self, request: _Request, child: Child) -> None:
         """Answer what a child that is dead did not."""

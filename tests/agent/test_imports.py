@@ -199,10 +199,17 @@ BAD_NEIGHBOURS = {
 """Modules that a file can import and the agent had better not. The agent's own command line gives it away."""
 
 
-async def test_installed_modules_are_kept_loaded(connect: Connect, tmp_path: Path) -> None:
+IMPORTS_IT = {
+    "at the top": "import installed\n\ndef model(x):\n    return x + installed.PID\n",
+    "while it is traced": "def model(x):\n    import installed\n    return x + installed.PID\n",
+}
+
+
+@pytest.mark.parametrize("where", IMPORTS_IT)
+async def test_installed_modules_are_kept_loaded(connect: Connect, tmp_path: Path, where: str) -> None:
     (tmp_path / "installed.py").write_text(KEEPS_ITS_PID)
     client = connect(env={"PYTHONPATH": str(tmp_path)})
-    file = client.write("net.py", "import installed\n\ndef model(x):\n    return x + installed.PID\n")
+    file = client.write("net.py", IMPORTS_IT[where])
     await traced_the_same_twice(client, file)
     client.write("installed.py", "PID = -1\n")  # now the workspace has one of its own
     assert "x + -1" in (await client.trace(file, "model")).only.code
