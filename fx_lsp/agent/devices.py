@@ -19,6 +19,10 @@ FACTORIES = frozenset(
 """What weights are made with. Other factories stay on the CPU, since constructors compute with what those make:
 ``torch.linspace(…).tolist()`` of the stochastic depth rates is the classic."""
 
+IN_PLACE = frozenset({torch.Tensor.clamp_, torch.Tensor.erfinv_, torch.Tensor.normal_, torch.nn.init.normal_})
+"""What weights are initialized with, and takes torch up to a millisecond each time where they have no memory, though
+nothing comes of it; of the others it makes short work."""
+
 
 class Devices(OnCpu):
     """Within it, what asks for an accelerator gets the CPU, and, ``on_meta``, new weights have shapes but no memory."""
@@ -33,7 +37,25 @@ class Devices(OnCpu):
         is_free = asked is None or is_accelerator(asked, number=True)
         if self._on_meta and function in FACTORIES and is_free and "out" not in keywords:
             keywords = {**keywords, "device": "meta"}
+        if self._on_meta and function in IN_PLACE and _is_without_effect(function, *args, *keywords.values()):
+            return self._initialize(function, args, keywords)
         return super().call(function, args, keywords)
+
+    def _initialize(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Make a call that would change the numbers of a tensor that has none."""
+        tensor = args[0] if args else keywords["tensor"]
+        empty = tensor.new_empty(0, device="cpu")  # what is wrong with the other arguments is still for torch to say
+        if args:
+            super().call(function, (empty, *args[1:]), keywords)
+        else:
+            super().call(function, (), {**keywords, "tensor": empty})
+        return tensor
+
+
+def _is_without_effect(function: Callable[..., Any], tensor: torch.Tensor, *others: object) -> bool:
+    """Whether ``function``, one of `IN_PLACE`, changes nothing of ``tensor``, and nobody takes note."""
+    is_noted = tensor.requires_grad and torch.is_grad_enabled() and function is not torch.nn.init.normal_
+    return tensor.is_meta and not is_noted and not any(isinstance(other, torch.Tensor) for other in others)
 
 
 class Idle:

@@ -102,3 +102,51 @@ async def test_a_failure_has_its_place_all_the_same(client: Client) -> None:
     file = client.write("net.py", "def model(x):\n    y = x.cuda()\n    return y if y.sum() > 0 else x\n")
     report = (await client.trace(file, "model")).only
     assert [text_at(failure.chain[-1]) for failure in report.failures] == ["y.sum() > 0"]
+
+
+INITIALIZED = {
+    "normal": "w.data.normal_(0, 0.02)",
+    "normal by name": "w.data.normal_(mean=0, std=0.02)",
+    "without gradients": "with torch.no_grad():\n    w = w.normal_(0, 0.02, generator=torch.Generator()).erfinv_()",
+    "init": "torch.nn.init.normal_(w, std=1e-6)",
+    "init by name": "w = torch.nn.init.normal_(tensor=w, mean=0.0, std=1e-6)",
+    "kaiming": "w = torch.nn.init.kaiming_normal_(w)",
+    "truncated": "w.data.uniform_(-1, 1).erfinv_().mul_(2).clamp_(min=-2, max=2)",
+    "clamped by another": "w.data.clamp_(torch.zeros(3, 3), torch.ones(3, 3))",
+}
+MADE_WRONGLY = {
+    "a deviation": "w.data.normal_(0, -1)",
+    "init": "torch.nn.init.normal_(w, std=-1)",
+    "no bounds": "w.data.clamp_()",
+    "an argument": "w.data.erfinv_(1)",
+    "with gradients": "w.clamp_(0, 1)",
+}
+
+WEIGHTS = """
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            w = torch.nn.Parameter(torch.empty(3, 3))
+            {how}
+            assert w.shape == (3, 3) and (w.is_meta or not torch.isnan(w).any())
+            self.weight = w
+
+        def forward(self, x):
+            return x @ self.weight
+"""
+
+
+@pytest.mark.parametrize("name", INITIALIZED)
+async def test_weights_without_memory_are_initialized(client: Client, name: str) -> None:
+    file = client.write("net.py", WEIGHTS.format(how=INITIALIZED[name].replace("\n", "\n" + " " * 12)))
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, report.failures, report.parameters) == ("traced", (), 9)
+
+
+@pytest.mark.parametrize("name", MADE_WRONGLY)
+async def test_what_is_wrong_with_that_is_told(client: Client, name: str) -> None:
+    file = client.write("net.py", WEIGHTS.format(how=MADE_WRONGLY[name]))
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, text_at(report.failures[0].chain[-1])) == ("not-built", MADE_WRONGLY[name])
