@@ -26,7 +26,8 @@ from fx_lsp.agent.messages import Done, Report, Target, Trace
 from fx_lsp.agent_pool import TracingAgent
 from fx_lsp.config import Settings
 from fx_lsp.documents import Documents, Place, Snapshot, on_disk
-from fx_lsp.findings import Finding, findings_in_text, findings_of
+from fx_lsp.findings import Finding, findings_in_text, findings_of, is_shown
+from fx_lsp.selection import Selection
 from fx_lsp.targets.configured import as_configured
 from fx_lsp.targets.elsewhere import is_open
 from fx_lsp.targets.finder import TargetFinder
@@ -45,14 +46,8 @@ class Traced:
     report: Report | None = None
     """None until the first one comes."""
     findings: tuple[Finding, ...] = ()
-    """Of a partial report, with those of the last whole one: what is behind the first failure may be as it was."""
-
-    def whole(self) -> Traced:
-        """The same where nothing else is to come: with what the report itself has found."""
-        if self.report is None or not self.report.partial:
-            return self
-        told = {*self.report.failures, *self.report.notices}
-        return dataclasses.replace(self, findings=tuple(item for item in self.findings if item.failure in told))
+    kept: tuple[Finding, ...] = ()
+    """Of a partial report: what earlier ones had found behind the first failure, and may be so still."""
 
     @property
     def is_told(self) -> bool:
@@ -159,6 +154,8 @@ class Analysis:
         """Trace nothing more until something else happens; what was reported is kept."""
         for path in [*self._tasks, *self._quiet]:
             self._stop(path)
+            if self._drop_kept(path):
+                self.on_result(path, False)
 
     def is_tracing(self, path: str) -> bool:
         """Whether newer reports on a file are on their way."""
@@ -167,7 +164,7 @@ class Analysis:
     def findings(self) -> Iterator[Finding]:
         """Every finding, where its text stands now; without those whose text was edited."""
         for result in self.results.values():
-            traced = (finding for traced in result.traced.values() for finding in traced.findings)
+            traced = (finding for item in result.traced.values() for finding in (*item.findings, *item.kept))
             yield from self._standing(itertools.chain(result.mistakes, traced))
 
     def _standing(self, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -250,8 +247,7 @@ class Analysis:
                     else:
                         silent.discard(answer.target)
                         self._keep_report(path, answer, snapshot)
-            for key, item in traced.items():
-                traced[key] = item.whole()
+            self._drop_kept(path)
             for key in silent:
                 # There is no agent to be had: what an earlier one said is of another text or another Python.
                 traced[key] = Traced(traced[key].target, traced[key].place)
@@ -268,11 +264,32 @@ class Analysis:
         roots = self.workspace.roots_of(path)
         selection = self.settings_of(path).selection
         findings = findings_of(last.target, report, snapshot, lambda file: self.workspace.owns(file, roots), selection)
-        if report.partial:
-            found = [finding.place for finding in self._standing(findings)]
-            findings += [known for known in self._standing(last.findings) if not any(map(known.place.touches, found))]
-        traced[report.target] = Traced(last.target, last.place, report, tuple(findings))
+        kept = self._behind(findings, last, selection) if report.partial else ()
+        traced[report.target] = Traced(last.target, last.place, report, tuple(findings), kept)
         self.on_result(path, False)
+
+    def _behind(self, found: Iterable[Finding], last: Traced, selection: Selection) -> tuple[Finding, ...]:
+        """What was known of a trace behind what is ``found`` of it now, as far as it may still be so."""
+        if not last.is_told:
+            return ()
+        snapshot, places = self.documents.snapshot(), [item.place for item in self._standing(found)]
+        known = [*self._standing((*last.findings, *last.kept))]
+        again = [any(map(item.place.touches, places)) for item in known]
+        # What came before a failure that is met again was passed this time.
+        passed = again.index(True) + 1 if True in again else 0
+        return tuple(
+            item
+            for item, is_again in zip(known[passed:], again[passed:], strict=True)
+            if not is_again and self.documents.is_open(item.place.path) and is_shown(item, snapshot, selection)
+        )
+
+    def _drop_kept(self, path: str) -> bool:
+        """Let go of what might have been found again of a file: nothing more is to come. Whether there was any."""
+        result = self.results.get(path)
+        keeping = [item for item in result.traced.values() if item.kept] if result else []
+        for item in keeping:
+            self.results[path].traced[item.target.key] = dataclasses.replace(item, kept=())
+        return bool(keeping)
 
     def _keep_dependencies(self, path: str, done: Done, snapshot: Snapshot) -> None:
         dependencies = frozenset(done.dependencies) - {path}

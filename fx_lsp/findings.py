@@ -61,21 +61,23 @@ def findings_of(
     ``owned`` says of a path whether it is the user's to mend; a notice elsewhere is none of theirs.
     """
     notices = [notice for notice in report.notices if owned(notice.chain[-1].span.file)]
-    shown = [failure for failure in (*report.failures, *notices) if rule_for(failure.kind) in selection]
+    shown = (*report.failures, *notices)
     places = {failure.chain[-1].span: failure for failure in report.failures if failure.chain}
     found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
-    told = [finding for finding in found if finding and not _is_ignored(finding, snapshot)]
+    told = [finding for finding in found if finding and is_shown(finding, snapshot, selection)]
     intent = report.intent or target.intent
     return [dataclasses.replace(finding, severity=selection.severity(finding.rule, intent)) for finding in told]
 
 
-def _is_ignored(finding: Finding, snapshot: Snapshot) -> bool:
-    """Whether a comment of the file says so."""
+def is_shown(finding: Finding, snapshot: Snapshot, selection: Selection) -> bool:
+    """Whether ``selection`` has its rule, and no comment of its file says that it is ignored."""
+    if finding.rule not in selection:
+        return False
     lines = snapshot.lines_of(finding.place.path)
     if lines is None:
-        return False
+        return True
     first, last = (lines.position(offset, "utf-8").line + 1 for offset in (finding.place.start, finding.place.end))
-    return directives_of(lines.text).ignores(finding.rule.code, first, last)
+    return not directives_of(lines.text).ignores(finding.rule.code, first, last)
 
 
 def findings_in_text(path: str, snapshot: Snapshot, selection: Selection) -> tuple[Finding, ...]:

@@ -162,6 +162,8 @@ class RememberingAgent:
 
 def _lasts(report: Report, request: Trace) -> bool:
     """Whether the same trace would be reported so again."""
+    if report.partial:
+        return False
     computed = report.processor_seconds >= _COMPUTING * request.limits.seconds
     return report.outcome in _LASTING or (report.outcome == "timed-out" and computed)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
@@ -12,11 +13,11 @@ from .build import Built, build_target
 from .children import Emit
 from .confinement import confine_alone
 from .denials import telling
-from .imports import latest_module, third_party_since
 from .limits import limit_memory, time_limit
 from .messages import Failure, Report, Target, Trace
 from .parts import Host, held_classes
 from .places import chain_of_frame, is_user_code
+from .shapes import MODULES_FOR_META
 from .trace import Doubtful, ImportedFile, TargetRun, is_explorable
 from .wire import spoken
 
@@ -68,10 +69,10 @@ def make(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> No
         emit(with_notices(item, file.notices) if isinstance(item, Report) else item)
 
     told = telling(emit_noted, file.workspace.owns)
-    latest = latest_module()
+    missing = [name for name in MODULES_FOR_META if name not in sys.modules]
     (_trace_parts if attempt.parts else _trace)(attempt, request, file, told)
-    if new := third_party_since(latest, file.workspace):
-        emit(Imported(file.workspace.dependencies, new))
+    if loaded := tuple(name for name in missing if name in sys.modules):
+        emit(Imported(file.workspace.dependencies, loaded))
 
 
 def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:

@@ -54,8 +54,10 @@ class Devices(OnCpu):
 
 def _is_without_effect(function: Callable[..., Any], tensor: torch.Tensor, *others: object) -> bool:
     """Whether ``function``, one of `IN_PLACE`, changes nothing of ``tensor``, and nobody takes note."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or not tensor.is_meta or tensor.is_inference():
+        return False
     is_noted = tensor.requires_grad and torch.is_grad_enabled() and function is not torch.nn.init.normal_
-    return tensor.is_meta and not is_noted and not any(isinstance(other, torch.Tensor) for other in others)
+    return tensor.is_floating_point() and not is_noted and not any(isinstance(other, torch.Tensor) for other in others)
 
 
 class Idle:

@@ -9,11 +9,10 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import io
-import itertools
 import linecache
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -294,14 +293,8 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return code
 
 
-def latest_module() -> str:
-    """The name of the one that was imported last."""
-    return next(reversed(sys.modules))
-
-
-def third_party_since(latest: str, workspace: Workspace) -> tuple[str, ...]:
-    """The modules that were imported after ``latest``, from outside the workspace, and wholly; in that order."""
-    names = [*itertools.takewhile(lambda name: name != latest, reversed(sys.modules))][::-1]
+def third_party(names: Iterable[str], workspace: Workspace) -> tuple[str, ...]:
+    """Of the modules ``names``, those that were imported from outside the workspace, and wholly."""
     return tuple(name for name in names if (module := sys.modules.get(name)) and _is_third_party(module, workspace))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 6
+PROTOCOL = 7
 """Raised whenever a message changes its shape; server and agent refuse to work across two versions."""
 
 NOTEBOOK = ".ipynb"

@@ -127,7 +127,7 @@ class Targets:
     def _reported(self, report: Report, attempt: Attempt) -> None:
         """Tell what is final, and keep the best of the rest; what a part of a host says is no better than as much."""
         if report.target not in self._open:
-            if self._told[report.target] is attempt:
+            if self._told.get(report.target) is attempt:
                 self._emit(report)
         elif self._is_final(report):
             self._close(report, attempt)

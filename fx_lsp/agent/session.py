@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import linecache
+import sys
 import time
 from collections.abc import Callable, Collection
 from functools import partial
@@ -17,7 +19,7 @@ from .attempts import Attempt, Imported, make
 from .children import Brood, Child, Emit
 from .denials import telling
 from .devices import Devices, stand_in_for_accelerators
-from .imports import Workspace, latest_module, third_party_since
+from .imports import Workspace, third_party
 from .limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from .loading import Loading
 from .messages import Failure, Outcome, Report, Trace, Waiting
@@ -60,7 +62,7 @@ class Session:
         """
         limit_memory(self._request.limits.memory_mb)
         stand_in_for_accelerators()
-        latest = latest_module()
+        last = next(reversed(sys.modules))
         seed()
         try:
             name = self._workspace.enter()
@@ -71,7 +73,8 @@ class Session:
             return None
         if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self._workspace.dependencies):
             OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for as long as this process lives, and those that it forks
-        self._emit_imported(third_party_since(latest, self._workspace))
+        new = [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))][::-1]
+        self._emit_imported(third_party(new, self._workspace))
         return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
 
     def _load_for_meta(self) -> None:

@@ -24,6 +24,9 @@ LONGEST = 20
 """So many times as long as it may be silent a request may take for each of its targets, and once more: it has several
 ways to build a target, and may stand in line for a processor."""
 
+MOST_NAMED = 10_000
+"""Files, and modules, that a request may have imported."""
+
 
 @dataclass
 class _Request:
@@ -34,8 +37,15 @@ class _Request:
     waiting: set[str] = field(default_factory=set)
     """Keys of the targets that are not reported yet."""
     dependencies: set[str] = field(default_factory=set)
+    third_party: dict[str, None] = field(default_factory=dict)
+    """Modules from elsewhere that it has imported, in order."""
     answered: bool = False
     cancelled: bool = False
+
+    def note(self, imported: Imported) -> None:
+        """Keep what its processes have imported; they may name what they like."""
+        self.dependencies.update(texts(imported.dependencies)[: MOST_NAMED - len(self.dependencies)])
+        self.third_party.update(dict.fromkeys(texts(imported.third_party)[: MOST_NAMED - len(self.third_party)]))
 
 
 class Zygote(Service[_Request]):
@@ -86,9 +96,7 @@ class Zygote(Service[_Request]):
 
     def _heard(self, request: _Request, item: object) -> None:
         if isinstance(item, Imported):
-            request.dependencies.update(texts(item.dependencies))
-            self._rehearsal.heed(request.message)
-            self._rehearsal.want(installed(texts(item.third_party), request.message))
+            request.note(item)
             self._compilation.want(texts(item.compiled))
         elif isinstance(item, Waiting) and is_answer(item, request.message):
             self._send(item)
@@ -102,6 +110,8 @@ class Zygote(Service[_Request]):
         remove(scratch_folder(child.pid))
         message = request.message
         del self._requests[message.id]
+        self._rehearsal.heed(message)
+        self._rehearsal.want(installed([*request.third_party], message))
         if not request.cancelled:
             self._answer_for(request, child)
         self._send(Done(message.id, tuple(sorted({message.file, *request.dependencies})), request.cancelled))

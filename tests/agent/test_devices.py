@@ -113,6 +113,8 @@ INITIALIZED = {
     "kaiming": "w = torch.nn.init.kaiming_normal_(w)",
     "truncated": "w.data.uniform_(-1, 1).erfinv_().mul_(2).clamp_(min=-2, max=2)",
     "clamped by another": "w.data.clamp_(torch.zeros(3, 3), torch.ones(3, 3))",
+    "whole numbers": "w = torch.nn.Parameter(torch.zeros(3, 3, dtype=torch.long), requires_grad=False).clamp_(0, 1)",
+    "of a class that takes note": "w = Noting(w, requires_grad=False)\nw.normal_()\nassert w.is_noted",
 }
 MADE_WRONGLY = {
     "a deviation": "w.data.normal_(0, -1)",
@@ -120,10 +122,21 @@ MADE_WRONGLY = {
     "no bounds": "w.data.clamp_()",
     "an argument": "w.data.erfinv_(1)",
     "with gradients": "w.clamp_(0, 1)",
+    "whole numbers": "torch.zeros(3, 3, dtype=torch.long).normal_()",
+    "without a version": "torch.inference_mode()(torch.zeros)(3, 3).normal_()",
 }
 
 WEIGHTS = """
     import torch
+
+    class Noting(torch.nn.Parameter):
+        is_noted = False
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            if function is torch.Tensor.normal_:
+                args[0].is_noted = True
+            return super().__torch_function__(function, types, args, kwargs or {{}})
 
     class Net(torch.nn.Module):
         def __init__(self):

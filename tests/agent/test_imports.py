@@ -199,20 +199,42 @@ BAD_NEIGHBOURS = {
 """Modules that a file can import and the agent had better not. The agent's own command line gives it away."""
 
 
-IMPORTS_IT = {
-    "at the top": "import installed\n\ndef model(x):\n    return x + installed.PID\n",
-    "while it is traced": "def model(x):\n    import installed\n    return x + installed.PID\n",
-}
-
-
-@pytest.mark.parametrize("where", IMPORTS_IT)
-async def test_installed_modules_are_kept_loaded(connect: Connect, tmp_path: Path, where: str) -> None:
+async def test_installed_modules_are_kept_loaded(connect: Connect, tmp_path: Path) -> None:
     (tmp_path / "installed.py").write_text(KEEPS_ITS_PID)
     client = connect(env={"PYTHONPATH": str(tmp_path)})
-    file = client.write("net.py", IMPORTS_IT[where])
+    file = client.write("net.py", "import installed\n\ndef model(x):\n    return x + installed.PID\n")
     await traced_the_same_twice(client, file)
     client.write("installed.py", "PID = -1\n")  # now the workspace has one of its own
     assert "x + -1" in (await client.trace(file, "model")).only.code
+
+
+SYMBOLIC = """
+import sys
+import torch
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        x = self.linear(x)
+        scores = x @ x.transpose(-2, -1)
+        return x if scores.sum() > 0 else scores
+
+def model(x):
+    return x + int("torch.fx.experimental.symbolic_shapes" in sys.modules)
+"""
+
+
+async def test_what_torch_imports_to_explore_is_kept_loaded(client: Client) -> None:
+    file = client.write("net.py", SYMBOLIC)
+    for _ in range(200):
+        reports = (await client.trace(file, "Attention()", "model")).reports
+        assert failing_text(reports["Attention()"]) == "scores.sum() > 0"
+        if "x + 1" in reports["model"].code:
+            return
+    pytest.fail("it is never loaded")
 
 
 @pytest.mark.parametrize("bad", BAD_NEIGHBOURS)

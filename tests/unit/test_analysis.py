@@ -7,8 +7,9 @@ import pytest
 import pytest_asyncio
 
 from fx_lsp import half_typed
+from fx_lsp.agent.messages import Report
 from fx_lsp.config import Settings
-from tests.unit.fake_agent import PATIENCE, Bench, failure_at, span_of
+from tests.unit.fake_agent import PATIENCE, Bench, Request, failure_at, span_of
 
 MODEL = """\
 import torch.fx
@@ -61,45 +62,84 @@ async def test_the_next_report_replaces_the_last(bench: Bench) -> None:
 TWO_FAILURES = MODEL.replace("return x / len(x)", "return scale(x) / len(x) + x * int(x)")
 
 
-async def test_while_the_rest_is_looked_for_it_is_as_it_was(bench: Bench) -> None:
-    path = bench.open("model.py", TWO_FAILURES)
-    first, second = (failure_at(span_of(path, TWO_FAILURES, part)) for part in ("len(x)", "int(x)"))
-    await bench.traced(path, first, second)
-    bench.edit(path, "len(x) + x", "len(x) - x")
+async def partly_traced(bench: Bench, path: str, part: str) -> Request:
+    """Answer the next request with the failure at ``part``, as the first of several; return when that is kept."""
     request = await bench.agent.asked()
-    request.report(request.targets[0].key, first, partial=True)
+    failure = failure_at(span_of(path, bench.documents.text(path) or "", part))
+    request.report(request.targets[0].key, failure, partial=True)
     while await asyncio.wait_for(bench.results.get(), PATIENCE) != (path, False):
         pass
+    return request
+
+
+@pytest_asyncio.fixture
+async def failing_twice(bench: Bench) -> str:
+    """A file with two known failures."""
+    path = bench.open("model.py", TWO_FAILURES)
+    await bench.traced(path, *(failure_at(span_of(path, TWO_FAILURES, part)) for part in ("len(x)", "int(x)")))
+    return path
+
+
+async def test_what_is_behind_is_as_it_was_until_it_is_known(bench: Bench, failing_twice: str) -> None:
+    bench.edit(failing_twice, "len(x) + x", "len(x) - x")
+    request = await partly_traced(bench, failing_twice, "len(x)")
     assert bench.found() == [("model.py", "len(x)"), ("model.py", "int(x)")]
-    request.report(request.targets[0].key, first)
+    request.report(request.targets[0].key, failure_at(span_of(failing_twice, TWO_FAILURES, "len(x)")))
     request.done()
-    await bench.complete(path)
+    await bench.complete(failing_twice)
     assert bench.found() == [("model.py", "len(x)")]
 
 
-async def test_what_was_behind_is_no_more_where_it_is_not_found_again(bench: Bench) -> None:
-    path = bench.open("model.py", TWO_FAILURES)
-    first, second = (failure_at(span_of(path, TWO_FAILURES, part)) for part in ("len(x)", "int(x)"))
-    await bench.traced(path, first, second)
-    bench.edit(path, "len(x) + x", "len(x) - x")
-    request = await bench.agent.asked()
-    request.report(request.targets[0].key, first, partial=True)
-    request.done()
-    await bench.complete(path)
+async def test_it_stays_while_one_key_follows_the_other(bench: Bench, failing_twice: str) -> None:
+    for number in "123":
+        bench.edit(failing_twice, " * int(x)", f" * {number} * int(x)")
+        await partly_traced(bench, failing_twice, "len(x)")
+    assert bench.found() == [("model.py", "len(x)"), ("model.py", "int(x)")]
+
+
+async def test_it_is_no_more_where_nothing_else_is_told(bench: Bench, failing_twice: str) -> None:
+    bench.edit(failing_twice, "len(x) + x", "len(x) - x")
+    (await partly_traced(bench, failing_twice, "len(x)")).done()
+    await bench.complete(failing_twice)
     assert bench.found() == [("model.py", "len(x)")]
 
 
-async def test_what_is_told_anew_is_told_once_though_it_has_grown(bench: Bench) -> None:
-    path = bench.open("model.py", TWO_FAILURES)
-    first, second = (failure_at(span_of(path, TWO_FAILURES, part)) for part in ("len(x)", "int(x)"))
-    await bench.traced(path, first, second)
-    bench.edit(path, "len(x)", "len(x).real")
-    edited = bench.documents.text(path) or ""
-    request = await bench.agent.asked()
-    request.report(request.targets[0].key, failure_at(span_of(path, edited, "len(x).real")), partial=True)
-    while await asyncio.wait_for(bench.results.get(), PATIENCE) != (path, False):
-        pass
+async def test_it_is_no_more_where_tracing_is_cancelled(bench: Bench, failing_twice: str) -> None:
+    bench.edit(failing_twice, "len(x) + x", "len(x) - x")
+    await partly_traced(bench, failing_twice, "len(x)")
+    bench.analysis.cancel()
+    assert bench.found() == [("model.py", "len(x)")]
+
+
+async def test_what_has_grown_is_told_once(bench: Bench, failing_twice: str) -> None:
+    bench.edit(failing_twice, "len(x)", "len(x).real")
+    await partly_traced(bench, failing_twice, "len(x).real")
     assert bench.found() == [("model.py", "len(x).real"), ("model.py", "int(x)")]
+
+
+async def test_what_was_passed_is_no_more(bench: Bench, failing_twice: str) -> None:
+    bench.edit(failing_twice, "import torch.fx", "import torch.fx as fx, torch")
+    await partly_traced(bench, failing_twice, "int(x)")
+    assert bench.found() == [("model.py", "int(x)")]
+
+
+async def test_what_is_ignored_now_is_not_kept(bench: Bench, failing_twice: str) -> None:
+    bench.edit(failing_twice, "* int(x)\n", "* int(x)  # fx: ignore\n")
+    await partly_traced(bench, failing_twice, "len(x)")
+    assert bench.found() == []
+
+
+async def test_what_could_not_be_imported_is_not_kept(bench: Bench) -> None:
+    path = bench.open("model.py", TWO_FAILURES)
+    request = await bench.agent.asked()
+    request.answers.put_nowait(
+        Report(1, request.targets[0].key, "not-imported", (failure_at(span_of(path, TWO_FAILURES, "import torch.fx")),))
+    )
+    request.done()
+    await bench.complete(path)
+    bench.edit(path, "len(x) + x", "len(x) - x")
+    await partly_traced(bench, path, "len(x)")
+    assert bench.found() == [("model.py", "len(x)")]
 
 
 async def test_an_edit_cancels_what_is_under_way_and_nothing_stale_is_kept(bench: Bench) -> None:

@@ -105,6 +105,16 @@ def test_what_a_host_says_of_a_part_is_no_better_than_as_much() -> None:
     assert processes.told[2:] == [("Block", "failed", 4)]
 
 
+def test_a_host_that_could_not_be_imported_is_no_target() -> None:
+    processes = Processes("Block", "Net", at_once=3)
+    processes.say(0, failed("Block"))
+    processes.say(1, Holds(("Block",)))
+    processes.say(1, Report(0, "Net", "traced"))
+    processes.say(2, Report(0, "host:Other()", "not-imported"))
+    processes.end(2)
+    assert processes.told == [("Net", "traced", 0), ("Block", "failed", 1)]
+
+
 def test_no_more_run_at_once_than_may() -> None:
     processes = Processes("A", "B", "C", at_once=1)
     assert len(processes.started) == 1
