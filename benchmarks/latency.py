@@ -5,15 +5,15 @@
 The cases are models with a head that can't be traced: torchvision's resnet50 and swin_t; a vision transformer in a
 package of 5 files, and the same among 195 files with other models; timm's resnet50, with the whole of timm as the
 user's own source; and, to see what an edit costs at least, a handful of small layers in packages of 5 and of 200 files.
-A real server process is told of one edit after the
-other, typed key by key; each is timed from the moment the last key is sent until the diagnostics are shown that are
-right for that text, whatever the server waits for, and until it says that there is no more to come. In turn with them,
-a fresh interpreter runs the script that people use today: import torch and the model, build it, trace it with
-``torch.fx.symbolic_trace``; and a process that has done so before does it once more, importing the workspace's modules
-anew and nothing else, with nothing to protect it from them. While edits are traced, hovers are asked for; afterwards
-the server is left alone and its processor time counted. The first diagnostics of the open file are timed from the
-server's start, with nothing kept on disk and with what that run has kept, against a fresh interpreter that imports
-torch.
+
+A real server process is told of one edit after the other, typed key by key; each is timed from the moment the last key
+is sent until the diagnostics are shown that are right for that text, whatever the server waits for, and until it says
+that there is no more to come. In turn with them, a fresh interpreter runs the script that people use today: import
+torch and the model, build it, trace it with ``torch.fx.symbolic_trace``; and a process that has done so before does it
+once more, importing the workspace's modules anew and nothing else, with nothing to protect it from them. While edits
+are traced, hovers are asked for; afterwards the server is left alone and its processor time counted. The first
+diagnostics of the open file are timed from the server's start, with nothing kept on disk and with what that run has
+kept, against a fresh interpreter that imports torch.
 
 The start is timed as ``initialize`` (process start to answer) against a fresh interpreter that imports what the server
 is made with. Figures are medians; what counts is their ratio, since both sides ran in turn on the same machine.
