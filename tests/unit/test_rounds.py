@@ -58,6 +58,15 @@ def failed(symbol: str, count: int = 1) -> Report:
     return Report(0, symbol, "failed", failures, partial=count == 1)
 
 
+def with_a_part() -> Processes:
+    """Those of two classes: the first failed, and the second, which was traced, holds one of it."""
+    processes = Processes("Block", "Net", at_once=3)
+    processes.say(0, failed("Block"))
+    processes.say(1, Holds(("Block",)))
+    processes.say(1, Report(0, "Net", "traced"))
+    return processes
+
+
 def test_what_failed_is_told_when_nothing_better_can_come_and_again_in_full() -> None:
     processes = Processes("Net")
     processes.say(0, failed("Net"))
@@ -81,10 +90,7 @@ def test_it_is_not_told_while_a_process_may_hold_what_is_traced_through_it() -> 
 
 
 def test_what_another_has_told_better_is_left_at_that() -> None:
-    processes = Processes("Block", "Net", at_once=3)
-    processes.say(0, failed("Block"))
-    processes.say(1, Holds(("Block",)))
-    processes.say(1, Report(0, "Net", "traced"))
+    processes = with_a_part()
     processes.say(2, Report(0, "Block", "traced"))
     processes.say(0, failed("Block", 4))
     assert processes.told == [("Net", "traced", 0), ("Block", "traced", 0)]
@@ -94,10 +100,7 @@ def test_what_another_has_told_better_is_left_at_that() -> None:
 
 
 def test_what_a_host_says_of_a_part_is_no_better_than_as_much() -> None:
-    processes = Processes("Block", "Net", at_once=3)
-    processes.say(0, failed("Block"))
-    processes.say(1, Holds(("Block",)))
-    processes.say(1, Report(0, "Net", "traced"))
+    processes = with_a_part()
     processes.say(2, dataclasses.replace(failed("Block", 2), reason="of the host"))
     processes.end(2)
     assert processes.told == [("Net", "traced", 0), ("Block", "failed", 1)]
@@ -106,10 +109,7 @@ def test_what_a_host_says_of_a_part_is_no_better_than_as_much() -> None:
 
 
 def test_a_host_that_could_not_be_imported_is_no_target() -> None:
-    processes = Processes("Block", "Net", at_once=3)
-    processes.say(0, failed("Block"))
-    processes.say(1, Holds(("Block",)))
-    processes.say(1, Report(0, "Net", "traced"))
+    processes = with_a_part()
     processes.say(2, Report(0, "host:Other()", "not-imported"))
     processes.end(2)
     assert processes.told == [("Net", "traced", 0), ("Block", "failed", 1)]
