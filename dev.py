@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sets this checkout up and runs it: ``python3 dev.py demo``, ``python3 dev.py test``; ``--help`` lists the rest.
+"""Sets up this checkout and runs it: ``python3 dev.py demo``, ``python3 dev.py test``; ``--help`` lists the rest.
 
 Needs Python 3.10 or newer (and Node 20 or newer for the VS Code client). All that it installs goes into ``.venv`` and
 ``vscode-client/node_modules``; a second run installs nothing that is there already.
@@ -8,11 +8,15 @@ Needs Python 3.10 or newer (and Node 20 or newer for the VS Code client). All th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -28,6 +32,31 @@ TORCHVISION = (
 OLDEST_NODE = 20
 VSCODE_MINUTES = 12
 """How long each of the two may take: to install a headless VS Code, and to drive it."""
+
+PROCESSES = ("-n", "2")
+"""How many processes run tests at once; tests/conftest.py says which process runs which."""
+
+QUICK_TESTS = (
+    # The server's parts, without torch:
+    "tests/documents",
+    "tests/settings",
+    "tests/workspace",
+    "tests/targets/test_targets.py",
+    "tests/analysis",
+    "tests/supervisor/test_agent_pool.py",
+    "tests/server/features/test_code_actions.py",
+    "tests/server/features/test_hover.py",
+    "tests/test_boundaries.py",
+    # fxcore beside torch.fx:
+    "tests/core/test_graph.py",
+    "tests/core/test_interpreter.py",
+    "tests/core/failures",
+    # A real agent, a real server, and a real model, fix by fix:
+    "tests/agent/tracing/test_traces.py",
+    "tests/lsp/test_proofs.py",
+    "tests/fixes/test_raft.py",
+)
+"""What `quick` runs: one or two files of each part, chosen for what they cover in little time."""
 
 
 class Stop(Exception):
@@ -47,7 +76,7 @@ def run(
     except subprocess.TimeoutExpired:
         raise Stop(f"'{' '.join(words[:2])}' took longer than {minutes} minutes.") from None
     if status not in accept:
-        raise Stop(f"'{Path(words[0]).name} {' '.join(words[1:3])} …' ended with status {status}.")
+        raise Stop(f"'{Path(words[0]).name} {' '.join(words[1:3])} …' exited with status {status}.")
 
 
 def pip(*arguments: str) -> None:
@@ -56,12 +85,12 @@ def pip(*arguments: str) -> None:
 
 
 def set_up() -> None:
-    """Make ``.venv`` with everything that running and testing need, unless it is there for this pyproject.toml."""
+    """Make ``.venv`` with all that is needed to run and test, unless it is up to date with this pyproject.toml."""
     stamp = VENV / "set-up-for"
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + f"{TORCH} {TORCHVISION}".encode()).hexdigest()
     if PYTHON.exists() and stamp.exists() and stamp.read_text() == wanted:
         return
-    print("Setting up .venv; the first time this downloads torch.", flush=True)
+    print("Setting up .venv. The first time, this downloads torch.", flush=True)
     if not PYTHON.exists():
         make_environment()
     pip(TORCH)
@@ -86,7 +115,7 @@ def set_up_client() -> None:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         raise Stop(
-            f"The VS Code client needs Node {OLDEST_NODE} or newer, with npm; install it from your system's packages."
+            f"The VS Code client needs Node {OLDEST_NODE} or newer, with npm; install both from your system's packages."
         )
     version = subprocess.run([node, "--version"], check=True, capture_output=True, text=True).stdout.strip()
     if int(version.lstrip("v").split(".")[0]) < OLDEST_NODE:
@@ -103,54 +132,128 @@ def demo() -> None:
     run([PYTHON, "-m", "fx_lsp", "check", "--format", "full", "--python", PYTHON, "examples"], accept=(findings,))
 
 
+def side_by_side(*names: str) -> None:
+    """Run several commands of this file at once, and print each one's output when it ends. Raises Stop if one fails."""
+    print(f"Running in parallel: {', '.join(names)}", flush=True)
+    began = time.monotonic()
+    failed: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        running = {name: start(name, Path(folder, name)) for name in names}
+        try:
+            while running:
+                time.sleep(0.1)
+                for name in [name for name, process in running.items() if process.poll() is not None]:
+                    verdict = "FAILED" if running.pop(name).returncode else "passed"
+                    failed += [name] if verdict == "FAILED" else []
+                    print(f"== {name}: {verdict} after {time.monotonic() - began:.0f} s")
+                    print(Path(folder, name).read_text(encoding="utf-8", errors="replace"), flush=True)
+        finally:
+            for process in running.values():
+                end(process)
+    if failed:
+        raise Stop(f"These commands failed: {', '.join(failed)}.")
+
+
+def start(name: str, output: Path) -> subprocess.Popen[bytes]:
+    """Start a command of this file that writes to a file, in a process group of its own."""
+    with output.open("wb") as file:
+        command = [sys.executable, __file__, name]
+        return subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt a process and all that it started, as Ctrl+C does."""
+    if os.name == "nt":
+        process.kill()
+    else:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+    process.wait()
+
+
 def lint() -> None:
-    """Ruff, mypy, eslint and tsc."""
+    """Run ruff, mypy, eslint and tsc."""
     set_up()
     set_up_client()
+    side_by_side("lint-python", "types", "types-of-examples", "lint-client")
+
+
+def lint_python() -> None:
+    """Ruff: mistakes and layout."""
     run([PYTHON, "-m", "ruff", "check"])
     run([PYTHON, "-m", "ruff", "format", "--check"])
+
+
+def types() -> None:
+    """Mypy."""
     run([PYTHON, "-m", "mypy"])
-    # Models are written as people write them, and torch.nn is only partly typed.
-    run([PYTHON, "-m", "mypy", "--allow-untyped-calls", "--no-warn-return-any", "examples"])
+
+
+def types_of_examples() -> None:
+    """Mypy, for examples: models are written as people write them, and torch.nn is only partly typed."""
+    options = ("--allow-untyped-calls", "--no-warn-return-any", "--cache-dir", ".mypy_cache/examples")
+    run([PYTHON, "-m", "mypy", *options, "examples"])
+
+
+def lint_client() -> None:
+    """Eslint, prettier and tsc."""
     run(["npm", "run", "--silent", "lint"], cwd=CLIENT)
     run(["npm", "run", "--silent", "check"], cwd=CLIENT)
 
 
-def test() -> None:
-    """Everything that CI checks: lint, all tests, also those in a real VS Code, the documentation and the package."""
-    lint()
-    run([PYTHON, "-m", "pytest", "-q"])
+def test_client() -> None:
+    """The VS Code client's own tests, and its package."""
     run(["npm", "test", "--silent"], cwd=CLIENT)
-    docs()
     package()
+
+
+def quick() -> None:
+    """Run a minute's worth of checks between edits: lint, types, and a sample of the tests of every part."""
+    set_up()
+    side_by_side("lint-python", "types", "quick-tests")
+
+
+def quick_tests() -> None:
+    """The sample of the tests."""
+    run([PYTHON, "-m", "pytest", "-q", *PROCESSES, *QUICK_TESTS])
+
+
+def test() -> None:
+    """Run all that CI checks: lint, all tests (also those in a real VS Code), the documentation and the package."""
+    set_up()
+    set_up_client()
+    side_by_side("lint-python", "types", "types-of-examples", "lint-client", "test-client", "docs")
+    run([PYTHON, "-m", "pytest", "-q", *PROCESSES])
     try:
         set_up_vscode()
     except Stop as reason:
-        print(f"SKIPPED the tests in a real VS Code: it can't be had here. {reason}", flush=True)
+        print(f"SKIPPED the tests in a real VS Code, because it could not be installed: {reason}", flush=True)
         return
     try:
         test_in_vscode()
     except Stop as reason:
-        print(f"FAILED in a real VS Code: {reason} Once more: a defect fails again, a chance does not.", flush=True)
+        print(
+            f"The tests in a real VS Code FAILED: {reason} Trying once more; a real defect will fail again.", flush=True
+        )
         test_in_vscode()
 
 
 def package() -> None:
-    """Build the VS Code extension, vscode-client/*.vsix."""
+    """Build the VS Code extension as vscode-client/*.vsix."""
     set_up()
     set_up_client()
     run(["npm", "run", "--silent", "package"], cwd=CLIENT)
 
 
 def docs() -> None:
-    """Build the documentation as a site, site/."""
+    """Build the documentation as a website in site/."""
     set_up()
     os.environ["NO_MKDOCS_2_WARNING"] = "1"  # Material's advertisement for its successor
     run([PYTHON, "-m", "mkdocs", "build", "--quiet"])
 
 
 def e2e() -> None:
-    """Drive a real VS Code, headless, over the examples; the first time this installs it (Debian, as root)."""
+    """Test the examples in a real, headless VS Code; the first run installs it (on Debian, as root)."""
     package()
     set_up_vscode()
     test_in_vscode()
@@ -169,12 +272,23 @@ def test_in_vscode() -> None:
 COMMANDS: dict[str, Callable[[], None]] = {
     "setup": set_up,
     "demo": demo,
+    "quick": quick,
     "lint": lint,
     "test": test,
     "docs": docs,
     "package": package,
     "e2e": e2e,
 }
+
+PARTS: dict[str, Callable[[], None]] = {
+    "lint-python": lint_python,
+    "types": types,
+    "types-of-examples": types_of_examples,
+    "lint-client": lint_client,
+    "test-client": test_client,
+    "quick-tests": quick_tests,
+}
+"""Commands too, but ``--help`` does not list them: the others run them side by side."""
 
 
 def main() -> int:
@@ -186,8 +300,10 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
         commands.add_parser(name, help=(command.__doc__ or "").splitlines()[0])
+    for name in PARTS:
+        commands.add_parser(name)
     try:
-        COMMANDS[parser.parse_args().command]()
+        (COMMANDS | PARTS)[parser.parse_args().command]()
     except Stop as reason:
         print(f"dev.py: {reason}", file=sys.stderr)
         return 1

@@ -1,1 +1,1 @@
-"""Benchmarks: scripts that anyone can run, each comparing two sides in one run."""
+"""Benchmarks. Each script measures the two sides that it compares in one run, so anyone can repeat it."""

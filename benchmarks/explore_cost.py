@@ -1,14 +1,14 @@
-"""What exploring costs against a plain trace, side by side: as multiples, over three sets of models.
+"""Compares the cost of exploring with that of a plain trace, over three sets of models.
 
     .venv/bin/python benchmarks/explore_cost.py [--rounds 5] [--match vgg] [--only tracing|failing] [--timm 20]
 
-``tracing``: over models that trace, where exploring has nothing to find. ``failing``: over the models of
-`recall_models.py`, against the plain trace that ends at the first failure. ``all``: over both. Of each, also the time
-per recorded node: there a trace that ends early has no advantage; and per place that was found: to find them one after
-the other takes a plain trace for each.
+``tracing`` is the set of models that trace; exploring finds no failures in them. ``failing`` is the set of models in
+`recall_models.py`; their plain trace ends at the first failure. ``all`` contains both. For each set, the script also
+prints the time per recorded node, so that a trace that ends early has no advantage, and the time per place that was
+found, because finding the places one after the other would need one plain trace for each.
 
-The two run in turn, without example inputs, and a model's figure is the ratio of their medians. Times are the process's
-own CPU time, with the collection of garbage held off as in `timeit`.
+The script explores and traces each model alternately, without example inputs. The result for a model is the ratio of
+the medians. Times are the process's own CPU time, without garbage collection, as in `timeit`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ import fxcore
 from benchmarks.recall_models import CASES, implement_operators
 from benchmarks.trace import in_turn, models
 from fxcore.explore import explore
+from fxcore.explore.untouched import untouched
 from fxcore.failures import TraceFailure
-from fxcore.untouched import untouched
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One model's: CPU seconds, and how many nodes were recorded in them."""
+    """The CPU seconds for one model, and the number of nodes that were recorded in that time."""
 
     name: str
     plain: float
@@ -48,26 +48,26 @@ class Cost:
     exploring: float
     exploring_nodes: int
     places: int
-    """That can't be traced."""
+    """The number of places that can't be traced."""
 
     @property
     def ratio(self) -> float:
-        """Exploring as a multiple of the plain trace."""
+        """The time to explore, as a multiple of the time of a plain trace."""
         return self.exploring / self.plain
 
     @property
     def ratio_per_node(self) -> float:
-        """The same of the time per recorded node; not a number where exploring brought no graph."""
+        """The same ratio for the time per recorded node; NaN if exploring produced no graph."""
         return self.ratio * self.plain_nodes / self.exploring_nodes if self.exploring_nodes else math.nan
 
     @property
     def ratio_per_place(self) -> float:
-        """The same of the time per place that was found; not a number where there is none."""
+        """The same ratio for the time per place that was found; NaN if no place was found."""
         return self.ratio / self.places if self.places else math.nan
 
 
 def cost_of(name: str, module: nn.Module, concrete: Mapping[str, Any], rounds: int) -> Cost:
-    """Trace and explore ``module`` in turn."""
+    """Trace and explore ``module`` alternately."""
     plain, exploring = fxcore.Tracer(), fxcore.Tracer()
 
     def trace() -> None:
@@ -81,7 +81,7 @@ def cost_of(name: str, module: nn.Module, concrete: Mapping[str, Any], rounds: i
 
 
 def tracing(timm_models: int, match: str) -> Iterator[tuple[str, nn.Module, Mapping[str, Any]]]:
-    """Models that trace."""
+    """The models that trace."""
     for name, module in models(timm_models, match):
         try:
             fxcore.Tracer().trace(module)
@@ -91,7 +91,7 @@ def tracing(timm_models: int, match: str) -> Iterator[tuple[str, nn.Module, Mapp
 
 
 def failing(match: str) -> Iterator[tuple[str, nn.Module, Mapping[str, Any]]]:
-    """Models that don't."""
+    """The models that fail."""
     for cases in CASES.values():
         for case in cases():
             if match in case.name:
@@ -99,7 +99,7 @@ def failing(match: str) -> Iterator[tuple[str, nn.Module, Mapping[str, Any]]]:
 
 
 def measure(kind: str, cases: Iterator[tuple[str, nn.Module, Mapping[str, Any]]], rounds: int) -> list[Cost]:
-    """The cost of each model. Prints a row for each, and then their summary."""
+    """Measure the cost of each model. Print a row for each, then a summary."""
     columns = f"{'plain ms':>9} {'nodes':>6} {'explore ms':>11} {'nodes':>6} {'ratio':>7} {'per node':>9} {'places':>6}"
     print(f"{kind + ' models':42} {columns}")
     costs: list[Cost] = []
@@ -118,7 +118,7 @@ def measure(kind: str, cases: Iterator[tuple[str, nn.Module, Mapping[str, Any]]]
 
 
 def summarise(kind: str, costs: Sequence[Cost]) -> None:
-    """Print the medians and the worst."""
+    """Print the medians and the worst ratios."""
     ways: dict[str, Callable[[Cost], float]] = {
         "ratio": lambda cost: cost.ratio,
         "per node": lambda cost: cost.ratio_per_node,
@@ -135,10 +135,10 @@ def summarise(kind: str, costs: Sequence[Cost]) -> None:
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--timm", type=int, default=20, help="how many of timm's models that trace")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--match", default="", help="what models have in their names")
-    parser.add_argument("--only", choices=["tracing", "failing"])
+    parser.add_argument("--timm", type=int, default=20, help="how many of timm's traceable models to use")
+    parser.add_argument("--rounds", type=int, default=5, help="how many times to measure each model")
+    parser.add_argument("--match", default="", help="only models whose names contain this")
+    parser.add_argument("--only", choices=["tracing", "failing"], help="measure only this set of models")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)

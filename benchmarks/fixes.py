@@ -1,10 +1,10 @@
-"""How many of the failures of real models have a fix, and how many a proven one; docs/fixes.md.
+"""Measures how many failures of real models have a fix, and how many have a proven fix; writes docs/fixes.md.
 
     .venv/bin/python benchmarks/fixes.py [--library torchvision timm transformers others] [--match PART] [--write]
 
-The packages' source files are copied into a workspace of their own, and each model of `recall_models.py` is traced
-there by the agent, as the language server does it. Each place that fails in a package's own code is taken up once, with
-the first model that fails there: its fixes are tried, in order, until one is proven. No inputs are given.
+The script copies the packages' source files into a workspace, and the agent traces each model of `recall_models.py`
+there, as it does for the language server. For each place that fails in a package's own code, the script takes the first
+model that fails there, and tries the fixes in order until one is proven. It gives the models no example inputs.
 """
 
 from __future__ import annotations
@@ -31,16 +31,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.recall_models import CASES
 from fx_lsp.agent.messages import Failure, Limits
-from fx_lsp.agent_pool import AgentPool
-from fx_lsp.agents import Agent
-from fx_lsp.analysis import Analysis
-from fx_lsp.config import Settings
-from fx_lsp.documents import Documents
+from fx_lsp.analysis.engine import Engine
+from fx_lsp.analysis.fix_proofs import MOST_FIXES
 from fx_lsp.fixes import fixes_for
-from fx_lsp.interpreter import Interpreter
-from fx_lsp.proofs import MOST_FIXES, Proofs
-from fx_lsp.tracing_calls import calls_with
-from fx_lsp.workspace import Workspace
+from fx_lsp.settings.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "fixes.md"
@@ -63,7 +57,7 @@ def main():
 
 @dataclass
 class Attempt:
-    """One fix, and what came of it."""
+    """One fix, with the result of trying it."""
 
     title: str
     verdict: str
@@ -72,7 +66,7 @@ class Attempt:
 
 @dataclass
 class Taken:
-    """A place that fails, and what came of its fixes."""
+    """A place that fails, with the results of trying its fixes."""
 
     library: str
     model: str
@@ -82,18 +76,18 @@ class Taken:
 
     @property
     def verdict(self) -> str:
-        """What is best known of its fixes; ``none`` where there is none."""
+        """The best verdict among its fixes; ``none`` if it has no fixes."""
         verdicts = {attempt.verdict for attempt in self.attempts}
         return next((verdict for verdict in ("proven", "untried", "refuted") if verdict in verdicts), "none")
 
 
 def packages(library: str) -> set[str]:
-    """The packages whose models are measured; those of ``others`` are named by them."""
+    """The packages whose models are measured; the models of ``others`` are named after their packages."""
     return {case.name.partition(".")[0] for case in CASES[library]()} if library == "others" else {library}
 
 
 def copy_sources(library: str, folder: Path) -> None:
-    """Make ``folder`` a workspace that has the library's packages, and this project's list of models."""
+    """Make ``folder`` a workspace with the library's packages and this project's list of models."""
     for name in packages(library):
         spec = importlib.util.find_spec(name)
         assert spec is not None
@@ -111,7 +105,7 @@ def copy_sources(library: str, folder: Path) -> None:
 
 
 class Bench:
-    """One library's workspace, and what came of its models so far, which is kept in a file."""
+    """One library's workspace, and the results for its models so far, which are stored in a file."""
 
     def __init__(self, library: str, folder: Path, results: Path) -> None:
         self.library = library
@@ -120,7 +114,7 @@ class Bench:
         self._results = results
         known = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {"models": [], "places": []}
         self.models: list[str] = known["models"]
-        """Those that are done."""
+        """The models that are finished."""
         self.places = [told(item) for item in known["places"]]
         self._seen = {(taken.place, taken.kind) for taken in self.places}
 
@@ -133,11 +127,11 @@ class Bench:
         return str(path)
 
     def own_text(self, path: str) -> str | None:
-        """The text of a file that is to be mended."""
+        """The text of a file that a fix edits; None if the file is outside the workspace."""
         return Path(path).read_text(encoding="utf-8") if path.startswith(str(self.folder)) else None
 
     def new(self, name: str, failure: Failure) -> Taken | None:
-        """The innermost place in the package's own code; None where there is none, or it is known."""
+        """The innermost place in the package's own code; None if there is no such place or it is already known."""
         own = [step.span for step in failure.chain if step.span.file.startswith(self._own)]
         if not own:
             return None
@@ -148,40 +142,36 @@ class Bench:
         return Taken(self.library, name, failure.kind, place)
 
     def keep(self) -> None:
-        """Write down what is known."""
+        """Store the results so far."""
         plain = {"models": self.models, "places": [asdict(taken) for taken in self.places]}
         self._results.write_text(json.dumps(plain, indent=1), encoding="utf-8")
 
 
 def told(item: dict[str, Any]) -> Taken:
-    """A place as it was kept."""
+    """A place from its stored form."""
     return Taken(**{**item, "attempts": [Attempt(**attempt) for attempt in item["attempts"]]})
 
 
 class Worker:
-    """The rooms of the server, with an agent of its own."""
+    """An engine with its own agent."""
 
     def __init__(self, bench: Bench, limits: Limits) -> None:
         self._bench = bench
-        self._agents = AgentPool(lambda folder: Interpreter((sys.executable,), "this benchmark"), start_agent)
-        workspace = Workspace([str(bench.folder)])
-        settings = Settings(time_limit=limits.seconds, memory_limit=limits.memory_mb)
-        self._analysis = Analysis(Documents(), workspace, self._agents.agent_for, lambda path: settings)
-        self._proofs = Proofs(self._analysis, self._agents.agent_for)
+        settings = Settings(time_limit=limits.seconds, memory_limit=limits.memory_mb, env=dict(os.environ))
+        self._engine = Engine(lambda path: settings, folders=[str(bench.folder)], python=[sys.executable])
 
     async def work(self, names: list[str]) -> None:
-        """Take models from ``names`` until there are none left."""
+        """Measure the models in ``names`` until none are left."""
         try:
             while names:
                 await self._measure(names.pop(0))
         finally:
-            await self._analysis.close()
-            await self._agents.close()
+            await self._engine.close()
 
     async def _measure(self, name: str) -> None:
         path = self._bench.main_of(name)
-        await self._analysis.trace(path)
-        reports = [traced.report for traced in self._analysis.results[path].traced.values()]
+        await self._engine.scheduler.trace(path)
+        reports = [traced.report for traced in self._engine.results[path].traced.values()]
         found = [failure for report in reports if report for failure in report.failures]
         if not found:
             logging.warning("%s: nothing fails: %s", name, reports)
@@ -193,10 +183,10 @@ class Worker:
         self._bench.keep()
 
     async def _tried(self, taken: Taken, failure: Failure) -> Taken:
-        calls = calls_with(failure, self._analysis.results)
+        calls = self._engine.results.calls_with(failure)
         for fix in fixes_for(failure, self._bench.own_text, calls)[:MOST_FIXES]:
             began = time.perf_counter()
-            proof = await self._proofs.prove(failure, fix)
+            proof = await self._engine.proofs.prove(failure, fix)
             took = time.perf_counter() - began
             taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
             logging.info("%.0f s %s: %s: %s, %s", took, taken.place, fix.title, proof.verdict, proof.reason)
@@ -207,19 +197,8 @@ class Worker:
         return taken
 
 
-def start_agent(interpreter: Interpreter, folder: Path) -> Agent:
-    """As the server does."""
-    return Agent(
-        interpreter.command,
-        cwd=folder,
-        env=dict(os.environ),
-        log=lambda line: logging.debug("%s", line),
-        on_state=lambda state: None,
-    )
-
-
 async def measure(library: str, match: str, jobs: int, limits: Limits, results: Path) -> Bench:
-    """What comes of the fixes for a library's models, ``jobs`` of them at a time; what is in ``results`` is known."""
+    """Try the fixes for a library's models, ``jobs`` of them in parallel; skip those with stored ``results``."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
         copy_sources(library, folder)
@@ -230,13 +209,13 @@ async def measure(library: str, match: str, jobs: int, limits: Limits, results: 
 
 
 def share(part: int, whole: int) -> str:
-    """As a percentage."""
+    """``part`` of ``whole`` as a percentage."""
     return f"{100 * part / max(whole, 1):.0f} % ({part} of {whole})"
 
 
 def table(what: str, groups: dict[str, list[Taken]]) -> Iterator[str]:
-    """Rows of counts, one for each group."""
-    yield f"| {what} | places | fix offered | proven | refuted | couldn't be tried |"
+    """A table with a row of counts for each group."""
+    yield f"| {what} | places | with a fix offered | proven | refuted | could not be tried |"
     yield "|---|---|---|---|---|---|"
     for name, group in groups.items():
         verdicts = Counter(taken.verdict for taken in group)
@@ -249,12 +228,12 @@ def table(what: str, groups: dict[str, list[Taken]]) -> Iterator[str]:
 
 
 def grouped(places: list[Taken], key: Callable[[Taken], str]) -> dict[str, list[Taken]]:
-    """The places by what ``key`` says of each, in order."""
+    """The places, grouped and sorted by ``key``."""
     return {name: [taken for taken in places if key(taken) == name] for name in sorted(set(map(key, places)))}
 
 
 def page(benches: Sequence[Bench]) -> str:
-    """docs/fixes.md."""
+    """The text of docs/fixes.md."""
     places = [taken for bench in benches for taken in bench.places]
     models = [name for bench in benches for name in bench.models]
     reasons = Counter(
@@ -265,46 +244,51 @@ def page(benches: Sequence[Bench]) -> str:
     )
     cases = sum(len(list(its())) for its in CASES.values())
     begun = sorted({taken.model for taken in places} - set(models))
-    in_part = f", and a part of {', '.join(begun)}" if begun else ""
+    in_part = f", and some of the places in {', '.join(begun)}" if begun else ""
     leaves = sum(taken.attempts[-1].title.endswith("as a leaf") for taken in places if taken.verdict == "proven")
     lines = [
-        "# How many failures have a fix, and a proven one",
+        "# How many failures have a fix, and how many have a proven one",
         "",
-        "What `.venv/bin/python benchmarks/fixes.py --write` found: every place in their own code at which the models",
-        "of `benchmarks/recall_models.py` fail, each taken up once. A place counts as proven when one of its fixes is,",
-        "and as refuted when all are.",
+        "`.venv/bin/python benchmarks/fixes.py --write` tried fixes for every place at which the models of",
+        "`benchmarks/recall_models.py` fail in their own code. If several models fail at the same place, it was tried",
+        "once. A place counts as proven if one of its fixes is proven, and as refuted if all its fixes are refuted.",
+        "Otherwise, it counts as one that could not be tried.",
         "",
-        f"torch {importlib.metadata.version('torch')}; {len(models)} models of {cases} were looked at{in_part}.",
-        f"{share(leaves, len(places))} of the places have no proven fix but a leaf, which keeps a module out of",
-        "the graph.",
+        f"torch {importlib.metadata.version('torch')}; {len(models)} of {cases} models were tried completely{in_part}.",
+        f"For {share(leaves, len(places))} of the places, the only proven fix is to trace with a module",
+        "as a leaf. The graph then contains a call of this module instead of the operations inside it.",
         "",
         *table("library", {**grouped(places, lambda taken: taken.library), "all": places}),
         "",
-        *table("kind", grouped(places, lambda taken: taken.kind)),
+        *table("kind of failure", grouped(places, lambda taken: taken.kind)),
         "",
         "## Why fixes were not proven",
         "",
-        *[f"- {count} {verdict}: {reason}" for (verdict, reason), count in reasons.most_common()],
+        'Each entry says how many fixes had this result; "…" stands for details that differ between them.',
         "",
-        "## The places without a proven fix",
+        *[f"- {count} × {verdict}: {reason}" for (verdict, reason), count in reasons.most_common()],
+        "",
+        "## Places without a proven fix",
+        "",
+        "Each entry names the model, the place, the kind of failure, and the fixes that were tried with their results.",
         "",
     ]
     for taken in places:
         if taken.verdict != "proven":
             tried = "; ".join(f"{attempt.title}: {attempt.verdict}, {attempt.reason}" for attempt in taken.attempts)
-            lines.append(f"- {taken.model}: {taken.place}, {taken.kind}: {tried or 'none is offered'}")
+            lines.append(f"- {taken.model}: {taken.place}, {taken.kind}: {tried or 'no fix is offered'}")
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
-    """Measure, and print or write the page."""
+    """Measure, print the page, and write it if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--library", nargs="+", choices=list(CASES), default=list(CASES))
-    parser.add_argument("--match", default="", help="only models with this in their names")
-    parser.add_argument("--jobs", type=int, default=2, help="models at a time")
-    parser.add_argument("--seconds", type=float, default=Limits().seconds, help="the time limit of a trace")
-    parser.add_argument("--folder", type=Path, help="where results are kept, and those of before are used again")
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--match", default="", help="only models whose names contain this")
+    parser.add_argument("--jobs", type=int, default=2, help="how many models to try in parallel")
+    parser.add_argument("--seconds", type=float, default=Limits().seconds, help="time limit for each trace, in seconds")
+    parser.add_argument("--folder", type=Path, help="store results in this folder, and reuse those that it contains")
+    parser.add_argument("--write", action="store_true", help="write docs/fixes.md")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     benches = []

@@ -1,22 +1,24 @@
-"""How long after a keystroke the diagnostics are right, against running a script anew; and how fast the server starts.
+"""Measures the time from a keystroke to the correct diagnostics, compared with a new script, and the server's start.
 
     .venv/bin/python benchmarks/latency.py [--edits 15] [--scripts 5] [--only resnet50 …]
 
 The cases are models with a head that can't be traced: torchvision's resnet50 and swin_t; a vision transformer in a
-package of 5 files, and the same among 195 files with other models; timm's resnet50, with the whole of timm as the
-user's own source; and, to see what an edit costs at least, a handful of small layers in packages of 5 and of 200 files.
+package of 5 files, and the same one among 195 files with other models; timm's resnet50, with all of timm as the
+user's own source; and, to show the minimum cost of an edit, a few small layers in packages of 5 and of 200 files.
 
-A real server process is told of one edit after the other, typed key by key; each is timed from the moment the last key
-is sent until the diagnostics are shown that are right for that text, whatever the server waits for, and until it says
-that there is no more to come. In turn with them, a fresh interpreter runs the script that people use today: import
-torch and the model, build it, trace it with ``torch.fx.symbolic_trace``; and a process that has done so before does it
-once more, importing the workspace's modules anew and nothing else, with nothing to protect it from them. While edits
-are traced, hovers are asked for; afterwards the server is left alone and its processor time counted. The first
-diagnostics of the open file are timed from the server's start, with nothing kept on disk and with what that run has
-kept, against a fresh interpreter that imports torch.
+The script sends edits to a real server, key by key. It measures the time from the last key until the server shows the
+correct diagnostics for that text, including all delays of the server, and until the server has nothing more to report.
+For comparison, it also traces the model in two other ways, in turn with the server. A fresh interpreter runs the script
+that people use today: it imports torch and the model, builds the model, and traces it with
+``torch.fx.symbolic_trace``. A warm process, which has done all this before, reimports only the workspace's modules, and
+builds and traces the model again, without a sandbox. While edits are traced, the script requests hovers. Afterward, it
+sends nothing and measures the server's CPU time. It also measures the time from the server's start to the first
+diagnostics of the open file, with an empty cache and with the results of an earlier run, and compares it with a fresh
+interpreter that imports torch.
 
-The start is timed as ``initialize`` (process start to answer) against a fresh interpreter that imports what the server
-is made with. Figures are medians; what counts is their ratio, since both sides ran in turn on the same machine.
+The start is the time from process start to the response to ``initialize``, compared with a fresh interpreter that
+imports the server's libraries. All results are medians. What matters is their ratio, because both sides ran
+alternately on the same machine.
 """
 
 from __future__ import annotations
@@ -39,10 +41,10 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 KEYS = 3
-"""What an edit is typed with."""
+"""The number of keystrokes in an edit."""
 
 KEY_SECONDS = 0.12
-"""From one to the next: a hundred words a minute."""
+"""The time from one keystroke to the next, which is 100 words per minute."""
 
 IDLE_SECONDS = 10
 IDLE_TRIES = 12
@@ -176,10 +178,10 @@ OPERATORS = "import zoo_operators  # declares torchvision's compiled operators w
 
 @dataclass(frozen=True)
 class Case:
-    """A workspace and the file of it that is edited, whose ``Model`` fails at one place."""
+    """A workspace and the file in it that is edited. The file's ``Model`` fails at one place."""
 
     files: Mapping[str, str]
-    """By path below the workspace's folder."""
+    """The text of each file, by its path relative to the workspace folder."""
     edited: str
 
     @property
@@ -189,18 +191,18 @@ class Case:
 
     @property
     def text(self) -> str:
-        """That of the edited file."""
+        """The text of the edited file."""
         return self.files[self.edited]
 
 
 def torchvision_case(name: str) -> Case:
-    """One of torchvision's models as it is installed, in a file of its own."""
+    """A workspace with one file that uses a model of the installed torchvision."""
     imports = f"{OPERATORS}\nfrom torchvision.models import {name}"
     return Case({"model.py": HEAD.format(imports=imports, backbone=f"{name}()")}, "model.py")
 
 
 def layers_case(count: int) -> Case:
-    """A package of ``count`` files; the edited one uses a layer that rests on up to ten others."""
+    """A package of ``count`` files; the edited file uses a layer that depends on up to ten other files."""
     files = {"zoo/__init__.py": ""}
     for number in range(count - 2):
         below = number - 1 if number % 10 else None
@@ -216,7 +218,7 @@ def layers_case(count: int) -> Case:
 
 
 def timm_case() -> Case:
-    """The whole of timm as it is installed, as the user's own source, and a file that takes a model from it."""
+    """All of the installed timm as the user's own source, and a file that uses one of its models."""
     spec = find_spec("timm")
     assert spec is not None
     assert spec.origin is not None
@@ -239,17 +241,17 @@ CASES: dict[str, Callable[[], Case]] = {
 
 @dataclass(frozen=True)
 class Answered:
-    """What came of one version of a document."""
+    """The diagnostics for one version of a document."""
 
     diagnostics: list[types.Diagnostic]
     shown: float
-    """When they were shown first, as `time.perf_counter` has it."""
+    """The time at which they were first shown, from `time.perf_counter`."""
     complete: float
-    """When they were shown as all that there is to say of that version."""
+    """The time at which they were shown as the final diagnostics for this version."""
 
 
 class Editor(LanguageClient):
-    """A client that hands out the diagnostics of one document version."""
+    """A client that returns the diagnostics for one version of a document."""
 
     def __init__(self) -> None:
         super().__init__("latency", "1")
@@ -261,9 +263,9 @@ class Editor(LanguageClient):
         self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(publish)
 
     async def answered(self, version: int) -> Answered:
-        """The first diagnostics that are published for ``version`` of the document, which was sent just now.
+        """Wait for the diagnostics for ``version`` of the document, which has just been sent.
 
-        The same may have been shown before, while more could have been to come.
+        The same diagnostics may have been shown before they were final.
         """
         sent = time.perf_counter()
         shown: list[tuple[float, list[types.Diagnostic]]] = []
@@ -276,7 +278,7 @@ class Editor(LanguageClient):
                 return Answered(found, next(at for at, other in shown if other == found), at)
 
     async def start(self, folder: Path, env: dict[str, str]) -> float:
-        """Start a server on ``folder``; the seconds from process start to the answer of ``initialize``."""
+        """Start a server on ``folder``. Returns the seconds from process start to the response to ``initialize``."""
         began = time.perf_counter()
         await self.start_io(sys.executable, "-m", "fx_lsp", cwd=folder, env=env)
         self.reading = asyncio.create_task(self.drain())
@@ -306,7 +308,7 @@ class Editor(LanguageClient):
         )
 
     async def hover_seconds(self, file: Path) -> float:
-        """How long the answer to a hover over ``Model`` takes."""
+        """The seconds until the response to a hover over ``Model``."""
         began = time.perf_counter()
         line = file.read_text().splitlines().index("class Model(nn.Module):")
         where = types.HoverParams(types.TextDocumentIdentifier(file.as_uri()), types.Position(line, 8))
@@ -314,9 +316,10 @@ class Editor(LanguageClient):
         return time.perf_counter() - began
 
     async def idle_seconds(self) -> float:
-        """Processor time that the server and all that it started take while nothing happens, once they are quiet.
+        """The CPU seconds that the server and its descendants use while idle.
 
-        At first what was traced last is described, and its fixes are tried.
+        The measurement is repeated until they are idle, because after a trace, the server describes graphs and tries
+        fixes.
         """
         assert self._server is not None
         taken = 1.0
@@ -329,7 +332,7 @@ class Editor(LanguageClient):
         return taken
 
     async def drain(self) -> None:
-        """Read the server's log away: a full pipe would stop it."""
+        """Read and discard the server's log, because a full pipe would block the server."""
         while self._server and self._server.stderr and await self._server.stderr.readline():
             pass
 
@@ -341,9 +344,9 @@ class Editor(LanguageClient):
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process and its descendants, those that ended too, have had of a processor, as Linux tells it."""
+    """The CPU seconds that a process and its descendants, including ended ones, have used, according to Linux."""
     folder = Path(f"/proc/{pid}")
-    # The name of the program, in brackets, may hold anything.
+    # The program's name, in parentheses, may contain any characters.
     ticks = (folder / "stat").read_text().rpartition(")")[2].split()[11:15]
     children = (folder / f"task/{pid}/children").read_text().split()
     own = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
@@ -351,23 +354,23 @@ def processor_seconds(pid: int) -> float:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall-clock seconds that ``work`` takes."""
+    """The wall-clock seconds that ``work`` takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def fresh(*arguments: str, cwd: Path, env: dict[str, str] | None) -> float:
-    """Wall-clock seconds of a fresh interpreter with ``arguments``. Raises where it fails."""
+    """The wall-clock seconds of a fresh interpreter with ``arguments``. Raises an exception if it fails."""
     return seconds(
         lambda: subprocess.run([sys.executable, *arguments], cwd=cwd, env=env, check=True, stdout=subprocess.DEVNULL)
     )
 
 
 def make_workspace(case: Case, folder: Path) -> tuple[Path, dict[str, str]]:
-    """Write the workspace below ``folder``; its folder, and an environment with an empty cache.
+    """Write the workspace into ``folder``. Returns its folder, and an environment with an empty cache.
 
-    The environment has a stand-in for an installed package that declares torchvision's operators.
+    The environment contains a small package that declares torchvision's operators.
     """
     packages, workspace = folder / "packages", folder / "workspace"
     packages.mkdir(parents=True)
@@ -380,7 +383,7 @@ def make_workspace(case: Case, folder: Path) -> tuple[Path, dict[str, str]]:
 
 
 async def measure_first(case: Case, folder: Path, runs: int) -> None:
-    """Open the file in new servers, without and with what an earlier one has kept; and import torch in turn."""
+    """Open the file in new servers, without and with the stored results of an earlier one, and import torch in turn."""
     without: list[float] = []
     kept: list[float] = []
     imports: list[float] = []
@@ -401,14 +404,14 @@ async def measure_first(case: Case, folder: Path, runs: int) -> None:
 
 
 class WarmProcess:
-    """An interpreter that has imported torch and whatever the model needs, and has traced it."""
+    """An interpreter that has imported torch and everything that the model needs, and has traced the model."""
 
     def __init__(self, module: str, folder: Path, env: dict[str, str]) -> None:
         command = [sys.executable, "-c", WARM.format(module=module)]
         self._process = subprocess.Popen(command, cwd=folder, env=env, stdin=PIPE, stdout=PIPE, text=True)
 
     def seconds(self) -> float:
-        """What importing the workspace's modules, building and tracing take once more."""
+        """The seconds to reimport the workspace's modules, and to build and trace the model again."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("\n")
@@ -416,12 +419,12 @@ class WarmProcess:
         return float(self._process.stdout.readline())
 
     def leave(self) -> None:
-        """End it."""
+        """End the process."""
         self._process.communicate()
 
 
 async def measure_edits(case: Case, folder: Path, edits: int, scripts: int) -> None:
-    """Edit, hover and run the script in turn, and print the medians."""
+    """Edit, request hovers, and run the script in turn; then print the medians."""
     workspace, env = make_workspace(case, folder)
     file = workspace / case.edited
     editor = Editor()
@@ -460,11 +463,11 @@ async def measure_edits(case: Case, folder: Path, edits: int, scripts: int) -> N
     compare("  last edit to the last word on it", completed, "a fresh script", script)
     hovers.sort()
     print(f"  hover while traces run: p99 {hovers[int(0.99 * (len(hovers) - 1))] * 1000:.1f} ms (n={len(hovers)})")
-    print(f"  processor time of the server and its agent in {IDLE_SECONDS} s without a message: {idle:.2f} s")
+    print(f"  CPU time of the server and its agent in {IDLE_SECONDS} s without a message: {idle:.2f} s")
 
 
 async def measure_start(folder: Path, runs: int) -> None:
-    """Start a server and import its libraries in turn, and print both medians."""
+    """Alternately start a server and import its libraries; then print both medians."""
     starts, imports = [], []
     for _ in range(runs):
         editor = Editor()
@@ -477,18 +480,18 @@ async def measure_start(folder: Path, runs: int) -> None:
 
 
 def compare(name: str, ours: list[float], other: str, theirs: list[float]) -> None:
-    """Print two lists of seconds by their medians, and how many times the second is the first."""
+    """Print the medians of two lists of seconds, and the ratio of the second median to the first."""
     a, b = statistics.median(ours), statistics.median(theirs)
     spread = f"{min(ours):.3f}–{max(ours):.3f}"
     print(f"{name}: {a:.3f} s ({spread}, n={len(ours)}); {other}: {b:.3f} s (n={len(theirs)}); ratio {b / a:.2f}")
 
 
 def main() -> None:
-    """Measure every case, then the start."""
+    """Measure every chosen case, then the server's start."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--edits", type=int, default=15)
-    parser.add_argument("--scripts", type=int, default=5)
-    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--edits", type=int, default=15, help="how many edits to measure for each case")
+    parser.add_argument("--scripts", type=int, default=5, help="how many fresh scripts to run for each case")
+    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), help="measure only these cases")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()

@@ -1,11 +1,12 @@
-"""How many classes of a stranger's repository get a verdict, and how many of the failures told are true; docs/reach.md.
+"""Measures how many classes of an unknown repository get a verdict, and how many reported failures are true.
 
     .venv/bin/python benchmarks/reach.py [--site FOLDER] [--package NAME …] [--most 60] [--write]
 
-Each package is copied into a folder of its own and read as if it were the user's own source, with no setting. Packages
-come from this environment and from ``--site``, to which `pip install --no-deps --target FOLDER` adds others; what they
-miss is missing, as it is in a stranger's repository. Failures are compared with what torch.fx itself says of modules
-that were built as the package documents it (`reach_truth.py`).
+The script copies each package into a folder and treats it as the user's own source, without any settings. The
+packages come from this environment and from the folder given by ``--site``, to which
+`pip install --no-deps --target FOLDER` adds packages. fx-lsp treats dependencies that are not installed as missing
+packages, as in any other repository. The script compares the failures with those of torch.fx for modules that were
+built as documented (`reach_truth.py`). With ``--write``, it writes docs/reach.md.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.reach_report import FAILED, Package, Verdict, page
 from fx_lsp.agent.messages import Limits, Report, Target, Trace
-from fx_lsp.agents import Agent
-from fx_lsp.documents import Documents
+from fx_lsp.documents.documents import Documents
+from fx_lsp.supervisor.supervised_agent import SupervisedAgent
 from fx_lsp.targets import find_targets
-from fx_lsp.targets.elsewhere import Elsewhere
+from fx_lsp.targets.workspace_recipes import WorkspaceRecipes
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reach.md"
@@ -54,16 +55,16 @@ from tests.torchvision_operators import declare_unless_loaded
 declare_unless_loaded(importlib.util.find_spec("torchvision").origin)
 sys.path.remove({root!r})
 """
-"""Run by the agent's Python as it starts: torchvision can be imported then."""
+"""Code that the agent's Python runs at its start, so that torchvision can be imported."""
 
 
 _MADE_FROM = re.compile(r"automatically generated from (\S+\.py)")
-"""How a generated file says what it was made from."""
+"""Matches the line in which a generated file names its source file."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file to read, and its classes that a person would want a verdict on."""
+    """A file to read, and those of its classes for which a user would want a verdict."""
 
     path: Path
     text: str
@@ -71,7 +72,7 @@ class File:
 
 
 def files_of(folder: Path, most: int) -> list[File]:
-    """Files evenly spread over the package, with about ``most`` classes together, but for what others are made from.
+    """Files evenly distributed over the package, with about ``most`` classes; without sources of generated files.
 
     What a generator reads to write the true module can't be run as it stands.
     """
@@ -102,7 +103,7 @@ def _read(path: Path) -> File:
 
 
 def _is_model(node: ast.ClassDef) -> bool:
-    """Whether it has bases and a forward of its own that does something; what else it is only running tells."""
+    """Whether a class has bases and its own forward that does something; only running it could tell more."""
     for member in reversed(node.body):
         if isinstance(member, ast.FunctionDef) and member.name == "forward" and node.bases:
             decorators = {ast.unparse(decorator) for decorator in member.decorator_list}
@@ -119,8 +120,8 @@ def _is_model(node: ast.ClassDef) -> bool:
     return False
 
 
-async def verdicts(file: File, root: Path, agent: Agent, elsewhere: Elsewhere) -> Iterator[Verdict]:
-    """What fx-lsp says of each class of one file."""
+async def verdicts(file: File, root: Path, agent: SupervisedAgent, elsewhere: WorkspaceRecipes) -> Iterator[Verdict]:
+    """The verdicts of fx-lsp on the classes of one file."""
     targets = elsewhere.completed(str(file.path), find_targets(str(file.path), file.text) or ())
     request = Trace(file=str(file.path), targets=targets, roots=(str(root),), limits=Limits(seconds=60))
     reports: dict[str, Report] = {}
@@ -151,7 +152,7 @@ def _verdict(file: File, root: Path, name: str, told: list[tuple[Target, Report]
 
 
 def readme_of(package: str, site: str) -> str | None:
-    """The text that the package's repository has as its README, which its distribution is described with."""
+    """The README of the package's repository, which is the description of its distribution."""
     path = [site, *sys.path] if site else sys.path
     for distribution in importlib.metadata.distributions(path=path):
         if distribution.metadata["Name"].lower().replace("-", "_") == package:
@@ -161,14 +162,14 @@ def readme_of(package: str, site: str) -> str | None:
 
 
 async def reach(name: str, source: Path, most: int, folder: Path, log: Path, site: str) -> Package:
-    """One package, in a workspace of its own."""
+    """Measure one package in its own workspace."""
     root = folder / name
     shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     if readme := readme_of(name, site):
         (root / "README.md").write_text(readme, encoding="utf-8")
     (folder / "sitecustomize.py").write_text(OPERATORS.format(root=str(ROOT)))
     with log.open("w") as written:
-        agent = Agent(
+        agent = SupervisedAgent(
             (sys.executable,),
             cwd=root,
             env={"PYTHONPATH": os.pathsep.join(filter(None, (str(folder), site)))},
@@ -177,7 +178,7 @@ async def reach(name: str, source: Path, most: int, folder: Path, log: Path, sit
         )
         found: list[Verdict] = []
         files = files_of(root / name, most)
-        elsewhere = Elsewhere(lambda: [str(root)], Documents().text)
+        elsewhere = WorkspaceRecipes(lambda: [str(root)], Documents().text)
         for at, file in enumerate(files):
             found += await verdicts(file, root, agent, elsewhere)
             print(f"\r{name}: {at + 1} of {len(files)} files", end="", file=sys.stderr)
@@ -187,7 +188,7 @@ async def reach(name: str, source: Path, most: int, folder: Path, log: Path, sit
 
 
 def truth_of(package: Package, site: str, folder: Path) -> dict[str, str | None]:
-    """Of the classes that are said to fail, what torch.fx says of them: see `reach_truth.py`."""
+    """The results of torch.fx for the classes that fx-lsp reports as failing (see `reach_truth.py`)."""
     output = folder / f"{package.name}-truth.json"
     command = [sys.executable, str(ROOT / "benchmarks" / "reach_truth.py"), package.name, str(output), "--site", site]
     wanted = "\n".join(one.qualified for one in package.verdicts if one.outcome in FAILED)
@@ -197,7 +198,7 @@ def truth_of(package: Package, site: str, folder: Path) -> dict[str, str | None]
 
 
 def _source(name: str, site: str) -> Path | None:
-    """Where the package is installed."""
+    """The folder in which the package is installed."""
     places = [Path(entry) for entry in (site, *sys.path) if entry]
     return next((place / name for place in places if (place / name / "__init__.py").exists()), None)
 
@@ -205,12 +206,10 @@ def _source(name: str, site: str) -> Path | None:
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--site", default="", help="a folder with more packages")
-    parser.add_argument("--package", nargs="+", default=PACKAGES)
-    parser.add_argument("--most", type=int, default=60, help="classes of a package, about")
-    parser.add_argument(
-        "--keep", type=Path, help="a folder for verdicts and logs; a package that has its there is not read"
-    )
+    parser.add_argument("--site", default="", help="a folder with additional packages")
+    parser.add_argument("--package", nargs="+", default=PACKAGES, help="measure only these packages")
+    parser.add_argument("--most", type=int, default=60, help="the approximate number of classes to take from a package")
+    parser.add_argument("--keep", type=Path, help="store verdicts and logs here, and skip packages that have them")
     parser.add_argument("--write", action="store_true", help="write docs/reach.md")
     arguments = parser.parse_args()
     packages = []

@@ -1,4 +1,4 @@
-"""What `reach.py` found, as a page."""
+"""Writes the page with the results of `reach.py`."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ FAILED = ("failed",)
 TOLD = ("traced", *FAILED)
 
 MOST_REASONS = 12
-"""Rows of the table of reasons."""
+"""The number of rows in the table of reasons."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was said of one class."""
+    """What fx-lsp reported about one class."""
 
     path: str
     name: str
     outcome: str
-    """The report's; ``none`` where there is no target for it."""
+    """The outcome in the report; ``none`` if the class has no target."""
     intent: str
     reason: str
     line: str
-    """Where it fails: ``file:line``."""
+    """The place where it fails: ``file:line``."""
     seconds: float
     recipe: str = ""
     truth: str | None = ""
-    """What torch.fx says of a module that was built as documented: where it fails, or None where it traces; empty where
-    the package documents no such module."""
+    """The place where torch.fx fails for a module that was built as documented; None if torch.fx traces the module, and
+    empty if the package documents no such module."""
 
     @property
     def qualified(self) -> str:
@@ -40,7 +40,7 @@ class Verdict:
 
     @property
     def is_false(self) -> bool:
-        """Whether it is said to fail and traces."""
+        """Whether fx-lsp reports a failure although torch.fx traces the class."""
         return self.outcome in FAILED and self.truth is None
 
 
@@ -52,22 +52,22 @@ class Package:
     verdicts: tuple[Verdict, ...]
 
     def compared(self, truth: Mapping[str, str | None]) -> Package:
-        """With the truth, by the dotted name of each class."""
+        """The same verdicts, with the ``truth`` of each class looked up by its dotted name."""
         verdicts = tuple(dataclasses.replace(one, truth=truth.get(one.qualified, "")) for one in self.verdicts)
         return Package(self.name, verdicts)
 
     def count(self, *outcomes: str) -> int:
-        """How many classes ended so."""
+        """The number of classes with one of these outcomes."""
         return sum(one.outcome in outcomes for one in self.verdicts)
 
     @property
     def classes(self) -> int:
-        """How many there are, but for those that turned out to be no modules."""
+        """The number of classes, not counting those that turned out not to be modules."""
         return len(self.verdicts) - self.count("skipped")
 
 
 def page(packages: Sequence[Package]) -> str:
-    """docs/reach.md."""
+    """The text of docs/reach.md."""
     everything = [one for package in packages for one in package.verdicts]
     whole = Package("all", tuple(everything))
     known = [one for one in everything if one.outcome in FAILED and one.truth != ""]
@@ -75,19 +75,25 @@ def page(packages: Sequence[Package]) -> str:
     rows = [_row(package) for package in (*packages, whole)]
     return f"""# Reach
 
-How many classes of a stranger's repository get a verdict with no configuration, as `benchmarks/reach.py` measures it:
-packages of models are copied into a workspace, with their README where the package carries it, and read as if they were
-the user's own source. A class counts if it has bases and a `forward` of its own that does something; of large packages,
-files are taken that are spread evenly. Files that a generator makes others from, as transformers' `modular_*.py`, are
-left out: their classes can't be run as they stand. What a package needs and this environment lacks is missing, as it is
-in a stranger's repository. A failure is false if every instance that was traced of the documented models has no
-failure.
+`benchmarks/reach.py` measured for how many classes of an unknown repository fx-lsp can say, without any configuration,
+whether they trace or fail. This is called a verdict. The benchmark copied packages of models into a workspace, each
+with the README if the package contains one, and treated them as if they were the user's own source.
 
-{_share(whole.count(*TOLD), whole.classes)} of {whole.classes} classes of {len(packages)} packages get a verdict.
-{whole.count(*FAILED)} are said to fail. {len(known)} of these are in models that the packages document how to build;
-{len(false)} of them, {_share(len(false), len(known))}, are traced by torch.fx when they are built so.
+- The benchmark counted the classes that have base classes and their own `forward` that does something. From large
+  packages, it took an evenly distributed sample of files.
+- It left out files from which other files are generated, such as transformers' `modular_*.py`, because their classes
+  can't be run directly.
+- Some dependencies of the packages are not installed in this environment. fx-lsp treats them as missing packages, as in
+  any other repository.
+- A reported failure is false if torch.fx traces every instance of the class in the documented models.
+- *Seconds per class* is the time that fx-lsp needed, divided by the number of classes.
 
-| package | classes | traced | fail | verdict | seconds a class |
+In {len(packages)} packages, {_share(whole.count(*TOLD), whole.classes)} of {whole.classes} classes get a verdict.
+fx-lsp reports that {whole.count(*FAILED)} classes fail. For {len(known)} of these, the package documents how to build a
+model that contains the class. If these models are built as documented,
+torch.fx traces {len(false)} ({_share(len(false), len(known))}) of the {len(known)} classes.
+
+| package | classes | traced | failed | with a verdict | seconds per class |
 |---|---|---|---|---|---|
 {chr(10).join(rows)}
 
@@ -97,7 +103,7 @@ failure.
 |---|---|
 {_reasons(everything)}
 
-## Failures that are none
+## False failures
 
 {_false(false)}
 """
@@ -116,7 +122,7 @@ def _reasons(verdicts: Iterable[Verdict]) -> str:
 
 
 def _kind(one: Verdict) -> str:
-    """The reason without what is peculiar to the class."""
+    """The reason without the details of the class."""
     if one.outcome not in ("unchecked", "none"):
         return one.outcome
     return re.sub(r"`[^`]*`", "`…`", one.reason).partition(": ")[0].replace("|", "\\|")

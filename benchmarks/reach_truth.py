@@ -1,10 +1,10 @@
-"""What torch.fx says of a package's classes, built as the package documents it: in its README and docstrings, and by
-its own lists of models.
+"""Traces a package's classes with torch.fx, built as the package documents.
 
     .venv/bin/python benchmarks/reach_truth.py PACKAGE OUTPUT.json [--site FOLDER]
 
-By the dotted name of each class: where the trace of one of its instances ends, or null where they are all traced, be
-it as parts of a model that is traced as a whole.
+The script finds models in the package's README, its docstrings, and its own lists of models. For the dotted name of
+each class, the output has the place at which the trace of one of its instances fails, or null if all its instances can
+be traced, including those that are parts of a model.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ import torch
 import torch.fx
 
 import tests.zoo  # noqa: F401 - torchvision can't be imported before
-from fx_lsp.agent.devices import Devices
+from fx_lsp.agent.building.device_redirection import Devices
 
 Build = Callable[[], object]
 
 SECONDS = 60
-"""For one model, all its parts included."""
+"""The time limit for one model, including all its parts."""
 
 MOST_SECONDS = 600
-"""For one package."""
+"""The time limit for one package."""
 
 MOST_BYTES = 6 << 30
-"""For one model: some are far too large for any machine, as they are documented."""
+"""The memory limit for one model: as documented, some models are far too large for any machine."""
 
 MOST_ALIKE = 6
-"""Parts of one class in one model, about, that are traced: that they have one class does not make them alike, and the
-class fails if one of them does."""
+"""The approximate number of parts of the same class that are traced in one model. Parts of the same class can differ,
+and the class fails if one of them fails."""
 
 _BLOCK = re.compile(r"```(?:python|py)\n(.*?)```", re.DOTALL)
 
@@ -92,7 +92,7 @@ def _modules(package: str) -> Iterator[Any]:
 
 
 def _of_code(code: str, namespace: dict[str, Any]) -> Iterator[Build]:
-    """Each call in an example whose result is given a name: the imports before it are run, nothing else."""
+    """Each call in an example whose result is assigned to a name. Only the imports before the call are run."""
     try:
         tree = ast.parse(code)
     except SyntaxError:
@@ -180,7 +180,7 @@ _LISTS: dict[str, Callable[[], Iterator[Build]]] = {
 
 
 class _Watching(torch.fx.Tracer):
-    """Notes which classes were called."""
+    """A tracer that records which classes were called."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ class _Watching(torch.fx.Tracer):
 
 
 class Truth:
-    """What is known of the classes of a package."""
+    """What is known about the classes of a package."""
 
     def __init__(self, wanted: set[str]) -> None:
         self._wanted = wanted
@@ -202,11 +202,11 @@ class Truth:
 
     @property
     def told(self) -> dict[str, str | None]:
-        """By class: where it fails; None where it does not."""
+        """For each class, the place where it fails; None if it doesn't fail."""
         return {**dict.fromkeys(self._traces), **self._fails}
 
     def add(self, build: Build) -> None:
-        """Learn from one model and its parts."""
+        """Trace one model and its parts, and store the results."""
         root = _built(build)
         if not isinstance(root, torch.nn.Module):
             return
@@ -239,7 +239,7 @@ def _built(build: Build) -> object:
 
 
 def _failure(tracer: torch.fx.Tracer, root: torch.nn.Module) -> str | None:
-    """Where the trace of ``root`` ends: ``file:line``; None where it comes to its end."""
+    """The place where the trace of ``root`` fails, as ``file:line``; None if it succeeds."""
     try:
         tracer.trace(root)
     except Exception as error:
@@ -249,11 +249,11 @@ def _failure(tracer: torch.fx.Tracer, root: torch.nn.Module) -> str | None:
 
 
 def main() -> None:
-    """Write what is known of one package."""
+    """Write the results for one package."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("package")
-    parser.add_argument("output", type=Path)
-    parser.add_argument("--site", default="")
+    parser.add_argument("package", help="the name of the package")
+    parser.add_argument("output", type=Path, help="the JSON file to write")
+    parser.add_argument("--site", default="", help="a folder with additional packages")
     arguments = parser.parse_args()
     sys.path.append(arguments.site)
     warnings.simplefilter("ignore")

@@ -1,10 +1,10 @@
-"""What share of a program's failures fxcore finds in one run, and what share of what it finds is true; docs/recall.md.
+"""Measures how many of a model's failures fxcore finds in one run, and how many of those are true.
 
     .venv/bin/python benchmarks/recall.py [--library torchvision timm transformers others] [--jobs 2] [--write]
 
-Models that torch.fx can't trace (`recall_models.py`) are explored with example inputs and without, and the sites found
-are compared with those that torch.fx itself fails at, one after the other (`oracle/`). Needs what the extras ``zoo``
-and ``recall`` name; CONTRIBUTING.md says how to install them.
+The script explores models that torch.fx can't trace (`recall_models.py`), with and without example inputs. It compares
+the places that it finds with all places at which torch.fx itself fails (`oracle/`). It needs the packages of the extras
+``zoo`` and ``recall``; CONTRIBUTING.md explains how to install them. With ``--write``, it writes docs/recall.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "recall.md"
 
 
 def results_of(part: str, library: str, name: str, folder: Path) -> dict[str, Result]:
-    """Run a part in a process of its own; once more from the next case on, where a case has ended it."""
+    """Run a part in its own process. If a case ends the process, continue with the next case in a new one."""
     output = folder / f"{part}-{library}.json"
     command = [sys.executable, __file__, "--part", part, "--library", library, "--name", name, "--output", str(output)]
     known = -1
@@ -40,7 +40,7 @@ def results_of(part: str, library: str, name: str, folder: Path) -> dict[str, Re
 
 
 def compare(libraries: list[str], name: str, jobs: int, folder: Path) -> str:
-    """Run all parts, and give the page."""
+    """Run all parts and return the text of the page."""
     with ThreadPoolExecutor(jobs) as threads:
         running = {
             (part, library): threads.submit(results_of, part, library, name, folder)
@@ -63,15 +63,15 @@ def compare(libraries: list[str], name: str, jobs: int, folder: Path) -> str:
 
 
 def main() -> int:
-    """Measure, and print or write the page."""
+    """Measure, then print the page, and write it if ``--write`` is given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--library", nargs="+", choices=list(CASES), default=list(CASES))
-    parser.add_argument("--name", default="", help="only models with this in their names")
-    parser.add_argument("--jobs", type=int, default=1, help="how many processes run side by side")
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--name", default="", help="only models whose names contain this")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes to run in parallel")
+    parser.add_argument("--write", action="store_true", help="write docs/recall.md")
     parser.add_argument("--part", choices=list(PARTS), help=argparse.SUPPRESS)
     parser.add_argument("--output", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help="where results are kept, and taken from if they are there")
+    parser.add_argument("--folder", type=Path, help="store results in this folder, and reuse those that it contains")
     options = parser.parse_args()
     if options.part:
         run_part(options.part, options.library[0], options.name, options.output)

@@ -1,4 +1,4 @@
-"""The models that `recall.py` looks into: none of them can be traced by torch.fx. Each with inputs that it accepts."""
+"""The models that `recall.py` explores, each with inputs that it accepts. torch.fx can't trace any of them."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ Inputs = dict[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One model."""
+    """One model, with its inputs."""
 
     library: str
     name: str
     build: Callable[[], nn.Module]
     inputs: Callable[[], Inputs]
     concrete: tuple[str, ...] = ()
-    """Optional inputs that are left at None, which torch.fx has to be told."""
+    """Optional inputs that stay None; torch.fx needs them in ``concrete_args``."""
     held_out: bool = False
     """Whether exploring was never tuned on it."""
 
     @property
     def concrete_args(self) -> dict[str, Any]:
-        """What the trace is told of inputs."""
+        """The ``concrete_args`` of the trace."""
         return dict.fromkeys(self.concrete)
 
 
 def image(name: str, *shape: int) -> Inputs:
-    """A batch of images, under the name that the model has for it."""
+    """A batch of images, under the model's name for this input."""
     return {name: torch.rand(shape, generator=torch.Generator().manual_seed(1))}
 
 
-# torchvision. Its wheels bring the two operators that detection needs only as C++ for one build of torch.
+# torchvision. Its wheels contain the two operators that detection needs only in C++, compiled for one build of torch.
 
 
 def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Tensor:
-    """Non-maximum suppression: the indices of the boxes that stay, best first."""
+    """Non-maximum suppression: the indices of the remaining boxes, best first."""
     from torchvision.ops import box_iou  # type: ignore[import-untyped]
 
     order = scores.argsort(descending=True)
@@ -57,7 +57,7 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Te
 
 
 def implement_operators() -> None:
-    """Give torchvision's missing operators a Python form, if they are missing."""
+    """Implement torchvision's compiled operators in Python if they are missing."""
     importlib.import_module("tests.zoo")  # declares them, which importing torchvision needs
     extension: Any = importlib.import_module("torchvision.extension")
     if extension._has_ops():
@@ -80,7 +80,7 @@ DETECTORS = """
 
 
 def build_detector(name: str) -> nn.Module:
-    """A detection model of torchvision that keeps images small."""
+    """A detection model of torchvision that doesn't enlarge images."""
     import torchvision  # type: ignore[import-untyped]
 
     torch.manual_seed(0)
@@ -90,14 +90,14 @@ def build_detector(name: str) -> nn.Module:
 
 
 def build_raft(name: str) -> nn.Module:
-    """A model of optical flow."""
+    """An optical flow model of torchvision."""
     from tests import zoo
 
     return zoo.build(name)
 
 
 def detection_inputs() -> Inputs:
-    """Two images of different size, and what is to be seen on them."""
+    """Two images of different sizes, and the objects in them."""
     target = {"boxes": torch.tensor([[4.0, 8.0, 20.0, 30.0]]), "labels": torch.tensor([1])}
     extra = {"masks": torch.ones(1, 64, 64, dtype=torch.uint8), "keypoints": torch.ones(1, 17, 3)}
     return {
@@ -107,7 +107,7 @@ def detection_inputs() -> Inputs:
 
 
 def torchvision_cases() -> Iterator[Case]:
-    """Detection and RAFT."""
+    """The models of torchvision: detection models and RAFT."""
     for name in DETECTORS.split():
         yield Case(
             "torchvision",
@@ -138,14 +138,15 @@ TIMM = """
 HELD_OUT_TIMM = """
     maxvit_tiny_tf_384 mobilevit_s tf_efficientnet_cc_b0_4e tf_efficientnet_lite3 tf_mixnet_l
 """
-"""Every tenth of timm's models by name, from the fifth, if it fails, is new and has at most 40 million parameters."""
+"""Every tenth of timm's models by name, starting with the fifth, that fails, is not in the list above, and has at most
+40 million parameters."""
 NONE = {
     "hiera": ("mask",),
     "naflexvit": ("patch_coord", "patch_valid", "attn_mask"),
     "vit_pytorch.vit_with_decorr.ViT": ("return_decorr_aux_loss",),
     "x_transformers.XTransformer": ("mask", "attn_mask", "src_prepend_embeds"),
 }
-"""For a model, or a family of timm's, the inputs that are for training alone, or for other formats."""
+"""For a model or family of timm, the inputs that are only for training or for other formats."""
 
 
 def build_timm(name: str) -> nn.Module:
@@ -166,7 +167,7 @@ def timm_inputs(name: str) -> Inputs:
 
 
 def timm_cases() -> Iterator[Case]:
-    """One or two of each family that fails, and those that are held out."""
+    """The models of timm: one or two of each family that fails, and the models held out."""
     for name in (TIMM + HELD_OUT_TIMM).split():
         yield Case(
             "timm",
@@ -178,7 +179,7 @@ def timm_cases() -> Iterator[Case]:
         )
 
 
-# transformers, small.
+# transformers, with small configurations.
 
 TEXT = {
     "hidden_size": 32,
@@ -254,7 +255,7 @@ HELD_OUT_TRANSFORMERS = {
     "RegNetModel": "pixel_values",
     "SamHQVisionModel": "pixel_values",
 }
-"""Every twelfth of the base models by name, from the fourth, if `SMALL` makes it small, and it runs, and fails."""
+"""Every twelfth base model by name, starting with the fourth, that `SMALL` makes small, that runs, and that fails."""
 SMALL = {
     **TEXT,
     **GPT,
@@ -270,12 +271,12 @@ SMALL = {
 
 
 def small_options(configuration: Any) -> dict[str, Any]:
-    """Of ``SMALL`` what a configuration has, too, and of the same type."""
+    """The options of ``SMALL`` that the configuration also has, with the same type."""
     return {name: value for name, value in SMALL.items() if type(getattr(configuration, name, None)) is type(value)}
 
 
 class Plainly(nn.Module):
-    """A model behind a plain signature: torch.fx can't bind decorated forwards with ``**kwargs``."""
+    """A model with a plain signature, because torch.fx can't bind decorated forwards with ``**kwargs``."""
 
     def __init__(self, model: nn.Module, name: str) -> None:
         super().__init__()
@@ -283,7 +284,7 @@ class Plainly(nn.Module):
         self.input_name = name
 
     def forward(self, x: torch.Tensor) -> Any:
-        """What the model returns for its one input."""
+        """The outputs of the model for its only input."""
         return self.model(**{self.input_name: x})
 
 
@@ -304,7 +305,7 @@ def token_ids() -> Inputs:
 
 
 def transformers_cases() -> Iterator[Case]:
-    """Text and images."""
+    """The models of transformers, for text and for images."""
     images = functools.partial(image, "x", 2, 3, 32, 32)
     tuned: dict[str, Any] = {name: (input_name, options, False) for name, (input_name, options) in TRANSFORMERS.items()}
     held_out = {name: (input_name, None, True) for name, input_name in HELD_OUT_TRANSFORMERS.items()}
@@ -314,11 +315,11 @@ def transformers_cases() -> Iterator[Case]:
         yield Case("transformers", name, build, inputs, held_out=is_held_out)
 
 
-# Others.
+# Other packages.
 
 
 def make(path: str, options: dict[str, Any]) -> nn.Module:
-    """An instance of a class of some package."""
+    """Build an instance of a package's class."""
     torch.manual_seed(0)
     module, _, name = path.rpartition(".")
     model: nn.Module = getattr(importlib.import_module(module), name)(**options)
@@ -377,12 +378,12 @@ HELD_OUT_OTHERS: dict[str, tuple[dict[str, Any], Callable[[], Inputs]]] = {
     "segmentation_models_pytorch.Segformer": (RESNET, lambda: image("x", 1, 3, 64, 64)),
     "x_transformers.XTransformer": (X_TRANSFORMER, lambda: {"src": token_ids()["x"], "tgt": token_ids()["x"]}),
 }
-"""Of the classes of the first package that take the options of a ViT, run, and fail, every fourth, from the first; of
-those of the second, every third; and a package that no other is of."""
+"""From the first package, every fourth of the classes that accept the options of a ViT, run, and fail, starting with
+the first; from the second package, every third such class; and a package from which no other model comes."""
 
 
 def other_cases() -> Iterator[Case]:
-    """A few of other packages."""
+    """Some models of other packages."""
     for name, (options, inputs) in (OTHERS | HELD_OUT_OTHERS).items():
         build = functools.partial(make, name, options)
         yield Case("others", name, build, inputs, NONE.get(name, ()), name in HELD_OUT_OTHERS)

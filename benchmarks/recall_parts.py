@@ -1,7 +1,7 @@
-"""The two halves of `recall.py`: what is true of a model, and what fxcore finds. Each runs in a process of its own.
+"""The two halves of `recall.py`: the true failures of a model, and those that fxcore finds, each in its own process.
 
-The oracle needs the libraries' code rewritten, so the two can't share a process. The results are JSON, written after
-each case; a process that is started again goes on with the first case that has none.
+The oracle has to rewrite the libraries' code, so the two halves can't share a process. The results are written as JSON
+after each case. If a process is restarted, it continues with the first case that has no result.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ PACKAGES = (
     "x_transformers",
     "einops",
 )
-"""Whose code the oracle has rewritten."""
+"""The packages whose code the oracle rewrites."""
 ROUNDS = 3
-"""How often times are measured."""
+"""The number of times that each duration is measured."""
 MOST_SECONDS = 300
-"""For one case; then its process is ended."""
+"""The time limit for one case, after which its process is ended."""
 MOST_MEMORY = 12 * 2**30
-"""Bytes of address space for a process."""
+"""The limit on a process's address space, in bytes."""
 
 Result = dict[str, Any]
 
 
 def truth_of(case: Case) -> Result:
-    """What the oracle finds, and where it couldn't look further.
+    """The places that the oracle finds, and those after which it couldn't continue.
 
-    ``sites``: place, torch.fx's reason, and what was answered there. ``same_outputs``: whether the path it took
-    computes what the model does; None where torch.fx can't keep what the model returns.
+    ``sites``: each place, torch.fx's reason, and the oracle's answer. ``same_outputs``: whether the graph of the
+    oracle's path has the same outputs as the model; None if a torch.fx graph can't return the model's outputs.
     """
     oracle = Oracle(case.inputs())
     oracle.run(case.build(), case.concrete_args)
@@ -73,10 +73,10 @@ def same_tensors(one: Any, other: Any) -> bool:
 
 
 def found_by_exploring(case: Case) -> Result:
-    """What fxcore finds, with example inputs and without (place and assumption); torch.fx's first failure; seconds."""
+    """The places and assumptions of fxcore, with and without example inputs; torch.fx's first failure; CPU seconds."""
     import fxcore
     from fxcore.explore import Exploration, explore
-    from fxcore.untouched import untouched
+    from fxcore.explore.untouched import untouched
 
     module = case.build()
     fresh = copy.deepcopy(module)
@@ -109,7 +109,7 @@ def found_by_exploring(case: Case) -> Result:
 
 
 def first_of_torch(module: torch.nn.Module, concrete: dict[str, Any]) -> Place | None:
-    """Where the installed torch.fx fails."""
+    """The place where the installed torch.fx fails."""
     try:
         torch.fx.Tracer().trace(module, concrete)
     except Exception as error:
@@ -118,7 +118,7 @@ def first_of_torch(module: torch.nn.Module, concrete: dict[str, Any]) -> Place |
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Seconds of this process that ``work`` takes; others that run beside it don't count."""
+    """The CPU seconds of this process that ``work`` takes, not counting other processes."""
     began = time.process_time()
     work()
     return time.process_time() - began
@@ -128,7 +128,7 @@ PARTS: dict[str, Callable[[Case], Result]] = {"truth": truth_of, "found": found_
 
 
 def run_part(part: str, library: str, name: str, output: Path) -> None:
-    """Write the results of those of a library's cases that have none yet."""
+    """Write the results of those cases of a library that have no results yet."""
     if part == "truth":
         rewrite_imports(PACKAGES)
     warnings.simplefilter("ignore")
@@ -159,5 +159,5 @@ def run_part(part: str, library: str, name: str, output: Path) -> None:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether there wasn't enough memory: Python's own error, or torch's, which has no type of its own on the CPU."""
+    """Whether memory ran out, according to Python's error or torch's, which on the CPU has no specific type."""
     return isinstance(error, MemoryError) or "can't allocate memory" in str(error)

@@ -1,4 +1,4 @@
-"""The page that says what `recall.py` found, with a reason for every miss."""
+"""Writes the page with the results of `recall.py` and a reason for every miss."""
 
 from __future__ import annotations
 
@@ -18,13 +18,21 @@ SITE_PACKAGES = str(Path(torch.__file__).parents[1]) + "/"
 
 
 INTRODUCTION = """\
-# How much of what fails is found
+# Which failures are found
 
-What `.venv/bin/python benchmarks/recall.py --jobs 2 --write` found. The truth is where the installed torch.fx fails,
-one place after the other, when each is answered by a real run on the CPU (`benchmarks/oracle/`). *With*: fxcore
-explored with the same example inputs; *without*: with none. A place is an expression: a file, its first line and
-column, and its last. *Held out*: picked by the rules that stand in `benchmarks/recall_models.py`, and exploring wasn't
-tuned on them. CONTRIBUTING.md says how the libraries are installed.
+`.venv/bin/python benchmarks/recall.py --jobs 2 --write` measured how many of a model's failures fxcore finds in one
+run. To find all failures of a model, an oracle (`benchmarks/oracle/`) traces the model with the installed torch.fx. At
+each failure, torch.fx needs a value that it can't know; the oracle takes this value from a real run on the CPU and
+continues to the next failure. CONTRIBUTING.md explains how to install the libraries that contain the models.
+In the tables:
+
+- *With* means that fxcore explored the model with the oracle's example inputs; *without* means that it had no inputs.
+- A *place* is an expression, given by its file and its first and last line and column.
+- *Recall* is the share of the oracle's places that fxcore found; *precision* is the share of fxcore's places that the
+  oracle confirmed.
+- *Held out* models were chosen by the rules in `benchmarks/recall_models.py`, and exploring wasn't tuned on them.
+- *Plain ms* is the CPU time of a trace that ends at the first failure, and *explore ms* that of exploring without
+  inputs, in milliseconds. *Ratio* is the second divided by the first.
 
 torch {torch}; {models} models.
 """
@@ -32,7 +40,7 @@ torch {torch}; {models} models.
 
 @dataclass
 class Compared:
-    """One model: what is true, and what was found with example inputs and without (see `recall_parts`)."""
+    """One model, with its true failures and those that fxcore found with and without inputs (`recall_parts`)."""
 
     case: Case
     truth: dict[str, Any]
@@ -40,29 +48,29 @@ class Compared:
 
     @property
     def true_places(self) -> list[Any]:
-        """Where torch.fx fails."""
+        """The places at which torch.fx fails."""
         return [tuple(place) for place, _, _ in self.truth["sites"]]
 
     @property
     def ratio(self) -> float:
-        """CPU time to explore without inputs, as a multiple of a plain trace."""
+        """The CPU time to explore without inputs, as a multiple of that of a plain trace."""
         return float(self.found["explore"] / self.found["plain"])
 
     def places(self, mode: str) -> list[Any]:
-        """Where fxcore says that it does."""
+        """The places at which fxcore reports failures."""
         return [place and tuple(place) for place, _ in self.found[mode]]
 
     def hits(self, mode: str) -> int:
-        """How many of fxcore's places are true."""
+        """The number of places that fxcore reports and torch.fx confirms."""
         return len(set(self.true_places) & set(self.places(mode)))
 
     def first_is_right(self) -> bool:
-        """Whether the first of the places is the one that torch.fx itself ends at, in all three runs."""
+        """Whether all three runs agree with torch.fx on the first failure."""
         first = tuple(self.found["first"])
         return all(places[:1] == [first] for places in (self.true_places, *map(self.places, MODES)))
 
     def misses(self, mode: str) -> list[str]:
-        """A line for each place that was missed: why torch.fx fails there, and why exploring didn't come by."""
+        """A line for each missed place: why torch.fx fails there, and why exploring did not reach it."""
         found = set(self.places(mode))
         return [
             f"{short(place)}: {why}. {self.led_away(mode, self.true_places[:index])}"
@@ -71,7 +79,7 @@ class Compared:
         ]
 
     def errors(self, mode: str) -> list[str]:
-        """A line for each place that was found and isn't true, with what led there; none where that can't be judged."""
+        """A line for each wrong place, with the assumption that led there; no lines if the truth is incomplete."""
         places = self.places(mode)
         return [
             f"{short(place)}. {self.led_away(mode, places[:index])}"
@@ -80,12 +88,15 @@ class Compared:
         ]
 
     def gaps(self) -> list[str]:
-        """A line for each place that the truth couldn't be followed from."""
+        """A line for each place after which the truth is unknown."""
         found, known = ({place for mode in MODES for place in self.places(mode)}, set(self.true_places))
-        return [f"{gap}; {len(found - known)} more places that were found aren't judged" for gap in self.truth["gaps"]]
+        return [
+            f"{gap}; {len(found - known)} other places that exploring found could not be judged"
+            for gap in self.truth["gaps"]
+        ]
 
     def led_away(self, mode: str, before: Iterable[Any]) -> str:
-        """The last place before it at which exploring went on otherwise than the real run."""
+        """The last of the places ``before`` at which exploring took a different path from the real run."""
         assumed = {
             place: assumption for place, (_, assumption) in zip(self.places(mode), self.found[mode], strict=True)
         }
@@ -95,22 +106,22 @@ class Compared:
             if assumption is None:
                 continue
             if true is None or assumption.endswith("as one call"):
-                return f"Exploring went on with: {assumption}, at {short(place)}"
+                return f"At {short(place)}, exploring assumed that {assumption}"
             if true and true[0] != assumption:
-                return f"Exploring assumed of {short(place)} that {assumption}; really, {true[0]}"
-        return REVIEWED.get((self.case.name, mode), "No assumption before it is wrong")
+                return f"At {short(place)}, exploring assumed that {assumption}; in the real run, {true[0]}"
+        return REVIEWED.get((self.case.name, mode), "No earlier assumption was wrong")
 
 
 REVIEWED = {
-    ("FalconH1Model", "without"): "In the second layer exploring had no example of what "
-    "`transformers/integrations/sdpa_attention.py:52:38` compares, and assumed that it is false; in the first, and in "
-    "both really, it is true",
+    ("FalconH1Model", "without"): "In the second layer, exploring had no example value for the comparison at "
+    "`transformers/integrations/sdpa_attention.py:52:38` and assumed that it is false; in the first layer, and in the "
+    "real run of both layers, it is true",
 }
-"""For a model and a mode the reason for what was missed, where no place before it tells."""
+"""Reasons for misses that no earlier place explains, by model and mode."""
 
 
 def short(place: Any) -> str:
-    """A place without the folders above the package, or its ends."""
+    """A place as text, without the folders above the package and without the end of its range."""
     if place is None:
         return "no place"
     file, line, _, column, _ = place
@@ -118,12 +129,12 @@ def short(place: Any) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """As a percentage."""
+    """``part`` of ``whole`` as a percentage."""
     return f"{100 * part / max(whole, 1):.1f} % ({part} of {whole})"
 
 
 def page(compared: list[Compared], unknown: list[tuple[str, str]]) -> str:
-    """docs/recall.md."""
+    """The text of docs/recall.md."""
     lines = [
         INTRODUCTION.format(torch=importlib.metadata.version("torch"), models=len(compared)),
         *_summary(compared),
@@ -131,18 +142,24 @@ def page(compared: list[Compared], unknown: list[tuple[str, str]]) -> str:
         *_models(compared),
     ]
     for mode in MODES:
-        lines += ["", f"## Missed {mode} inputs", "", "Why torch.fx fails there, and why exploring missed it.", ""]
+        lines += [
+            "",
+            f"## Missed {mode} inputs",
+            "",
+            "Each entry says what torch.fx fails to do at this place, and why exploring missed the place.",
+            "",
+        ]
         lines += _list((c.case.name, miss) for c in compared for miss in c.misses(mode))
-        lines += ["", f"## Found {mode} inputs, but not true", ""]
+        lines += ["", f"## Found {mode} inputs, but wrong", ""]
         lines += _list((c.case.name, error) for c in compared for error in c.errors(mode))
-    lines += ["", "## Where the truth isn't complete", ""]
+    lines += ["", "## Where the truth is incomplete", ""]
     lines += _list((c.case.name, gap) for c in compared for gap in c.gaps())
     lines += ["", "## Not compared", "", *_list(unknown)]
     return "\n".join(lines) + "\n"
 
 
 def _list(entries: Iterable[tuple[str, str]]) -> list[str]:
-    """A line for each thing that is said of models, with their names."""
+    """A line for each distinct text, with the names of its models."""
     names: dict[str, list[str]] = {}
     for name, text in entries:
         names.setdefault(text.replace(SITE_PACKAGES, ""), []).append(name)
@@ -150,7 +167,7 @@ def _list(entries: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _summary(compared: list[Compared]) -> list[str]:
-    """Recall and precision: by library, of what was held out, and of all."""
+    """The table of recall and precision: by library, for models held out and not held out, and for all models."""
     groups = {
         library: [c for c in compared if c.case.library == library] for c in compared for library in [c.case.library]
     }
@@ -175,7 +192,7 @@ def _summary(compared: list[Compared]) -> list[str]:
 
 
 def _checks(compared: list[Compared]) -> list[str]:
-    """What else was compared."""
+    """Sentences with the results of the other comparisons."""
     ratios = [c.ratio for c in compared]
     distinct = {place for c in compared for place in c.true_places}
     everywhere = {
@@ -187,16 +204,18 @@ def _checks(compared: list[Compared]) -> list[str]:
     same = sum(c.truth["same_outputs"] for c in checked)
     return [
         "",
-        "Models share code. Of the distinct places these were found in every model that has them: "
-        f"with inputs {found[0]}, without {found[1]}.",
+        "Models share code, so different models can contain the same place. The share of distinct places that were "
+        f"found in every model that contains them is {found[0]} with inputs and {found[1]} without.",
         "",
-        f"The first failure is torch.fx's: {share(right, len(compared))}.",
+        f"For {share(right, len(compared))} of the models, the first failure that fxcore finds is the one at which "
+        "torch.fx stops.",
         "",
-        f"The path that the oracle took computes what the model does, bit for bit: {share(same, len(checked))}. "
-        f"The other {len(compared) - len(checked)} return what torch.fx can't keep.",
+        "To check the oracle, the benchmark compared the outputs of its graphs with those of the models. Where they "
+        f"could be compared, they are equal, bit for bit, for {share(same, len(checked))} of the models. "
+        f"The other {len(compared) - len(checked)} models return values that a torch.fx graph can't return.",
         "",
-        f"CPU time to explore without inputs, as a multiple of a plain trace that ends at the first failure: median "
-        f"{statistics.median(ratios):.1f}, worst {max(ratios):.1f}.",
+        f"Exploring without inputs takes {statistics.median(ratios):.1f} times (median) and at most {max(ratios):.1f} "
+        "times the CPU time of a plain trace, which ends at the first failure.",
     ]
 
 

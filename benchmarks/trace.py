@@ -1,18 +1,20 @@
-"""fxcore against the installed torch.fx: time to trace real models, and how cost grows with the size of the graph.
+"""Compares fxcore with the installed torch.fx: the time to trace real models, and how cost grows with a graph's size.
 
     .venv/bin/python benchmarks/trace.py [--timm 40] [--rounds 5] [--match vgg] [--only models|growth|memory]
 
-``models``: trace + GraphModule + code, for every torchvision model and some of timm's that both trace, built on the
-meta device. The two tracers run in turn, and a model's figure is the ratio of their medians.
+``models`` measures the time to trace a model, create the GraphModule, and generate its code. It uses the torchvision
+models and some of the timm models that both tracers can trace, built on the meta device. The two tracers run
+alternately, and the result for a model is the ratio of their medians.
 
-``growth``: the cost per node of tracing a chain of blocks that each read their own parameter, and of what is done to
-graphs afterwards; torch.fx is run too where that ends in reasonable time. Each row is of the same number of nodes in
-all, as many small graphs or as one large, so that what differs is the size of the graphs and not the memory in use.
-Beside it stands what one small graph costs that was made just before and is alone: it may fit the processor's caches.
+``growth`` measures the time per node for tracing a chain of blocks that each read their own parameter, and for later
+operations on graphs. It includes torch.fx if that finishes in a reasonable time. Each row processes the same total
+number of nodes, either as many small graphs or as one large graph, so that only the size of the graphs differs and not
+the memory in use. In addition, it shows the time per node for a single new small graph, which may fit into the CPU's
+caches.
 
-``memory``: bytes per node of a large graph.
+``memory`` measures the bytes per node of a large graph.
 
-Times are the process's own CPU time, with the collection of garbage held off as in `timeit`.
+Times are the process's own CPU time, without garbage collection, as in `timeit`.
 """
 
 from __future__ import annotations
@@ -42,17 +44,17 @@ from tests.core.sweep import cases as sweep
 
 PACKAGES = (fxcore, torch.fx)
 LEAST = 0.2
-"""Seconds that each tracer is measured for with each model: small models are traced many times."""
+"""The minimum number of seconds to measure each tracer with each model. Small models are traced many times."""
 SIZES = (1_000, 10_000, 100_000)
-"""Nodes of a graph."""
+"""The numbers of nodes in the graphs."""
 ALONE = 15
-"""How often a small graph is made and worked on alone."""
+"""The number of times that a single small graph is created and processed."""
 LONGEST_FOR_TORCH = 10_000
-"""Nodes. torch.fx looks each parameter up among all of them, so its time grows with the square."""
+"""The most nodes for torch.fx. It searches all parameters for each one, so its time is quadratic."""
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of ``work``, with garbage collected beforehand."""
+    """The CPU seconds of ``work``, with garbage collected beforehand."""
     gc.collect()
     gc.disable()
     try:
@@ -64,9 +66,9 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def in_turn(rounds: int, *works: Callable[[], object]) -> list[float]:
-    """The median seconds of each of ``works``, which are run one after the other in each round, after a warm-up.
+    """The median seconds of each of ``works``, which run one after the other in each round, after a warm-up.
 
-    There are more rounds than asked for where it takes more for the quickest to come to `LEAST` seconds in all.
+    There are more than ``rounds`` rounds if the fastest of them would otherwise run for less than `LEAST` seconds.
     """
     quickest = min(seconds(work) for work in works for _ in range(2))
     rounds = max(rounds, math.ceil(LEAST / quickest))
@@ -75,13 +77,13 @@ def in_turn(rounds: int, *works: Callable[[], object]) -> list[float]:
 
 
 def code_of(package: Any, module: nn.Module) -> str:
-    """Trace ``module`` with ``package`` (torch.fx or fxcore), make the GraphModule and its code."""
+    """Trace ``module`` with ``package`` (torch.fx or fxcore), create the GraphModule, and generate its code."""
     code: str = package.GraphModule(module, package.Tracer().trace(module)).code
     return code
 
 
 def measure_models(timm_models: int, rounds: int, match: str) -> None:
-    """Print a row for each model and the ratios' median and worst."""
+    """Print a row for each model, then the median and the worst of the ratios."""
     ratios: dict[str, float] = {}
     print(f"{'model':42} {'fxcore ms':>10} {'torch.fx ms':>12} {'ratio':>6}")
     for name, module in models(timm_models, match):
@@ -97,37 +99,37 @@ def measure_models(timm_models: int, rounds: int, match: str) -> None:
 
 
 def models(timm_models: int, match: str) -> Iterator[tuple[str, nn.Module]]:
-    """torchvision's models, then ``timm_models`` of timm's, spread over its list; on the meta device.
+    """torchvision's models, then ``timm_models`` models from all over timm's list, on the meta device.
 
-    Of these, those that have ``match`` in their names.
+    Models whose names don't contain ``match`` are left out.
     """
     vision = [case for case in sweep.torchvision_cases() if case.mode == "eval"]
     timm = [case for case in sweep.timm_cases() if case.mode == "eval"]
-    gc.freeze()  # so that collecting garbage goes through the models alone, not through all that is imported by now
+    gc.freeze()  # so that garbage collection visits only the models, not everything imported before
     for case in [*vision, *timm[:: len(timm) // timm_models][:timm_models]]:
         if match in case.name:
             yield case.name, sweep.build(case)
 
 
 class Block(nn.Module):
-    """Two nodes: it reads its own parameter and multiplies by it."""
+    """A block of two nodes: it reads its own parameter and multiplies by it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.scale = nn.Parameter(torch.empty(1))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Shape of ``x`` in, the same out."""
+        """Multiply ``x`` by the parameter; the shape stays the same."""
         return x * self.scale
 
 
 def chain(nodes: int) -> nn.Module:
-    """Blocks in a row, whose graph has about ``nodes`` nodes."""
+    """A chain of blocks whose graph has about ``nodes`` nodes."""
     return nn.Sequential(*(Block() for _ in range(nodes // 2)))
 
 
 def relus(package: Any, nodes: int) -> Any:
-    """A graph module of ``nodes`` calls of relu, built by hand with ``package``."""
+    """A graph module with ``nodes`` calls of relu, created with ``package`` without tracing."""
     graph = package.Graph()
     node = graph.placeholder("x")
     for _ in range(nodes):
@@ -137,7 +139,7 @@ def relus(package: Any, nodes: int) -> Any:
 
 
 def pairs(package: Any, nodes: int) -> Any:
-    """A graph module of ``nodes`` nodes, in which ``neg`` follows ``relu`` again and again."""
+    """A graph module with ``nodes`` nodes, in which ``relu`` and ``neg`` alternate."""
     graph = package.Graph()
     node = graph.placeholder("x")
     for _ in range(nodes // 2):
@@ -160,7 +162,7 @@ def rewrite(package: Any, module: Any) -> object:
 
 
 def measure_growth(rounds: int) -> None:
-    """Print microseconds per node, for each kind of work and size."""
+    """Print the microseconds per node for each operation and size."""
     gc.freeze()  # so that collecting garbage goes through the graphs alone
     sizes = "".join(f"{size:>10,}" for size in SIZES)
     print(f"{'microseconds per node':28} {'':9}{sizes}   last/first    {SIZES[0]:,} alone   last/alone")
@@ -180,9 +182,9 @@ def report(
     rounds: int,
     longest: int = SIZES[-1],
 ) -> None:
-    """Print one row: microseconds per node of ``work`` on as many graphs of each size as come to ``longest`` nodes.
+    """Print one row: the microseconds per node of ``work``, for each size and for one graph of the smallest size.
 
-    And on one graph of the first size.
+    For each size, there are as many graphs as needed for a total of ``longest`` nodes.
     """
     sizes = [size for size in SIZES if size <= longest]
     costs: list[float] = []
@@ -199,7 +201,7 @@ def report(
 
 
 def measure_memory(nodes: int = 100_000) -> None:
-    """Print the bytes per node of a graph of ``nodes`` nodes."""
+    """Print the bytes per node of a graph with ``nodes`` nodes."""
     for package in PACKAGES:
         gc.collect()
         tracemalloc.start()
@@ -212,10 +214,10 @@ def measure_memory(nodes: int = 100_000) -> None:
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--timm", type=int, default=40, help="how many of timm's models")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--match", default="", help="what models have in their names")
-    parser.add_argument("--only", choices=["models", "growth", "memory"])
+    parser.add_argument("--timm", type=int, default=40, help="how many of timm's models to trace")
+    parser.add_argument("--rounds", type=int, default=5, help="how many times to measure each operation")
+    parser.add_argument("--match", default="", help="only models whose names contain this")
+    parser.add_argument("--only", choices=["models", "growth", "memory"], help="run only this part")
     options = parser.parse_args()
     if options.only in (None, "models"):
         measure_models(options.timm, options.rounds, options.match)

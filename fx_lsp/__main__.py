@@ -2,6 +2,6 @@
 
 import sys
 
-from fx_lsp.cli import main
+from fx_lsp.cli.main import main
 
 sys.exit(main())

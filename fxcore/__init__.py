@@ -4,16 +4,19 @@
     >>> traced = fxcore.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> print(traced.code)  # doctest: +SKIP
 
-Every node knows the range of source it stands for, every failure the kind it is of and the place where it happened, and
-the traced module is left as it was. See `fxcore.failures` and `fxcore.source`.
+Every node knows the range of source it stands for, every failure knows its kind and the place where it happened, and
+the traced module is left unchanged. See `fxcore.failures` and `fxcore.source`.
 """
 
-from fxcore import config, immutable_collections, traceback
+import sys
+
+from fxcore import config, graph_module, immutable_collections, traceback
 from fxcore._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from fxcore.graph import CodeGen, Graph
 from fxcore.graph_module import GraphModule
 from fxcore.interpreter import Interpreter, Transformer
 from fxcore.node import Node, has_side_effect, map_arg
+from fxcore.nodes import graph_pickle, namespace
 from fxcore.proxy import Proxy
 from fxcore.subgraph_rewriter import replace_pattern
 
@@ -37,3 +40,12 @@ __all__ = [
     "traceback",
     "wrap",
 ]
+
+# Pickles that fxcore 0.1 made look for functions in modules of these names.
+sys.modules.update(
+    {
+        f"{__name__}.graph_pickle": graph_pickle,
+        f"{__name__}.namespace": namespace,
+        f"{__name__}.serialization": graph_module,
+    }
+)

@@ -53,7 +53,9 @@ def tree_flatten_spec(pytree: Any, spec: Any) -> list[Any]:
         return leaves
     leaves, found = torch_pytree.tree_flatten(pytree)
     if found != spec:
-        raise RuntimeError(f"an argument has the structure {found}, but the module was traced with {spec}: {pytree!r}")
+        raise RuntimeError(
+            f"an argument has the structure {found}, but the module was traced for the structure {spec}: {pytree!r}"
+        )
     return leaves
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 import torch
@@ -11,17 +13,17 @@ import torch
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.node import base_types, map_aggregate
-from fxcore.patcher import _autowrap_check, _patch_wrapped_functions, _Patcher
 from fxcore.proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
-from fxcore.proxyable import ProxyableClassMeta, _proxyable_classes
-from fxcore.session import _module_call as _orig_module_call
-from fxcore.session import _module_getattr as _orig_module_getattr
-from fxcore.session import is_fx_symbolic_tracing, is_fx_tracing
-from fxcore.signature import PH, PHBase, PHWithMeta, _assert_is_none
-from fxcore.signature import taking_all_by_position as _patch_function
 from fxcore.torch_compat import CONSTANT_TYPES, FakeScriptObject, torch_pytree
 from fxcore.tracer import Tracer
-from fxcore.wrap import _wrapped_fns_to_patch, _wrapped_methods_to_patch, wrap
+from fxcore.tracing.patching import PatchScope
+from fxcore.tracing.proxyable import ProxyableClassMeta, _proxyable_classes
+from fxcore.tracing.signature import PH, PHBase, PHWithMeta, _assert_is_none
+from fxcore.tracing.signature import taking_all_by_position as _patch_function
+from fxcore.tracing.trace_session import _module_call as _orig_module_call
+from fxcore.tracing.trace_session import _module_getattr as _orig_module_getattr
+from fxcore.tracing.trace_session import is_fx_symbolic_tracing, is_fx_tracing
+from fxcore.wrap import _wrapped_fns_to_patch, _wrapped_methods_to_patch, replace_functions, replace_wrapped, wrap
 from fxcore.wrap import find_proxy as _find_proxy
 from fxcore.wrap import recorded as _create_wrapped_func
 
@@ -83,3 +85,62 @@ def symbolic_trace(
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
     return GraphModule(tracer.root, graph, name)
+
+
+# What tracers use that have a ``trace`` of their own in place of `Tracer.trace`: written for torch.fx, they replace
+# ``torch.nn.Module``'s methods and wrapped functions while they trace. For fxcore's own traces
+# `fxcore.tracing.trace_session` does that.
+
+
+class _Patcher(PatchScope):
+    """A context manager that replaces functions and methods until its exit, and then undoes that, latest first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._undo = contextlib.ExitStack()
+        self._visited: set[int] = set()
+
+    def patch(
+        self, frame_dict: dict[str, Any], name: str, new_fn: Callable[..., Any], deduplicate: bool = True
+    ) -> None:
+        """Put ``new_fn`` in place of a module's global, or of a builtin; ``frame_dict`` is the module's globals.
+
+        ``deduplicate`` is kept for programs that pass it; torch.fx doesn't heed it either. Raises KeyError where there
+        is no such name.
+        """
+        if name in frame_dict:
+            self._undo.callback(frame_dict.__setitem__, name, frame_dict[name])
+        elif hasattr(builtins, name):
+            self._undo.callback(frame_dict.__delitem__, name)
+        else:
+            raise KeyError(name)
+        frame_dict[name] = new_fn
+
+    def patch_method(self, cls: type, name: str, new_fn: Callable[..., Any], deduplicate: bool = True) -> None:
+        """Put ``new_fn`` in place of a class's method, as `patch` does. Raises AttributeError where it has none."""
+        self._undo.callback(setattr, cls, name, getattr(cls, name))
+        setattr(cls, name, new_fn)
+
+    def visit_once(self, thing: object) -> bool:
+        """Whether this is the first time that it is asked about ``thing``, by identity."""
+        first = id(thing) not in self._visited
+        self._visited.add(id(thing))
+        return first
+
+    def __enter__(self) -> _Patcher:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._undo.close()
+        super().__exit__(*error)
+
+
+def _patch_wrapped_functions(patcher: _Patcher) -> None:
+    """Have the functions and methods that were wrapped recorded as calls until ``patcher``'s exit."""
+    replace_wrapped(patcher)
+
+
+def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: Collection[int]) -> None:
+    """Have a module's public globals recorded as calls if their ids are among ``function_ids``."""
+    if patcher.visit_once(frame_dict):
+        replace_functions(patcher, frame_dict, function_ids)

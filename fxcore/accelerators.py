@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+# Names of devices that are read as the CPU's; so is a number, which stands for one of them.
 _DEVICE = re.compile(r"(cuda|hip|mps|xpu)(:\d+)?")
-"""Names of devices that are read as the CPU's; so is a number, which stands for one of them."""
 
+# The old names of what is kept there.
 _TYPE = re.compile(r"torch\.cuda\.(\w+Tensor)")
-"""The old names of what is kept there."""
 
+# What a program has in its text that asks for one.
 _SAID = re.compile(r"cuda|hip|mps|xpu|\bto\(\s*(\d|\w*rank)")
-"""What a program has in its text that asks for one."""
 
 
 class OnCpu(TorchFunctionMode):

@@ -20,6 +20,6 @@ def annotate(val: _Value, type: object) -> _Value:
     """
     if isinstance(val, Proxy):
         if val.node.type:
-            raise RuntimeError(f"{val.node} has the type {val.node.type} already")
+            raise RuntimeError(f"{val.node} already has the type {val.node.type}")
         val.node.type = type
     return val

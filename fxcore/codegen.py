@@ -1,6 +1,6 @@
 """The source of the function that a graph is: its signature, its return statement, its line map.
 
-What the body looks like, statement by statement, is the matter of `fxcore.emitter`.
+What the body looks like, statement by statement, is the matter of `fxcore.code.emitter`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from fxcore.emitter import CodeOptions, Emitter, Line, call_with_known
-from fxcore.namespace import _Namespace
+from fxcore.code.emitter import CodeOptions, Emitter, Line, call_with_known
 from fxcore.node import Argument, Node
+from fxcore.nodes.namespace import _Namespace
 from fxcore.torch_compat import children_of, torch_pytree
 
 TransformCodeFunc = Callable[[list[str]], list[str]]
@@ -32,10 +32,10 @@ class PythonCode:
     """The definition of the function, with the calls of ``wrap`` that belong before it."""
     globals: dict[str, Any]
     """The objects outside of the graph that ``src`` mentions, by the names it has for them."""
+    # The index of the node of each line; lines are counted from the ``def``, which is 0.
     _lineno_map: LineMap | None
-    """The index of the node of each line; lines are counted from the ``def``, which is 0."""
+    # The line of ``src`` (from 1) on which the ``def`` is.
     _prologue_start: int = 0
-    """The line of ``src`` (from 1) on which the ``def`` is."""
 
 
 class _PyTreeInfo(NamedTuple):
@@ -146,10 +146,6 @@ def _returned(value: Argument, descs: Sequence[str] | None, repr_fn: ReprFn) -> 
     return f"{left}\n{items}{right}"
 
 
-def _names_only(parameters: list[str]) -> list[str]:
-    return [parameter.split(":")[0].split("#")[0] for parameter in parameters]
-
-
 class _BoxedCodeGen(CodeGen):
     """Takes all arguments in one list and empties that, so that an input can be freed while the function runs."""
 
@@ -191,7 +187,7 @@ class _PyTreeCodeGen(CodeGen):
     def gen_var_bindings(self, fn_args: list[str], free_vars: list[str], expanded_def: bool) -> str:
         """The statement that takes the parameters ``fn_args`` apart into the placeholders ``free_vars``."""
         taken_apart = f"fx_pytree.tree_flatten_spec({self._structure(fn_args)}, self._in_spec)"
-        names = ", ".join(_names_only(free_vars))
+        names = ", ".join(parameter.split(":")[0].split("#")[0] for parameter in free_vars)
         return f"{_annotations(free_vars, expanded_def)}\n    {names}, = {taken_apart}"
 
     def _structure(self, fn_args: list[str]) -> str:

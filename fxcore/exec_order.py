@@ -19,6 +19,7 @@ from fxcore.proxy import Proxy
 from fxcore.source import Place, user_place
 from fxcore.torch_compat import is_proxy_of_torch_fx, torch_pytree
 from fxcore.tracer import TRACE_CODE, Tracer
+from fxcore.tracing.wrapped_methods import wrapped_methods
 
 __all__ = ["ExecOrderTracer", "ExecutionInfo", "ParamUsageInfo", "TracingConfig"]
 
@@ -44,7 +45,7 @@ class ParamUsageInfo(NamedTuple):
 
 @dataclass(eq=False)
 class ModuleCall:
-    """The call of a module."""
+    """One call of a module: where it is made, and what it returned."""
 
     module: torch.nn.Module
     place: Place | None
@@ -68,7 +69,7 @@ class ExecutionInfo:
         self.param_forward_order: list[torch.nn.Parameter] = []
         """The parameters in the order of their first use."""
         self.visited_params: set[torch.nn.Parameter] = set()
-        """The same as a set."""
+        """The parameters in ``param_forward_order``, as a set."""
 
     def use(self, named_params: list[tuple[str, torch.nn.Parameter]]) -> None:
         """The current module uses parameters, together."""
@@ -97,10 +98,11 @@ class ExecOrderTracer:
         """Within, ``tracer``'s trace of ``root_module`` is recorded. On leaving, the tracer is what it was."""
         info = self.exec_info = ExecutionInfo(root_module)
         names = dict(root_module.named_parameters())
-        with (
-            _replaced(tracer, "call_module", functools.partial(self._call_module, info)),
-            _replaced(tracer, "create_proxy", functools.partial(self._create_proxy, info, names)),
-        ):
+        wrappers = {
+            "call_module": functools.partial(self._call_module, info),
+            "create_proxy": functools.partial(self._create_proxy, info, names),
+        }
+        with wrapped_methods(tracer, wrappers):
             yield
 
     def _call_module(
@@ -149,21 +151,6 @@ def _parameter(value: Any, names: dict[str, torch.nn.Parameter]) -> tuple[str, t
         return None
     target = value.node.target
     return (target, names[target]) if target in names else None
-
-
-@contextmanager
-def _replaced(tracer: Any, name: str, around: Callable[..., Any]) -> Iterator[None]:
-    """Within, the tracer's method ``name`` is ``around`` it: a function that is called with the method first."""
-    method = getattr(tracer, name)
-    own = vars(tracer).get(name)
-    setattr(tracer, name, functools.wraps(method)(functools.partial(around, method)))
-    try:
-        yield
-    finally:
-        if own is None:
-            delattr(tracer, name)
-        else:
-            setattr(tracer, name, own)
 
 
 _ExecOrderTracer = ExecOrderTracer

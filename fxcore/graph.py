@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from fxcore.building import Args, Kwargs, NodeBuilder
+from fxcore.code.emitter import CodeOptions
+from fxcore.code.operator_templates import inplace_methods, magic_methods, reflectable_magic_methods
+from fxcore.code.printing import format_graph, format_table
+from fxcore.code.verbose import _parse_stack_trace, _ParsedStackTrace
 from fxcore.codegen import (
     CodeGen,
     PythonCode,
@@ -18,21 +21,20 @@ from fxcore.codegen import (
     _PyTreeCodeGen,
     _PyTreeInfo,
 )
-from fxcore.emitter import CodeOptions
-from fxcore.namespace import (
+from fxcore.node import Argument, Node, Target, map_arg
+from fxcore.nodes.dead_code import eliminate_dead_code
+from fxcore.nodes.graph_pickle import reduced_graph
+from fxcore.nodes.lint import lint
+from fxcore.nodes.namespace import (
     _custom_builtins,
     _CustomBuiltin,
-    _is_magic,
     _Namespace,
     _register_custom_builtin,
     _snake_case,
 )
-from fxcore.node import Argument, Node, Target, map_arg
-from fxcore.node_index import NodeIndex
-from fxcore.node_list import _InsertPoint, _node_list
-from fxcore.operators import inplace_methods, magic_methods, reflectable_magic_methods
-from fxcore.provenance import _parse_stack_trace, _ParsedStackTrace
-from fxcore.qualified_name import _is_from_torch
+from fxcore.nodes.node_builder import NodeBuilder
+from fxcore.nodes.node_list import NodeIndex, _InsertPoint, _node_list
+from fxcore.nodes.qualified_name import _is_from_torch
 from fxcore.torch_compat import dtype_abbrs
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class Graph(NodeBuilder):
         self._start()
 
     def _start(self) -> None:
-        """Be without nodes."""
+        """Make the graph empty: only the root of the list of nodes, which is no operation."""
         self._index: NodeIndex | None = None
         self._root = Node(self, "", "root", "", (), {})
         self._insert: Callable[[Node], None] = self._root.prepend
@@ -106,7 +108,7 @@ class Graph(NodeBuilder):
         """The last node. Raises ``AssertionError`` unless it is the output."""
         last = self._root._prev
         if last.op != "output":
-            raise AssertionError(f"the graph ends with a {last.op} node, not with its output")
+            raise AssertionError(f"the last node of the graph must be its output node, not a {last.op} node")
         return last
 
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Any]:
@@ -116,7 +118,7 @@ class Graph(NodeBuilder):
         of nodes found, not on the graph's.
         """
         if op == "call_function" and target is None:
-            raise AssertionError("find_nodes(op='call_function') needs a target, the function")
+            raise AssertionError("find_nodes(op='call_function') also needs a target: the function that the nodes call")
         if self._index is None:
             self._index = NodeIndex(self.nodes)
         found = self._index.find(op, target)
@@ -130,47 +132,7 @@ class Graph(NodeBuilder):
         if self._index is not None and indexed:
             self._index.add(node)
 
-    # Adding nodes.
-
-    def create_node(
-        self,
-        op: str,
-        target: Target,
-        args: Args = None,
-        kwargs: Kwargs = None,
-        name: str | None = None,
-        type_expr: Any | None = None,
-    ) -> Node:
-        """Add a node at the insertion point.
-
-        ``name`` is a wish (by default made of ``target``): the node gets that or one like it that is free.
-        ``type_expr`` is the annotation of its value. Raises ``AssertionError`` if ``args`` is no tuple, ``kwargs`` no
-        dict or ``op`` no opcode, ``ValueError`` if ``target`` isn't what ``op`` demands.
-        """
-        if args is None:
-            args = ()
-        elif args and not isinstance(args, tuple):
-            raise AssertionError(f"args must be a tuple, not {args!r}")
-        if kwargs and not isinstance(kwargs, dict):
-            raise AssertionError(f"kwargs must be a dict, not {kwargs!r}")
-        name = self._graph_namespace.create_name(self._target_to_str(target) if name is None else name, None)
-        node = Node(self, name, op, target, args or (), kwargs or {}, type_expr)
-        if self.owning_module is not None:
-            for hook in getattr(self.owning_module, "_create_node_hooks", ()):
-                hook(node)
-        self._insert(node)
-        if self._index is not None:
-            self._index.add(node)
-        self._len += 1
-        return node
-
-    def _target_to_str(self, target: Target | None) -> str:
-        """The wish for a name that ``target`` makes."""
-        if callable(target):
-            return _snake_case(target.__name__)
-        if not isinstance(target, str):
-            raise AssertionError(f"a target is a function or a str, not {target!r}")
-        return _snake_case(target[2:-2] if _is_magic(target) else target)
+    # Where new nodes go.
 
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:
         """Add nodes before ``n`` from now on, or within a ``with`` statement; ``None``: at the start of the graph.
@@ -180,7 +142,7 @@ class Graph(NodeBuilder):
         if n is None:
             return self.inserting_after(self._root)
         if n.graph is not self:
-            raise AssertionError(f"can't insert before '{n.name}': it belongs to another Graph")
+            raise AssertionError(f"can't insert before '{n.name}', which belongs to another Graph")
         return _InsertPoint(self, n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> _InsertPoint:
@@ -191,7 +153,7 @@ class Graph(NodeBuilder):
         if n is None:
             return self.inserting_before(self._root)
         if n.graph is not self:
-            raise AssertionError(f"can't insert after '{n.name}': it belongs to another Graph")
+            raise AssertionError(f"can't insert after '{n.name}', which belongs to another Graph")
         return _InsertPoint(self, n.append)
 
     # Copying.
@@ -240,8 +202,6 @@ class Graph(NodeBuilder):
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fxcore.graph_pickle import reduced_graph
-
         return reduced_graph(self)
 
     # Removing.
@@ -253,13 +213,13 @@ class Graph(NodeBuilder):
         """
         if to_erase.users:
             raise RuntimeError(
-                f"'{to_erase}' is in use by {len(to_erase.users)} nodes: {', '.join(map(str, to_erase.users))}. "
-                "Give them something else first, e.g. by `replace_all_uses_with`"
+                f"can't erase '{to_erase}', which is used by {len(to_erase.users)} nodes: "
+                f"{', '.join(map(str, to_erase.users))}. Replace these uses first, e.g. with `replace_all_uses_with`"
             )
         if to_erase.graph is not self:
-            raise RuntimeError(f"can't erase '{to_erase}': it belongs to another Graph")
+            raise RuntimeError(f"can't erase '{to_erase}', which belongs to another Graph")
         if to_erase._erased:
-            warnings.warn(f"'{to_erase}' was erased before", stacklevel=2)
+            warnings.warn(f"'{to_erase}' has already been erased", stacklevel=2)
             return
         if self.owning_module is not None:
             for hook in getattr(self.owning_module, "_erase_node_hooks", ()):
@@ -283,8 +243,6 @@ class Graph(NodeBuilder):
         custom function that writes to its arguments must be named to `fxcore.node.has_side_effect`. The graph is linted
         first. Graph modules among the owning module's children that a ``get_attr`` reads are cleaned as well.
         """
-        from fxcore.dead_code import eliminate_dead_code
-
         return eliminate_dead_code(self, is_impure_node)
 
     def lint(self) -> None:
@@ -292,8 +250,6 @@ class Graph(NodeBuilder):
 
         Raises ``RuntimeError`` (``ValueError`` for a target of the wrong type) that names the first node at fault.
         """
-        from fxcore.lint import lint
-
         lint(self)
 
     # Running and showing.
@@ -363,14 +319,10 @@ class Graph(NodeBuilder):
         return self._codegen.process_outputs(out)
 
     def __str__(self) -> str:
-        from fxcore.printing import format_graph
-
         return format_graph(self)
 
     def print_tabular(self) -> None:
         """Print opcode, name, target and arguments of every node as a table."""
-        from fxcore.printing import format_table
-
         print(format_table(self))  # noqa: T201
 
     def _announce_replacement(self, old: Node, new: str, user: Node) -> None:

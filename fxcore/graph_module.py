@@ -10,29 +10,22 @@ from typing import Any, cast
 
 import torch
 
-from fxcore.attribute_paths import (
+from fxcore.code.generated_function import Generated, PendingForward, _forward_from_src, _method_from_src
+from fxcore.code.printing import print_readable
+from fxcore.code.serialization import _CodeOnlyModule, load, stored, stored_in_package, to_folder
+from fxcore.codegen import PythonCode, _BoxedCodeGen, _PyTreeCodeGen
+from fxcore.graph import Graph
+from fxcore.nodes.attribute_paths import (
     AttributeCopier,
     _assign_attr,
+    _child,
     _copy_attr,
     _del_attr,
     _get_attr,
     _get_attr_via_attr_list,
     _has_attr,
 )
-from fxcore.codegen import PythonCode, _BoxedCodeGen, _PyTreeCodeGen
-from fxcore.generated import Generated, PendingForward, _forward_from_src, _method_from_src
-from fxcore.graph import Graph
-from fxcore.node_hooks import NodeHooks
-from fxcore.printing import print_readable
-from fxcore.serialization import (
-    _CodeOnlyModule,
-    _deserialize_graph_module,
-    reduce_graph_module,
-    reduce_package_graph_module,
-    reduced,
-    reduced_for_package,
-)
-from fxcore.to_folder import to_folder
+from fxcore.nodes.node_hooks import NodeHooks
 
 __all__ = [
     "GraphModule",
@@ -113,7 +106,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
         # Shorter paths first: a module that is given must be in place before what is to be set inside it.
         for target in sorted(targets, key=lambda target: target.count(".")):
             if target not in values:
-                raise RuntimeError(f"the graph names '{target}', which is not in the dict given as root")
+                raise RuntimeError(f"the graph refers to '{target}', which is missing from the dict passed as root")
             _assign_attr(values[target], self, target)
 
     @property
@@ -177,10 +170,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
         *path, name = target.split(".")
         module: torch.nn.Module = self
         for atom in path:
-            child = getattr(module, atom, None)
-            if child is None:
-                child = torch.nn.Module()
-                setattr(module, atom, child)
+            child = _child(module, atom)
             if not isinstance(child, torch.nn.Module):
                 return False
             module = child
@@ -243,10 +233,10 @@ class GraphModule(NodeHooks, torch.nn.Module):
         return new
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self)
+        return reduce_graph_module, stored(self)
 
     def __reduce_package__(self, exporter: Any) -> tuple[Any, ...]:
-        return reduced_for_package(self, exporter)
+        return reduce_package_graph_module, stored_in_package(self, exporter)
 
     # Text.
 
@@ -262,6 +252,22 @@ class GraphModule(NodeHooks, torch.nn.Module):
     def __str__(self) -> str:
         reminder = "# To see more debug info, please use `graph_module.print_readable()`"
         return "\n".join([super().__str__(), self._code, reminder])
+
+
+def reduce_graph_module(body: dict[str, Any], import_block: str) -> torch.nn.Module:
+    """Make a graph module from what pickle stored: its attributes and the imports of its code."""
+    return _deserialize_graph_module(_forward_from_src(import_block + body["_code"], {}), body)
+
+
+def reduce_package_graph_module(importer: Any, body: dict[str, Any], generated_module_name: str) -> torch.nn.Module:
+    """Make a graph module from what `torch.package` stored: its attributes and the name of the module with its code."""
+    return _deserialize_graph_module(importer.import_module(generated_module_name).forward, body)
+
+
+def _deserialize_graph_module(
+    forward: Callable[..., Any], body: dict[str, Any], graph_module_cls: type[GraphModule] | None = None
+) -> torch.nn.Module:
+    return load(forward, body, graph_module_cls or GraphModule)
 
 
 def _module_at(root: torch.nn.Module, path: str) -> torch.nn.Module | None:

@@ -6,7 +6,6 @@ A graph counts who uses what, so an argument must not change behind its back. Th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NoReturn, TypeVar
 
 from fxcore.torch_compat import register_dict_like, register_list_like
@@ -20,8 +19,8 @@ _V = TypeVar("_V")
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     raise TypeError(
-        f"'{type(self).__name__}' object does not support mutation: it belongs to a Node, which keeps account of the "
-        "nodes in it. Make a changed copy and assign that, e.g. `node.args = (new_first, *node.args[1:])`."
+        f"'{type(self).__name__}' object does not support mutation: it belongs to a Node, which tracks the nodes "
+        "in it. Make a changed copy and assign it, e.g. `node.args = (new_first, *node.args[1:])`."
     )
 
 
@@ -67,13 +66,5 @@ class immutable_dict(dict[_K, _V]):
         return type(self), (tuple(self.items()),)
 
 
-def _make_list(items: Iterable[Any]) -> immutable_list[Any]:
-    return immutable_list(items)
-
-
-def _make_dict(items: dict[Any, Any]) -> immutable_dict[Any, Any]:
-    return immutable_dict(items)
-
-
-register_list_like(immutable_list, _make_list, "fxcore.immutable_collections.immutable_list")
-register_dict_like(immutable_dict, _make_dict, "fxcore.immutable_collections.immutable_dict")
+register_list_like(immutable_list, immutable_list, "fxcore.immutable_collections.immutable_list")
+register_dict_like(immutable_dict, immutable_dict, "fxcore.immutable_collections.immutable_dict")

@@ -41,7 +41,7 @@ def from_torch(source: Any) -> Any:
     """
     if not isinstance(source, torch.fx.GraphModule):
         return _converted(source, Graph(), torch_node.map_arg, _CODEGENS, codegen._PyTreeInfo)
-    return _with_all_of(GraphModule(source, from_torch(source.graph), _class_name(source)), source)
+    return _with_all_of(GraphModule(source, from_torch(source.graph), type(source).__name__), source)
 
 
 @overload
@@ -57,7 +57,7 @@ def to_torch(source: Any) -> Any:
     if not isinstance(source, GraphModule):
         to_theirs = {ours: theirs for theirs, ours in _CODEGENS.items()}
         return _converted(source, torch.fx.Graph(), node.map_arg, to_theirs, torch_graph._PyTreeInfo)
-    return _with_all_of(torch.fx.GraphModule(source, to_torch(source.graph), _class_name(source)), source)
+    return _with_all_of(torch.fx.GraphModule(source, to_torch(source.graph), type(source).__name__), source)
 
 
 def _converted(source: Any, target: Any, map_arg: Any, codegens: dict[type, type], pytree_info: Any) -> Any:
@@ -79,7 +79,7 @@ def _converted(source: Any, target: Any, map_arg: Any, codegens: dict[type, type
 
 def _converted_codegen(source: Any, codegens: dict[type, type], pytree_info: Any) -> Any:
     if type(source) not in codegens:
-        raise TypeError(f"a code generator of one's own can't be converted: {source!r}")
+        raise TypeError(f"a custom code generator can't be converted: {source!r}")
     kind: Any = codegens[type(source)]
     target = kind.__new__(kind)
     target.__dict__.update(source.__dict__)
@@ -88,21 +88,16 @@ def _converted_codegen(source: Any, codegens: dict[type, type], pytree_info: Any
     return target
 
 
-def _class_name(module: torch.nn.Module) -> str:
-    return type(module).__name__
-
-
 def _with_all_of(target: Any, source: Any) -> Any:
     """``target``, which has what its graph names, with whatever else ``source`` has."""
-    for name, module in source.named_children():
-        if not hasattr(target, name):
-            target.add_module(name, module)
-    for name, parameter in source.named_parameters(recurse=False):
-        if not hasattr(target, name):
-            target.register_parameter(name, parameter)
-    for name, buffer in source.named_buffers(recurse=False):
-        if not hasattr(target, name):
-            target.register_buffer(name, buffer)
+    for register, values in (
+        (target.add_module, source.named_children()),
+        (target.register_parameter, source.named_parameters(recurse=False)),
+        (target.register_buffer, source.named_buffers(recurse=False)),
+    ):
+        for name, value in values:
+            if not hasattr(target, name):
+                register(name, value)
     target.meta = dict(source.meta)
     return target
 

@@ -110,7 +110,9 @@ class Interpreter:
         """
         placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
         if len(args_list) != len(placeholders):
-            raise RuntimeError(f"There are {len(placeholders)} placeholders, but {len(args_list)} values were given")
+            raise RuntimeError(
+                f"The graph has {len(placeholders)} placeholders, but {len(args_list)} values were given"
+            )
         env = dict(zip(placeholders, args_list, strict=True))
         args_list.clear()
         return self.run(initial_env=env)
@@ -147,7 +149,7 @@ class Interpreter:
             return value
         if args:
             return args[0]
-        raise RuntimeError(f"No argument was given for the parameter {target}, and it has no default")
+        raise RuntimeError(f"No argument was given for the parameter {target}, which has no default")
 
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
         """Read a parameter, buffer, constant or submodule; see ``fetch_attr``."""
@@ -212,7 +214,9 @@ class Interpreter:
 
         def value_of(argument: Node) -> Argument:
             if argument not in self.env:
-                raise RuntimeError(f"{n} uses {argument}, which has no value: Graph.lint() tells what is out of order")
+                raise RuntimeError(
+                    f"{n} uses {argument}, which has no value: Graph.lint() reports which nodes are out of order"
+                )
             return self.env[argument]
 
         return map_arg(args, value_of)

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 import torch
 
-from fxcore.argument_text import _format_arg
 from fxcore.immutable_collections import immutable_dict, immutable_list
-from fxcore.linked import Linked
-from fxcore.purity import _side_effectful_functions, has_side_effect, is_impure_function
-from fxcore.qualified_name import _find_module_of_method, _get_qualified_name, _type_repr
+from fxcore.nodes.dead_code import _side_effectful_functions, has_side_effect, is_impure_function
+from fxcore.nodes.linked_list import Linked, SortKey
+from fxcore.nodes.node_text import _format_arg, format_node, pretty_target
+from fxcore.nodes.qualified_name import _find_module_of_method, _get_qualified_name, _type_repr
+from fxcore.operator_schemas import normalize_function, normalize_module
+from fxcore.source import SourceSpan, span_at
 from fxcore.torch_compat import OpOverload
 
 if TYPE_CHECKING:
     from fxcore.graph import Graph
-    from fxcore.source import SourceSpan
 
 __all__ = [
     "Argument",
@@ -43,7 +44,7 @@ BaseArgumentTypes: TypeAlias = (
     | (torch.SymInt | torch.SymFloat | torch.SymBool | OpOverload)
 )
 base_types: tuple[type, ...] = get_args(BaseArgumentTypes)
-"""What a node holds as it is."""
+"""Types of arguments that a node holds unchanged."""
 
 Argument: TypeAlias = Any
 """What can be an argument of a node: nodes and constants (numbers, strings, ``None``, dtypes, devices, …), in tuples,
@@ -117,7 +118,7 @@ class Node(Linked):
             if not callable(target):
                 raise ValueError(f"the node '{name}' calls a function, but its target {target!r} can't be called")
         elif op not in _legal_ops:
-            raise AssertionError(f"'{op}' is no opcode; there are {', '.join(_legal_ops)}")
+            raise AssertionError(f"'{op}' is not an opcode; use one of {', '.join(_legal_ops)}")
         elif not isinstance(target, str):
             raise ValueError(f"the target of the {op} node '{name}' must be a str, not {target!r}")
         self.graph = graph
@@ -207,7 +208,9 @@ class Node(Linked):
     def insert_arg(self, idx: int, arg: Argument) -> None:
         """Put ``arg`` before ``args[idx]``. Raises ``AssertionError`` unless ``0 <= idx <= len(args)``."""
         if not 0 <= idx <= len(self._args):
-            raise AssertionError(f"can't insert an argument at {idx}: '{self.name}' has {len(self._args)}")
+            raise AssertionError(
+                f"can't insert an argument of '{self.name}' at position {idx}: it must be from 0 to {len(self._args)}"
+            )
         inputs = dict.fromkeys(self._inputs)
 
         def use(node: Node) -> Node:
@@ -247,7 +250,7 @@ class Node(Linked):
         """
         if propagate_meta:
             if replace_with.meta:
-                raise AssertionError(f"can't propagate meta to '{replace_with.name}': it has some already")
+                raise AssertionError(f"can't propagate meta to '{replace_with.name}', whose meta is not empty")
             replace_with.meta.update(self.meta)
         changed = [user for user in self.users if delete_user_cb is None or delete_user_cb(user)]
         for user in changed:
@@ -259,11 +262,7 @@ class Node(Linked):
     @property
     def span(self) -> SourceSpan | None:
         """The place in the user's source that this node stands for; ``None`` when no tracer noted one."""
-        if self.where is None:
-            return None
-        from fxcore.source import span_at
-
-        return span_at(*self.where)
+        return None if self.where is None else span_at(*self.where)
 
     @property
     def stack_trace(self) -> str | None:
@@ -286,7 +285,8 @@ class Node(Linked):
         if self._op == "call_module":
             if self.graph.owning_module is None:
                 raise AssertionError(
-                    f"set owning_module: whether '{self.name}' is pure is for the module it calls to say"
+                    f"graph.owning_module is not set; it is needed to look up the module that "
+                    f"'{self.name}' calls and check whether that call is pure"
                 )
             return bool(getattr(self.graph.owning_module.get_submodule(self._target), "_is_impure", False))
         if self._op == "call_function":
@@ -305,8 +305,6 @@ class Node(Linked):
         An ``ArgsKwargsPair`` of `fxcore.operator_schemas`, or ``None`` where there is no signature. ``arg_types``
         and ``kwarg_types`` choose among overloads; ``root`` is the module that holds the submodule of ``call_module``.
         """
-        from fxcore.operator_schemas import normalize_function, normalize_module
-
         if self._op == "call_function":
             return normalize_function(
                 self._target, self._args, self._kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
@@ -322,9 +320,7 @@ class Node(Linked):
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from fxcore.graph_pickle import reduced_node
-
-        return reduced_node(self)
+        return _node_at, (self.graph, self._sort_key)
 
     # How it is shown.
 
@@ -343,20 +339,23 @@ class Node(Linked):
         ``placeholder_names`` and ``maybe_return_typename`` (lists that are added to) are for `Graph.__str__`.
         ``include_tensor_metadata`` adds dtype, shape, stride and device of a tensor in ``meta["val"]``.
         """
-        from fxcore.printing import format_node
-
         return format_node(self, placeholder_names, maybe_return_typename, include_tensor_metadata)
 
     @staticmethod
     def _pretty_print_target(target: object) -> str:
-        from fxcore.printing import pretty_target
-
         return pretty_target(target)
 
     def _rename(self, candidate: str) -> None:
         """Call it ``candidate``, or something close to it where that is taken."""
         if candidate != self.name:
             self.name = self.graph._graph_namespace.create_name(candidate, None)
+
+
+def _node_at(graph: Graph, key: SortKey) -> Node:
+    """Return the node with this sort key; while the graph is being unpickled, one that will be filled in later."""
+    if graph._unfilled is None:
+        return next(node for node in graph.nodes if node._sort_key == key)
+    return graph._unfilled.setdefault(key, Node.__new__(Node))
 
 
 def map_aggregate(a: _A, fn: Callable[[Argument], Argument]) -> _A:

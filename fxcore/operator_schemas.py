@@ -117,7 +117,7 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
     """The signatures of the overloads of an operator of ``torch`` or ``torch.ops``.
 
     Returns:
-        A list of signatures, or None where there are none to be had. With ``return_schemas`` a pair: that list, and
+        A list of signatures, or None where there are none. With ``return_schemas`` a pair: that list, and
         the list of the schemas behind the signatures, or None.
     """
     signatures: list[Signature] | None = None
@@ -164,7 +164,7 @@ def create_type_hint(x: object) -> object:
     try:
         widest = _widest(x)
     except TypeError:
-        warnings.warn(f"no type hint could be made from {x}", stacklevel=2)
+        warnings.warn(f"{x} can't be converted to a type hint", stacklevel=2)
         return x
     return list[widest] if isinstance(x, list) else tuple[widest, ...]  # type: ignore[valid-type]
 
@@ -201,7 +201,7 @@ def _matches_list(element: Any, signature_type: Any, argument_type: Any) -> bool
     if argument_type is int and element is int:
         return True
     if not inspect.isclass(element):
-        warnings.warn(f"lists of parametric types can't be compared: {signature_type}", stacklevel=3)
+        warnings.warn(f"lists of parameterized types can't be compared: {signature_type}", stacklevel=3)
         return False
     if getattr(argument_type, "__origin__", None) is list:
         return issubclass(typing.get_args(argument_type)[0], element)

@@ -1,7 +1,7 @@
 """The values that record: a `Proxy` stands for what a node will compute, and turns what is done with it into nodes.
 
-How a thing is recorded, or that it can't be, is for the proxy's tracer to say: each operation here is a call of one of
-the hooks of `TracerBase`, in ``tracer_base.py``, and those can be overridden.
+The proxy's tracer decides how an operation is recorded, or that it can't be: each operation here calls one of the hooks
+of `TracerBase`, in ``tracer_base.py``, and those can be overridden.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import Any
 
 import torch
 
-from fxcore import arguments
-from fxcore.bytecode import is_assertion, unpack_count
+from fxcore.code.operator_templates import magic_methods, reflectable_magic_methods
 from fxcore.failures import TraceError
 from fxcore.node import Argument, Node, base_types
-from fxcore.operators import magic_methods, reflectable_magic_methods
-from fxcore.scope import Scope, ScopeContextManager
+from fxcore.source.bytecode import is_assertion, unpack_count
 from fxcore.torch_compat import torch_fx_class
-from fxcore.torch_functions import record_torch_function
-from fxcore.tracer_base import GraphAppendingTracer, TracerBase
+from fxcore.tracing import arguments
+from fxcore.tracing.torch_functions import record_torch_function
+from fxcore.tracing.tracer_base import GraphAppendingTracer, Scope, ScopeContextManager, TracerBase
 
 __all__ = [
     "Attribute",
@@ -45,7 +44,7 @@ _log = logging.getLogger(__name__)
 def assert_fn(x: object) -> None:
     """What a recorded ``assert x`` calls. Raises AssertionError unless ``x`` is true."""
     if not x:
-        raise AssertionError("an assertion of the traced program doesn't hold")
+        raise AssertionError("an assertion in the traced program failed")
 
 
 class Proxy:
@@ -155,7 +154,9 @@ class Proxy:
         try:
             return copy.deepcopy(value, memo)
         except Exception:
-            _log.warning("%r can't be copied deeply: the copy of %r shares what is in it", name, self)
+            _log.warning(
+                "the attribute %r could not be deep-copied: the copy of %r has a shallow copy of it", name, self
+            )
             return copy.copy(value)
 
     @classmethod
@@ -211,7 +212,7 @@ class ParameterProxy(Proxy):
         return self.param.dim()
 
     def size(self) -> torch.Size:
-        """The parameter's sizes."""
+        """The size of each dimension of the parameter."""
         return self.param.size()
 
     def numel(self) -> int:
@@ -239,7 +240,7 @@ class MetaProxy(Proxy):
         args, kwargs = args or (), kwargs or {}
         example = next((arg for arg in args if isinstance(arg, MetaProxy)), None)
         if example is None:
-            raise AssertionError(f"{orig_method} needs a MetaProxy among its positional arguments")
+            raise AssertionError(f"at least one positional argument of {orig_method} must be a MetaProxy")
         proxy = super().__torch_function__(orig_method, types, args, kwargs)
         examples = [arg.node.meta["val"] if isinstance(arg, Proxy) else arg for arg in args]
         with example.fake_mode:
@@ -269,4 +270,5 @@ for _name in reflectable_magic_methods:
     if hasattr(operator, _name):
         setattr(Proxy, f"__r{_name.strip('_')}__", _reflected_recorder(getattr(operator, _name)))
 
+TracerBase._proxy_class = Proxy
 arguments.HANDLERS[Proxy] = arguments.HANDLERS[Attribute] = lambda tracer, value: value.node

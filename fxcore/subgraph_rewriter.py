@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, cast
 import torch
 
 from fxcore._symbolic_trace import symbolic_trace
-from fxcore.attribute_paths import _assign_attr, _has_attr
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.node import Node
+from fxcore.nodes.attribute_paths import _assign_attr, _has_attr
 from fxcore.passes.utils.matcher_utils import InternalMatch, SubgraphMatcher
 
 __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with_filters"]
@@ -184,7 +184,7 @@ def _graph_of(program: _Program) -> Graph:
 def _always(replacement: _Program | None) -> _ReplacementCallback:
     """A callback that replaces every match by the same."""
     if replacement is None:
-        raise AssertionError("Either a replacement or a replacement callback must be given")
+        raise AssertionError("Pass either a replacement or a replacement callback")
     graph = _graph_of(replacement)
     return lambda match, original_graph, pattern_graph: graph
 
@@ -203,7 +203,7 @@ def _results(returned: Any) -> Sequence[Any]:
 
 def _check_same_number(what: str, of_pattern: Sequence[object], of_replacement: Sequence[object]) -> None:
     if len(of_pattern) != len(of_replacement):
-        raise AssertionError(f"The pattern has {len(of_pattern)} {what}, but the replacement {len(of_replacement)}")
+        raise AssertionError(f"The pattern has {len(of_pattern)} {what}, but the replacement has {len(of_replacement)}")
 
 
 def _install_constants(gm: GraphModule) -> None:
@@ -226,7 +226,7 @@ def _replace_attributes(gm: GraphModule, replacement: torch.nn.Module) -> None:
             continue
         value = _attribute(replacement, target)
         if value is None:
-            raise RuntimeError(f"The replacement's {node.op} node refers to {target}, which neither module has")
+            raise RuntimeError(f"The replacement's {node.op} node refers to {target}, which exists in neither module")
         if isinstance(value, torch.nn.Module):
             gm.add_submodule(target, copy.deepcopy(value))
         else:

@@ -15,19 +15,19 @@ from typing import Any
 
 import torch
 
-from fxcore import arguments
-from fxcore.diagnosis import LastFailure, diagnose
 from fxcore.failures import NotAParameterFailure, NotASubmoduleFailure, TraceFailure
 from fxcore.graph import Graph
 from fxcore.node import Argument
-from fxcore.patching import originals
 from fxcore.proxy import ParameterProxy, Proxy, Scope, TracerBase
-from fxcore.proxyable import is_proxyable
-from fxcore.qualified_state import QualifiedNames, constant_attributes
-from fxcore.session import TraceSession
-from fxcore.signature import bind_root, make_placeholder
 from fxcore.source import Place, user_place
 from fxcore.torch_compat import CONSTANT_TYPES, compile_lazy_graph_module, is_opaque_reference, torch_pytree
+from fxcore.tracing import arguments
+from fxcore.tracing.diagnosis import LastFailure, diagnose
+from fxcore.tracing.patching import originals
+from fxcore.tracing.proxyable import is_proxyable
+from fxcore.tracing.qualified_state import QualifiedNames, constant_attributes
+from fxcore.tracing.signature import bind_root, make_placeholder
+from fxcore.tracing.trace_session import TraceSession
 
 __all__ = ["Tracer"]
 
@@ -89,7 +89,9 @@ class Tracer(TracerBase):
         paths = self.submodule_paths
         path = paths.get(mod) if paths else self._qualified_names.of_module(mod)
         if path is None:
-            message = f"a {type(mod).__qualname__} was called that is not a submodule of {type(self.root).__qualname__}"
+            message = (
+                f"the {type(mod).__qualname__} that was called is not a submodule of {type(self.root).__qualname__}"
+            )
             self.fail(NotASubmoduleFailure, message)
         return path  # type: ignore[return-value]
 
@@ -165,7 +167,7 @@ class Tracer(TracerBase):
             return self.create_node("get_attr", self.tensor_attrs[a], (), {})
         if is_proxyable(type(a)):
             return self.create_node("get_attr", self._keep_constant(f"_{type(a).__name__}_constant_", a), (), {})
-        return arguments.lower(self, a)
+        return arguments.rule_for(a)(self, a)
 
     def _path_of_state(self, value: torch.Tensor | torch.nn.Module) -> str | None:
         names = self._qualified_names
@@ -175,9 +177,7 @@ class Tracer(TracerBase):
             return names.of_buffer(value)
         name = names.of_parameter(value)
         if name is None:
-            message = (
-                f"a Parameter of shape {tuple(value.shape)} was used that {type(self.root).__qualname__} doesn't own"
-            )
+            message = f"the Parameter of shape {tuple(value.shape)} does not belong to {type(self.root).__qualname__}"
             self.fail(NotAParameterFailure, message)
         return name
 
@@ -255,7 +255,7 @@ class Tracer(TracerBase):
         self._last_numbers = {}
         self.tensor_attrs = constant_attributes(self.root)
         if not isinstance(function, FunctionType):
-            raise AssertionError(f"only a function or a method can be traced, not {function!r}")
+            raise AssertionError(f"only functions and methods can be traced, not {function!r}")
         call, args = self.create_args_for_root(function, isinstance(root, torch.nn.Module), concrete_args)
         session.root_code = inspect.unwrap(function).__code__
         session.start_recording(function.__globals__)
@@ -270,7 +270,7 @@ class Tracer(TracerBase):
             compile_lazy_graph_module(root)
             self.root = root
             if not hasattr(type(root), self.traced_func_name):
-                raise AssertionError(f"{type(root).__qualname__} has no method {self.traced_func_name}")
+                raise AssertionError(f"{type(root).__qualname__} has no method named {self.traced_func_name}")
             function = getattr(type(root), self.traced_func_name)
             self.root_module_name = root._get_name()  # type: ignore[no-untyped-call]
             self.submodule_paths = {module: path for path, module in root.named_modules()}

@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection
 from types import BuiltinFunctionType
 from typing import Any, TypeVar, overload
 
-from fxcore.patching import PatchScope, originals
 from fxcore.proxy import Proxy
 from fxcore.torch_compat import functions_wrapped_by_torch_fx, is_proxy_of_torch_fx, methods_wrapped_by_torch_fx
+from fxcore.tracing.patching import PatchScope, originals
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+# For the id of a module's globals and a name in them: those globals.
 _wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
-"""For the id of a module's globals and a name in them: those globals."""
 
 _wrapped_methods_to_patch: list[tuple[type, str]] = []
 
@@ -34,11 +34,11 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
     Raises NotImplementedError below a module's top level, RuntimeError for anything but a function or a name.
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
-        raise RuntimeError(f"wrap() takes a function or the name of one, not {fn_or_name!r}")
+        raise RuntimeError(f"wrap() takes a function or a function's name, not {fn_or_name!r}")
     name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
     caller = sys._getframe(1)
     if caller.f_code.co_name != "<module>":
-        raise NotImplementedError(f"wrap({name!r}) must stand at the top level of a module")
+        raise NotImplementedError(f"wrap({name!r}) must be called at the top level of a module")
     _wrapped_fns_to_patch[id(caller.f_globals), name] = caller.f_globals
     return fn_or_name
 

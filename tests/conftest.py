@@ -1,10 +1,60 @@
-"""What all tests share: they leave the user's cache alone."""
+"""What all tests share: they leave the user's cache alone, and pytest-xdist shares them out file by file."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+SLOW = [
+    "tests/agent/proving/test_fix_all.py",
+    "tests/core/test_random_programs.py",
+    "tests/lsp/test_hostile.py",
+    "tests/rules/test_rules.py",
+    "tests/agent/serving/test_spawn_service.py",
+    "tests/cli/test_cli.py",
+    "tests/cli/test_check_scale.py",
+    "tests/core/explore/test_soft_calls.py",
+    "tests/lsp/test_views.py",
+    "tests/cli/test_check_fix.py",
+]
+"""These files start first, so that no process is left with a long one at the end."""
+
+ONE_BY_ONE = {
+    "tests/agent/proving/test_fix_all.py",
+    "tests/cli/test_check_scale.py",
+    "tests/cli/test_cli.py",
+    "tests/core/test_random_programs.py",
+}
+"""Any process may run any test of these slow files. The tests of every other file share what the first one starts."""
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Several processes run tests: torch needs no more than one thread in each, and in the agents that it starts.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of `SLOW` files first if several processes run the tests."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: SLOW.index(file) if (file := file_of(item.nodeid)) in SLOW else len(SLOW))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A scheduler that gives whole files to the processes, except those of `ONE_BY_ONE`."""
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    config.option.loadscopereorder = False
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = lambda nodeid: nodeid if file_of(nodeid) in ONE_BY_ONE else file_of(nodeid)
+    return scheduler
+
+
+def file_of(nodeid: str) -> str:
+    """The file that a test is in."""
+    return nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,40 +1,21 @@
 """The laws of the architecture (docs/architecture.md), each held by a test."""
 
-import ast
 import json
+import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 
 import fxcore
-from fx_lsp import rule_pages
-from fx_lsp.config import vscode_properties
-
-ROOT = Path(__file__).parents[1]
-
-
-def modules(*folders: str) -> list[Path]:
-    """Every module of some folders, relative to the root."""
-    found = [path.relative_to(ROOT) for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
-    assert found
-    return found
-
-
-def imports(module: Path) -> Iterator[str]:
-    """The dotted names that a module imports, wherever in it, as absolute names."""
-    package = [*module.parent.parts]
-    for node in ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else []
-            name = ".".join([*above, *([node.module] if node.module else [])])
-            yield from (f"{name}.{alias.name}" for alias in node.names)
+from fx_lsp.rules import rule_pages
+from fx_lsp.settings.settings import vscode_properties
+from tests.source_tree import ROOT, circles, defines, folder_graph, imported_modules, imported_names, modules
 
 
 def within(name: str, *packages: str) -> bool:
@@ -47,7 +28,7 @@ def is_standard(name: str) -> bool:
 
 def offences(found: Iterable[Path], is_offence: Callable[[str], bool]) -> dict[str, list[str]]:
     """Module -> those of its imports that are not allowed; without the modules that keep the law."""
-    by_module = {str(module): [name for name in imports(module) if is_offence(name)] for module in found}
+    by_module = {str(module): [name for name in imported_names(module) if is_offence(name)] for module in found}
     return {module: names for module, names in by_module.items() if names}
 
 
@@ -69,9 +50,8 @@ def test_only_the_fixes_import_libcst() -> None:
 
 
 def test_what_the_command_line_shares_with_the_server_knows_of_no_client() -> None:
-    client = {"language_server.py", "server.py", "serving.py", "session.py"}
-    shared = [module for module in SERVER if module.name not in client and module.parent.name != "features"]
-    assert offences(shared, lambda name: within(name, "pygls", "lsprotocol", "fx_lsp.features")) == {}
+    shared = [module for module in SERVER if not module.is_relative_to("fx_lsp/server")]
+    assert offences(shared, lambda name: within(name, "pygls", "lsprotocol", "fx_lsp.server.features")) == {}
 
 
 def test_what_runs_in_the_users_python_needs_nothing_but_torch() -> None:
@@ -111,8 +91,103 @@ def test_initialize_is_answered_without_loading_what_is_not_needed_for_it() -> N
     )
     assert b'"capabilities"' in run.stdout
     loaded = {line.rpartition("|")[2].strip() for line in run.stderr.decode().splitlines()}
-    assert "fx_lsp.server" in loaded
-    assert not [name for name in loaded if within(name, "libcst", "torch", "fxcore", "fx_lsp.fixes.wrap")]
+    assert "fx_lsp.server.handlers" in loaded
+    late = ("libcst", "torch", "fxcore", "fx_lsp.fixes.wrap_call")
+    assert not [name for name in loaded if within(name, *late, "doctest", "markdown_it", "platformdirs", "wcwidth")]
+
+
+FXCORES_TOP = "fxcore"
+"""Graph, Node, Proxy and Tracer have to stand here, where torch.fx has them, and are made of what lies below."""
+
+FORCED_FOLDERS = [["fxcore/passes", "fxcore/passes/utils"]]
+"""Circles between folders of fxcore that torch.fx's names force."""
+
+FORCED_FILES: list[list[str]] = []
+"""Circles between files of fxcore that torch.fx's names force."""
+
+
+def test_no_circle_between_folders_of_fxcore_but_for_those_that_torchs_names_force() -> None:
+    graph = {folder: others - {FXCORES_TOP} for folder, others in folder_graph("fxcore").items()}
+    assert circles({folder: others for folder, others in graph.items() if folder != FXCORES_TOP}) == FORCED_FOLDERS
+
+
+def test_no_circle_between_files_that_import_each_other_at_run_time() -> None:
+    for package, forced in (("fx_lsp", []), ("fxcore", FORCED_FILES)):
+        graph = {
+            str(module): [str(other) for other in imported_modules(module, package, only_at_run_time=True)]
+            for module in modules(package)
+        }
+        assert circles(graph) == forced
+
+
+MOST_MODULES = 20
+ONE_FILE_PER_THING = ("rules", "fixes", "features", "formats", "passes", "experimental")
+
+
+def test_no_folder_is_too_full_to_find_a_file() -> None:
+    """A folder that holds one file per thing may be longer, and so is fxcore's top, whose names are torch.fx's."""
+    counts = Counter(module.parent for module in modules("fx_lsp", "fxcore") if module.name != "__init__.py")
+    full = {str(folder): n for folder, n in counts.items() if n > (24 if str(folder) == FXCORES_TOP else MOST_MODULES)}
+    assert [folder for folder in full if Path(folder).name not in ONE_FILE_PER_THING] == []
+
+
+TORCHS_NAMES = {"pass_manager.py"}
+"""torch.fx has two modules of this name."""
+
+
+def test_no_two_modules_have_one_name() -> None:
+    """But for a feature, format or rule beside the thing that it shows."""
+    beside = ("fx_lsp/rules", "fx_lsp/server/features", "fx_lsp/cli/formats")
+    for package in ("fx_lsp", "fxcore"):
+        names = Counter(
+            module.name
+            for module in modules(package)
+            if not str(module.parent).startswith(beside) and module.name != "__init__.py"
+        )
+        assert {name for name, n in names.items() if n > 1} <= TORCHS_NAMES
+
+
+MAP = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOMS = dict(re.findall(r"^#{3,4} `((?:fx_lsp|fxcore)[\w/]*)`\n(.*?)(?=^#|\Z)", MAP, re.MULTILINE | re.DOTALL))
+"""Folder -> what the map says of it."""
+
+
+def test_every_folder_is_on_the_map_with_an_entry_point_and_an_invariant() -> None:
+    folders = {str(module.parent) for module in modules("fx_lsp", "fxcore")}
+    assert set(ROOMS) == folders
+    lacking = [room for room, text in ROOMS.items() if not all(word in text for word in ("**Entry", "**Invariant"))]
+    assert lacking == []
+
+
+def test_every_name_on_the_map_is_there() -> None:
+    named = re.findall(r"`((?:fx_lsp|fxcore)/[\w/]+\.py)(?::([\w.]+))?`", MAP)
+    assert len(named) > len(ROOMS)
+    gone = [
+        f"{file}:{name}" for file, name in named if not (ROOT / file).exists() or (name and not defines(file, name))
+    ]
+    assert gone == []
+
+
+def test_every_file_of_a_room_is_on_the_map() -> None:
+    """But for rooms that hold one file per thing, and for the top of fxcore, whose names are torch.fx's."""
+    named = {room: text for room, text in ROOMS.items() if "**Files" in text}
+    others = {room for room in ROOMS if room not in named}
+    assert not [room for room in others - {"fx_lsp", FXCORES_TOP} if not {*Path(room).parts} & {*ONE_FILE_PER_THING}]
+    for room, text in named.items():
+        files = {path.name for path in (ROOT / room).glob("*.py")} - {"__init__.py"}
+        line = next(line for line in text.splitlines() if "**Files" in line)
+        assert set(re.findall(r"`(\w+\.py)`", line)) == files, room
+
+
+def test_folders_import_those_that_the_map_says() -> None:
+    for package in ("fx_lsp", "fxcore"):
+        for folder, others in folder_graph(package).items():
+            line = next((line for line in ROOMS[folder].splitlines() if "**Imports" in line), "")
+            said = {
+                match if match.startswith(package) else f"{package}/{match}"
+                for match in re.findall(r"`([\w/]+)`", line)
+            }
+            assert said == others, folder
 
 
 class Own(torch.nn.Module):
@@ -136,7 +211,7 @@ def test_tracing_writes_nothing_to_the_users_module() -> None:
 
 
 def test_the_rules_pages_are_up_to_date() -> None:
-    """``python -m fx_lsp.rule_pages docs/rules`` writes them."""
+    """``python -m fx_lsp.rules.rule_pages docs/rules`` writes them."""
     written = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "rules").glob("*.md")}
     assert written == rule_pages.pages()
 

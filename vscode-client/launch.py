@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "bundled"))
 
-from fx_lsp.cli import main  # what the line above makes importable
+from fx_lsp.cli.main import main  # what the line above makes importable
 
 sys.exit(main())

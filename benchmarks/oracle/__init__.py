@@ -1,11 +1,12 @@
-"""Where torch.fx fails on a program, one place after the other: the truth that `recall.py` compares fxcore with.
+"""Finds every place where torch.fx fails on a program: the truth that `recall.py` compares fxcore with.
 
-A tracer of the installed torch.fx's, made concolic: beside each symbol it keeps the value that a real run computes, and
-wherever torch.fx would give up, the place is noted and the real run's answer is taken. Nothing here uses fxcore.
+The oracle is a tracer of the installed torch.fx, made concolic: beside each symbol it keeps the value that a real run
+computes. Where torch.fx would fail, the oracle records the place and continues with the answer of the real run. Nothing
+here uses fxcore.
 
-What is answered: tensors stay symbols, everything else is the value itself, and the items of something that is iterated
-are symbols. C functions that refuse a symbol can't be caught by the symbol. So the libraries' calls and subscripts are
-rewritten when they are imported, each into a call of a function of `calls`, which tries, notes, and answers.
+In an answer, tensors remain symbols, everything else is the value itself, and the items of an iteration are symbols. A
+symbol can't intercept C functions that reject it. So the oracle rewrites the libraries' calls and subscripts when they
+are imported: each becomes a call of a function in `calls`, which tries the operation, records a failure, and answers.
 """
 
 from benchmarks.oracle.places import Place, place_of_return, raised_place

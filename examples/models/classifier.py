@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions and a way around them."""
+    """Two convolutions with a skip connection."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()

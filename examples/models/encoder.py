@@ -1,4 +1,4 @@
-"""An encoder of sequences that works on windows of a fixed size."""
+"""A sequence encoder that works on windows of a fixed size."""
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ class WindowEncoder(nn.Module):
         self.norm = nn.LayerNorm(features)
 
     def forward(self, x: Tensor) -> Tensor:
-        # The failure is in the helper; recording this call instead of tracing into it is one way out.
+        # The failure is in the helper; one fix is to record this call instead of tracing into it.
         x = pad_to_multiple(x, self.window)
         windows = x.unflatten(1, (-1, self.window))
         mixed = self.mix(windows.transpose(2, 3)).transpose(2, 3)

@@ -1,4 +1,4 @@
-"""Four small heads, each of which asks whether something that depends on its input is true."""
+"""Four small heads, each with a condition that depends on its input."""
 
 import torch
 import torch.fx
@@ -20,7 +20,7 @@ class ShrinkingHead(nn.Module):
 
 
 class CheckedHead(nn.Module):
-    """Refuses what is not a batch of feature maps."""
+    """Rejects anything but a batch of feature maps."""
 
     def forward(self, x: Tensor) -> Tensor:
         assert x.dim() == 4, "feature maps are (batch, channels, height, width)"
@@ -28,7 +28,7 @@ class CheckedHead(nn.Module):
 
 
 class SignedHead(nn.Module):
-    """Turns scores around where they are negative on average."""
+    """Negates its input if the average is negative."""
 
     def forward(self, x: Tensor) -> Tensor:
         sign = 1.0 if x.mean() >= 0 else -1.0

@@ -7,7 +7,7 @@ import torch.fx
 
 
 def normalize(x: torch.Tensor) -> torch.Tensor:
-    # math.sqrt is recorded by itself; len is not, since Python wants a plain number from it.
+    # math.sqrt is recorded automatically; len is not, because it has to return a plain integer.
     return x / sqrt(len(x))
 
 

@@ -1,11 +1,11 @@
-"""A function that does one of two things, depending on the values of its input."""
+"""A function with a branch that depends on the values of its input."""
 
 import torch
 from torch import Tensor, fx
 
 
 def rectify(x: Tensor) -> Tensor:
-    # Which way this goes is known only once there is an x, and while tracing there is none.
+    # Which branch runs depends on the values of x, and while tracing there are none.
     if x.sum() > 0:
         return torch.relu(x)
     else:

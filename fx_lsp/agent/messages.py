@@ -4,7 +4,7 @@ These two modules are the only ones that both processes load. The agent's side r
 someone else, so nothing but the standard library may be imported here.
 
 A message is a dataclass below. Places are the compiler's: lines count from 1, columns are UTF-8 byte offsets from 0.
-What an editor counts is known to the server alone (``fx_lsp/positions.py``).
+What an editor counts is known to the server alone (``fx_lsp/documents/positions.py``).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Outcome = Literal[
     "traced", "failed", "unchecked", "not-imported", "not-built", "skipped", "timed-out", "out-of-memory", "crashed"
 ]
 """How the trace of one target ended. ``skipped``: what the recipe named turned out to be no module and no function.
-``unchecked``: it went wrong, but what fx-lsp made up for it (an argument, a missing package) may be to blame."""
+``unchecked``: it went wrong, possibly because of what fx-lsp invented (an argument, a stand-in for a package)."""
 
 
 Verdict = Literal["proven", "refuted", "untried"]
-"""What trying an edit brought: it mends what it is for and changes nothing else; it does not; that can't be told."""
+"""The result of trying an edit: it fixes the failure and changes nothing else; it does not; or that is not known."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Failure:
     chain: tuple[Step, ...] = ()
     """Frames outside torch and fxcore, the traced forward first; the last one's span is the failing expression."""
     count: int = 1
-    """How often the trace came by."""
+    """How often the trace reached it."""
     assumption: str = ""
     """How the trace went on from there, e.g. ``it is false``; empty where it ended."""
     after: Span | None = None
@@ -125,15 +125,15 @@ class Failure:
     cause: tuple[Step, ...] = ()
     """From an input through the operations to the value that failed; each step is named by its node."""
     subject: str = ""
-    """What the value is about that was asked in vain: a ``fxcore.subject.Subject``'s value."""
+    """What the value is about that was asked in vain: a ``fxcore.failures.subject.Subject``'s value."""
     operation: str = ""
-    """What was being done: see ``fxcore.operation.operation_at``. Of a ``foreign-call``, who refused, by the package
-    and the name: ``torch.ones``, ``numpy.sqrt``."""
+    """What was being done: see ``fxcore.source.syntax.operation_at``. Of a ``foreign-call``, who refused, by the
+    package and the name: ``torch.ones``, ``numpy.sqrt``."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one child may use."""
+    """The limits of one child process."""
 
     seconds: float = 10.0
     """Wall clock for the import of the file, and again for each target."""
@@ -184,7 +184,7 @@ class Prove:
 
 @dataclass(frozen=True)
 class Cancel:
-    """Server to agent: drop request ``id``; it is answered with ``Done`` all the same."""
+    """Server to agent: drop request ``id``; a `Done` answers it all the same."""
 
     id: int
 
@@ -205,9 +205,9 @@ class Hello:
 
 @dataclass(frozen=True)
 class Report:
-    """Agent to server: all that the trace of one target brought.
+    """Agent to server: the result of tracing one target.
 
-    A report of the first failure comes at once, and may be followed by one that has them all: the last one counts.
+    A report of the first failure comes at once. One with all failures may follow; the last one counts.
     """
 
     id: int
@@ -235,7 +235,7 @@ class Report:
     recipe: str = ""
     """How the root was built, as Python, e.g. ``Net(dim=64)``; empty where it was not."""
     recipe_span: Span | None = None
-    """Where in the workspace that is written; None where it was made up."""
+    """Where in the workspace that is written; None if fx-lsp invented it."""
     reason: str = ""
     """Of what was not checked: why. Of what was traced: under which condition, e.g. ``without its optional inputs``."""
     partial: bool = False
@@ -273,7 +273,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class ParameterUse:
-    """A parameter."""
+    """A parameter of a module."""
 
     name: str
     count: int
@@ -282,7 +282,7 @@ class ParameterUse:
 
 @dataclass(frozen=True)
 class ModuleCall:
-    """The call of a module."""
+    """One call of a module."""
 
     path: str
     """Empty for the root."""
@@ -326,18 +326,18 @@ class Details:
 
 @dataclass(frozen=True)
 class Proof:
-    """Agent to server: what trying an edit brought."""
+    """Agent to server: the result of trying an edit."""
 
     id: int
     """The request's."""
     verdict: Verdict
     reason: str
-    """One sentence, for people: on how many inputs it was tried, what differs, or why it can't be told."""
+    """One sentence for people: on how many inputs it was tried, what differs, or why the result is not known."""
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """Agent to server: request ``id`` takes longer, for other processes have the processors."""
+class Heartbeat:
+    """Agent to server: request ``id`` is being worked on."""
 
     id: int
 
@@ -352,4 +352,4 @@ class Done:
     cancelled: bool = False
 
 
-Message = Trace | Prove | Cancel | Hello | Report | Details | Proof | Waiting | Done
+Message = Trace | Prove | Cancel | Hello | Report | Details | Proof | Heartbeat | Done

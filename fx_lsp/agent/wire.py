@@ -1,8 +1,8 @@
 """How a message travels between server and agent, and from a child to the agent: as bytes.
 
-It is four bytes of length (big endian) and then UTF-8 JSON: an object of the dataclass's fields plus ``"message"``, its
-class's name. It is no pickle: the code that a child runs may write to its pipe, and must not have the agent run
-anything. As ``messages.py``, this is loaded in an interpreter that belongs to someone else.
+Four bytes of length (big endian), then UTF-8 JSON: an object of the dataclass's fields plus ``"message"``, its class's
+name. It is no pickle: the code that a child runs may write to its pipe, and must not make the agent run anything. Like
+``messages.py``, this is loaded in an interpreter that belongs to someone else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .messages import Message
+from fx_lsp.agent.messages import Message
 
 HEADER = struct.Struct(">I")
 """The length that goes before each message's JSON."""
@@ -30,8 +30,8 @@ _BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in typing.get_args(Message
 T = TypeVar("T")
 
 
-def spoken(cls: type[T]) -> type[T]:
-    """Have `encode` and `decode` know a dataclass, for the agent's own processes."""
+def wire_message(cls: type[T]) -> type[T]:
+    """Register a dataclass with `encode` and `decode`, for messages among the agent's own processes."""
     _BY_NAME[cls.__name__] = cls
     return cls
 
@@ -43,21 +43,21 @@ def encode(message: object) -> bytes:
 
 
 def decode(body: bytes) -> Any:
-    """The message of one body (without its length). Raises ValueError where it is none."""
+    """The message in one body (without its length). Raises ValueError where it is not a message."""
     try:
         fields = json.loads(body)
         build = _builder(_BY_NAME[fields.pop("message")])
         assert build is not None
         return build(fields)
     except (KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"not a message: {error!r}") from error
+        raise ValueError(f"it could not be decoded: {error!r}") from error
 
 
-def length(header: bytes) -> int:
+def body_length(header: bytes) -> int:
     """The length in bytes that ``header`` announces. Raises ValueError where no message is that long."""
     size: int = HEADER.unpack(header)[0]
     if size > LARGEST:
-        raise ValueError(f"a message of {size} bytes")
+        raise ValueError(f"it claims to have {size} bytes")
     return size
 
 

@@ -1,56 +1,38 @@
-"""Edits that mend a failure.
+"""The edits that fx-lsp offers for a failure: one file per fix, and in ``editing/`` what they share.
 
-``fixes_for`` is the one way in. Every place is a ``messages.Span``, as in the failures themselves: lines count from 1,
-columns are UTF-8 byte offsets from 0, the end is exclusive; whoever shows a fix converts its spans as it converts
-those. Only the modules beside this one import libcst, and only when a fix is asked for: nothing here costs start-up.
+Imports ``fx_lsp.rules``, ``fx_lsp.documents``, ``fx_lsp.workspace`` and ``fx_lsp.agent.messages``.
+Begin with `fixes_for`, which imports a fix only when it is asked for: neither the fixes nor libcst cost start-up time.
+Every place is a ``messages.Span``: lines count from 1, columns are UTF-8 byte offsets from 0, the end is exclusive.
 """
 
 from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.rules import rule_for
 
-
-@dataclass(frozen=True)
-class TextChange:
-    """Replace what stands at ``span`` by ``text``; an empty span inserts."""
-
-    span: Span
-    text: str
-
-
-@dataclass(frozen=True)
-class Fix:
-    """One edit that a person can take: all of its changes, or none."""
-
-    title: str
-    """In the imperative, e.g. ``Insert torch.fx.wrap("len")``."""
-    changes: tuple[TextChange, ...]
-    """They don't overlap, and each refers to the text before any of them."""
-
-
-ReadText = Callable[[str], "str | None"]
-"""Absolute path -> the text that was traced, unsaved edits included; None for a file that must not be edited."""
+__all__ = ["Fix", "ReadText", "TextChange", "fixes_for"]
 
 
 def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
     """The edits that may mend a failure, the most direct first; none where no edit is known to help.
 
-    They are those of the failure's rule, and those of the ``calls`` by which the files themselves trace the program.
-    Costs a parse or two of each file of the chain, so call it when a person asks.
+    They are those of the failure's rule, and edits of ``calls``, the calls by which the files themselves trace the
+    program. This parses each file of the failure's chain once or twice, so call it only when a user asks.
     """
-    found: dict[tuple[TextChange, ...], Fix] = {}
     rule = rule_for(failure.kind)
-    offered: list[Iterable[Fix]] = [_module("concrete").fixes(failure, read, calls)]
+    if rule.is_notice:
+        return ()
+    offered: list[Iterable[Fix]] = [_module("concrete_args").fixes(failure, read, calls)]
     offered += [_module(name).fixes(failure, read) for name in rule.fixes]
-    offered += [_module("leaf").fixes(failure, read, calls)]
-    for fix in itertools.chain.from_iterable(offered if not rule.is_notice else ()):
+    offered += [_module("leaf_module").fixes(failure, read, calls)]
+    found: dict[tuple[TextChange, ...], Fix] = {}
+    for fix in itertools.chain.from_iterable(offered):
         found.setdefault(fix.changes, fix)
     return tuple(found.values())
 

@@ -1,7 +1,8 @@
-"""What the editor says of each kind of failure, and of notice: one rule per file of this package.
+"""What fx-lsp says about each kind of failure and notice: one rule per file, which assigns ``RULE = Rule(...)``.
 
-A rule's file assigns ``RULE = Rule(...)``; that alone makes it a rule. Its examples are its tests
-(``tests/unit/test_rules.py``) and, with its texts, its page under ``docs/rules/`` (``fx_lsp/rule_pages.py``).
+Imports only ``fx_lsp.agent.messages`` and ``fx_lsp.locations``. Begin with `Rule`, then read any rule, such as
+``dict_key.py``: its examples are its tests (``tests/rules/test_rules.py``), and from them and its texts
+``rule_pages.py`` writes its page under ``docs/rules/``.
 """
 
 from __future__ import annotations
@@ -18,63 +19,74 @@ from typing import Literal
 from fx_lsp.agent.messages import Failure
 
 Severity = Literal["error", "warning", "information", "hint"]
-"""``error``: tracing fails there. ``warning``: tracing could not be tried, so nothing is known of the model. Of a
-notice: how often it is wrong to go on, from nearly always (``warning``) to seldom (``hint``)."""
+"""``error``: tracing fails there. ``warning``: fx-lsp could not trace, so it knows nothing about the model. For a
+notice: how often the graph is wrong, from nearly always (``warning``) to seldom (``hint``)."""
 
 GENERAL = "exception"
-"""The code of the rule that speaks for every kind without a rule of its own."""
+"""The code of the rule for every kind that has no rule of its own."""
 
 _LONGEST_ERROR = 160
-"""Characters of Python's own error that a message shows."""
+"""How many characters of Python's own error a message shows."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """All that is said of some kinds of failure or notice."""
+    """All that fx-lsp says about some kinds of failure or notice."""
 
     code: str
     """The diagnostic's code and the name of its page, e.g. ``control-flow``."""
     title: str
-    """What is wrong, in a few words without a full stop."""
+    """What is wrong, in a few words without a period."""
     why: str
-    """Why tracing can't go on there, and the ways out; Markdown, paragraphs."""
+    """Why tracing cannot go on there, and what to do; Markdown, paragraphs."""
     bad: str
     """A whole file that has the failure."""
     good: str
-    """The same file, mended."""
-    message: Callable[[Failure, str], str]
-    """``message(failure, expression)``: one sentence that names the failing expression (its source text, ``""`` where
-    there is none to show) and the reason, then what to do."""
+    """The same file, fixed."""
+    text: str | Callable[[Failure, str], str]
+    """One sentence that names the failing expression and the reason, then what to do.
+
+    A template for `str.format`, or a function of the failure and the expression's source text. A template may name
+    ``{subject}``, ``{error}`` and ``{remark}``, which the functions below make, and ``{detail}``, ``Failure.error``.
+    """
     kinds: tuple[str, ...] = ()
-    """The values of ``Failure.kind`` it speaks for."""
+    """The values of ``Failure.kind`` that it is for."""
     severity: Severity = "error"
     is_certain: bool = False
-    """It is so however the module is built that is being traced."""
+    """Whether it holds however the traced module is built."""
     is_notice: bool = False
-    """The trace goes on there, but the graph may not do what the program does."""
+    """Whether the trace goes on there, but the graph may not do what the program does."""
     default_on: bool = True
-    """Whether it is shown to those who have not asked for it."""
+    """Whether it is shown without being asked for."""
     fixes: tuple[str, ...] = ()
-    """Modules of ``fx_lsp.fixes`` that may know an edit."""
+    """Modules of ``fx_lsp.fixes`` that may find an edit."""
+
+    def message(self, failure: Failure, expression: str) -> str:
+        """The message for a failure whose expression has this source text; ``""`` where there is none to show."""
+        if not isinstance(self.text, str):
+            return self.text(failure, expression)
+        return self.text.format(
+            subject=subject(expression), error=error_text(failure), remark=remark(failure), detail=failure.error
+        )
 
 
 @functools.cache
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, sorted by code."""
-    names = (module.name for module in pkgutil.iter_modules(__path__))
-    rules: list[Rule] = [importlib.import_module(f"{__name__}.{name}").RULE for name in names]
+    modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+    rules: list[Rule] = [module.RULE for module in modules if hasattr(module, "RULE")]
     return tuple(sorted(rules, key=lambda rule: rule.code))
 
 
 @functools.cache
 def rule_for(kind: str) -> Rule:
-    """The rule that speaks for failures of this kind: its own, or the general one."""
+    """The rule for failures of this kind: its own, or the general one."""
     own = [rule for rule in all_rules() if kind in rule.kinds]
     return own[0] if own else next(rule for rule in all_rules() if rule.code == GENERAL)
 
 
 def subject(expression: str) -> str:
-    """How a message begins: with the failing expression, or with ``This`` where its text can't be shown."""
+    """How a message begins: with the failing expression, or with ``This`` where its text cannot be shown."""
     return f"`{expression}`" if expression else "This"
 
 
@@ -87,7 +99,7 @@ def parsed(expression: str) -> ast.expr | None:
 
 
 def called(expression: str) -> str | None:
-    """The name or dotted name that a failing expression calls, where a call is all it is: ``len`` for ``len(x)``."""
+    """The name or dotted name that a failing expression calls, if it is a call: ``len`` for ``len(x)``."""
     call = parsed(expression)
     return ast.unparse(call.func) if isinstance(call, ast.Call) else None
 
@@ -98,13 +110,13 @@ def error_text(failure: Failure) -> str:
 
 
 def remark(failure: Failure) -> str:
-    """Python's own error in brackets, to follow a sentence; of one of fxcore's own, the text alone."""
+    """Python's own error in parentheses, to follow a sentence; for one of fxcore's own errors, only its text."""
     name, _, text = error_text(failure).partition(": ")
     return f" ({text if name.endswith('Failure') else error_text(failure)})"
 
 
 def about(failure: Failure) -> str:
-    """What the value that was asked depends on, in plain words."""
+    """What the value depends on that tracing needed to know, in plain words."""
     return _SUBJECTS.get(failure.subject, "the inputs")
 
 

@@ -1,28 +1,17 @@
-"""A traced value has every attribute."""
+"""An attribute check that finds what only a traced value has."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """Which attribute was found that tensors don't have."""
-    return (
-        f"{subject(expression)} finds `{failure.error}` while tracing, since a traced value has every attribute, and "
-        "tensors do not have it. Pass what may be missing as an argument of its own, or decide by an attribute that "
-        "`__init__` sets."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="attribute-check",
     title="An attribute check that is always true while tracing",
     why="""\
-While tracing, a value that stands for a tensor answers every attribute with a value that is recorded, whatever its
-name. So `hasattr(x, "mask")` is true and `getattr(x, "mask", None)` finds something, also where tensors have no such
-attribute, and the graph reads an attribute that is not there when it runs.
+While tracing, a value that stands for a tensor returns a recorded value for every attribute, whatever its name. So
+`hasattr(x, "mask")` is true and `getattr(x, "mask", None)` finds something even though tensors have no such attribute,
+and the graph reads an attribute that does not exist when it runs.
 
-- Pass what may be missing as an argument of its own.
-- Decide by an attribute of the module, which `__init__` sets.""",
+- Pass the value that may be missing as a separate argument.
+- Branch on an attribute of the module that `__init__` sets.""",
     bad="""\
 import torch.fx
 
@@ -45,7 +34,11 @@ def pool(x, scale):
 
 traced = torch.fx.symbolic_trace(pool)
 """,
-    message=message,
+    text=(
+        "{subject} finds `{detail}` while tracing because a traced value has every attribute, but tensors have no "
+        "`{detail}`. Pass the value that may be missing as a separate argument, or branch on an attribute that "
+        "`__init__` sets."
+    ),
     kinds=("attribute-check",),
     severity="warning",
     is_notice=True,

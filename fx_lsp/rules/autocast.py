@@ -1,29 +1,18 @@
-"""``torch.autocast`` leaves no node."""
+"""``torch.autocast`` adds no node to the graph."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What the graph does without it."""
-    return (
-        f"{subject(expression)} is not recorded, so the graph runs this block in whatever precision is in force "
-        "where it is called. Convert explicitly (`x.float()`), or move the block into a function recorded with "
-        "`torch.fx.wrap`."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="autocast",
     title="Autocast is not recorded",
     why="""\
-`with torch.autocast(...)` changes a state of the process, which no node of the graph does. What is inside runs, in
-the graph, in whatever precision is in force where the graph is called; `enabled=False` around numerically delicate
-operations is lost, too.
+`with torch.autocast(...)` changes the state of the process, and no node of the graph records that. The graph runs the
+block in whatever precision is active when the graph is called. An `enabled=False` around numerically delicate
+operations is lost as well.
 
 - Convert explicitly, which is recorded: `x = x.float()`.
-- Move the block into a function at module level and record its call with `torch.fx.wrap("its_name")`.
-- Enter autocast around the call of the graph.""",
+- Move the block into a module-level function and record its call with `torch.fx.wrap("its_name")`.
+- Call the graph inside `with torch.autocast(...)`.""",
     bad="""\
 import torch
 import torch.fx
@@ -48,7 +37,11 @@ def energy(x):
 
 traced = torch.fx.symbolic_trace(energy)
 """,
-    message=message,
+    text=(
+        "{subject} sets autocast, which is not recorded, so the graph runs this code in whatever precision is active "
+        "when the graph is called. Convert explicitly (`x.float()`), or move the code into a function wrapped with "
+        "`torch.fx.wrap`."
+    ),
     kinds=("autocast",),
     severity="information",
     is_notice=True,

@@ -1,26 +1,17 @@
-"""A custom backward is lost."""
+"""A custom ``backward`` that the graph does not have."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """Whose backward is lost."""
-    return (
-        f"{subject(expression)} is traced through, so the graph does not have the `backward` of `{failure.error}`. "
-        "Move the call into a function recorded with `torch.fx.wrap`."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="autograd-function",
-    title="A custom autograd function is traced through",
+    title="The backward of a custom autograd function is not recorded",
     why="""\
-`apply` of a `torch.autograd.Function` runs its `forward` while tracing, and the graph has the operations that
-`forward` does. Its `backward` is not in the graph: gradients are those of the operations.
+While tracing, the `apply` method of a `torch.autograd.Function` runs its `forward`, and the graph contains the
+operations of that `forward`. Its `backward` is not in the graph: the gradients are those of the recorded operations.
 
-- Record the call as one: move it into a function at module level and name that in `torch.fx.wrap("its_name")`.
-- The graph is for inference alone: nothing to do.""",
+- Record the call itself: move it into a module-level function and record the call of that function with
+  `torch.fx.wrap("its_name")`.
+- If you use the graph only for inference, nothing needs to change.""",
     bad="""\
 import torch
 import torch.fx
@@ -68,7 +59,10 @@ def quantize(x):
 
 traced = torch.fx.symbolic_trace(quantize)
 """,
-    message=message,
+    text=(
+        "{subject} is recorded as the operations of its `forward`, so the graph does not contain the `backward` of "
+        "`{detail}`. Move the call into a function wrapped with `torch.fx.wrap`."
+    ),
     kinds=("autograd-function",),
     severity="warning",
     is_notice=True,

@@ -1,24 +1,17 @@
-"""The module to trace can't be built."""
+"""The module to trace cannot be built."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, error_text, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """The error that building the module ended in."""
-    return f"{subject(expression)} fails, so the module cannot be built and was not traced: {error_text(failure)}"
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="build",
     title="The module cannot be built",
     why="""\
-Before a module can be traced it has to be built, as the file itself builds it, or without arguments where its
-constructor needs none. That raised an error at the marked place.
+Before fx-lsp can trace a module, it has to build the module: the way the file does or, if the constructor needs no
+arguments, without arguments. Building the module raised an error at the marked place.
 
-- The error is a mistake in the constructor: mend it.
-- The constructor needs arguments after all: build the module where the file has them, at module level or in a call such
-  as `torch.fx.symbolic_trace(Net(channels=3))`.""",
+- If the constructor contains a mistake, fix it.
+- If the constructor needs arguments, build the module with them somewhere in the file, at module level or in a call
+  such as `torch.fx.symbolic_trace(Net(channels=3))`.""",
     bad="""\
 import torch.fx
 from torch import nn
@@ -45,7 +38,7 @@ class Head(nn.Module):
     def forward(self, x):
         return self.linear(x)
 """,
-    message=message,
+    text="{subject} fails, so the module cannot be built and was not traced: {error}",
     kinds=("build",),
     severity="warning",
 )

@@ -1,26 +1,17 @@
-"""The traced function can't be called with symbols."""
+"""The traced function cannot be called with traced values."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, remark, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """That the signature and what is to be passed don't fit, and what to do."""
-    return (
-        f"{subject(expression)} cannot be called with traced values as it is declared. Declare parameters by name "
-        f"instead of `*args`, and give `concrete_args` by name.{remark(failure)}"
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="call-binding",
-    title="The traced function cannot be called with symbols",
+    title="The traced function cannot be called with traced values",
     why="""\
-Tracing begins by making one symbol for each parameter of `forward`, except those that `concrete_args` gives a value.
+Tracing begins by creating one traced value for each parameter of `forward` that `concrete_args` does not fix.
 
-- `concrete_args` as a tuple has one entry for each parameter; as a dict, it names those that it is about.
-- `self` has to be a parameter of its own: `def forward(self, *inputs)`, not `def forward(*inputs)`.
-- A class without `forward` can't be traced.""",
+- If `concrete_args` is a tuple, it has one entry for each parameter. If it is a dict, it names the parameters that it
+  fixes.
+- `self` has to be a separate parameter: `def forward(self, *inputs)`, not `def forward(*inputs)`.
+- A class without `forward` cannot be traced.""",
     bad="""\
 import torch.fx
 
@@ -41,6 +32,9 @@ def scale(x, factor):
 
 traced = torch.fx.symbolic_trace(scale, concrete_args={"factor": 2})
 """,
-    message=message,
+    text=(
+        "{subject} cannot be called with traced values. Declare the parameters by name instead of `*args`, and give "
+        "`concrete_args` by name.{remark}"
+    ),
     kinds=("call-binding",),
 )

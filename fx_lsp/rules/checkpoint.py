@@ -1,26 +1,17 @@
-"""``torch.utils.checkpoint`` leaves no node."""
+"""``torch.utils.checkpoint`` adds no node to the graph."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What the graph does without it."""
-    return (
-        f"{subject(expression)} is traced through, so training with the graph keeps what is computed inside in memory. "
-        "Apply checkpointing to the graph instead."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="checkpoint",
     title="Checkpointing is not recorded",
     why="""\
-`torch.utils.checkpoint.checkpoint` calls its function while tracing, and the graph has what that does. Values and
-gradients are the same, but training with the graph keeps all that is computed inside in memory.
+While tracing, `torch.utils.checkpoint.checkpoint` calls its function, and the graph contains the operations of that
+function. Values and gradients are the same, but training with the graph keeps all intermediate values in memory.
 
-- Apply checkpointing to the graph, or to parts of it that were split off.
-- Leave the module that is checkpointed out of the trace: a `Tracer` whose `is_leaf_module` says so.""",
+- Apply checkpointing to the graph, or to parts of it that you split off.
+- Record the checkpointed module as one call: trace with a `Tracer` whose `is_leaf_module` returns true for that
+  module.""",
     bad="""\
 import torch
 import torch.fx
@@ -44,7 +35,10 @@ def block(x):
 
 traced = torch.fx.symbolic_trace(block)
 """,
-    message=message,
+    text=(
+        "{subject} is recorded as the operations inside it, so training with the graph keeps all intermediate values "
+        "in memory. Apply checkpointing to the graph instead."
+    ),
     kinds=("checkpoint",),
     severity="hint",
     is_notice=True,

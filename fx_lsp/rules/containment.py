@@ -1,31 +1,33 @@
-"""What is in a traced value isn't known."""
+"""The contents of a traced value are not known."""
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, subject
 
 
 def message(failure: Failure, expression: str) -> str:
-    """What ``expression`` looks for, and what to do instead."""
-    advice = "Compare the whole tensor, `(x == y).any()`, which is recorded"
+    """Why the test cannot be evaluated, and what to do instead."""
+    advice = "Compare the whole tensor (`(x == y).any()`), which is recorded"
     if failure.subject == "argument":
-        advice = "Say what it holds when tracing, with `concrete_args`"
+        advice = "Give the keys with `concrete_args` when tracing"
     elif failure.subject == "shape":
-        advice = "Compare one size after another, `x.shape[0] == n`, which is recorded"
+        advice = "Compare the sizes one by one (`x.shape[0] == n`), which is recorded"
     return (
-        f"{subject(expression)} looks into a traced value, and what that holds is not known while tracing. {advice}, "
-        "or decide by an attribute that `__init__` sets."
+        f"{subject(expression)} searches a traced value, whose contents are not known while tracing. {advice}, or "
+        "branch on an attribute that `__init__` sets."
     )
 
 
 RULE = Rule(
     code="containment",
-    title="A search in a traced value",
+    title="A membership test on a traced value",
     why="""\
-`y in x` needs a yes or no at once, and while tracing nobody knows what `x` holds.
+`y in x` needs an answer immediately, but the contents of `x` are not known while tracing.
 
-- In a tensor: `(x == y).any()` is recorded; what hangs on it is a matter of [`control-flow`](control-flow.md).
-- In a dict that is an input: say which keys it has, `concrete_args={"options": {"mask": PH}}` with `torch.fx.PH`.
-- A choice that is fixed once the module is built: an attribute that `__init__` sets.""",
+- For a tensor: use `(x == y).any()`, which is recorded. For a branch that depends on the result, see
+  [`control-flow`](control-flow.md).
+- For a dict that is an input: give its keys with `concrete_args={"options": {"mask": PH}}`, where `PH` is
+  `torch.fx.PH`.
+- If the choice is fixed once the module is built: use an attribute that `__init__` sets.""",
     bad="""\
 import torch.fx
 
@@ -46,7 +48,7 @@ def has_padding(ids):
 
 traced = torch.fx.symbolic_trace(has_padding)
 """,
-    message=message,
+    text=message,
     kinds=("containment",),
-    fixes=("wrap", "helper"),
+    fixes=("wrap_call", "move_to_helper"),
 )

@@ -1,4 +1,4 @@
-"""A traced value has no truth value."""
+"""A branch that depends on a traced value."""
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, about, called, subject
@@ -12,43 +12,45 @@ _DECIDERS = {
     "or": "`or`",
     "not": "`not`",
     "conditional": "this conditional expression",
-    "comparison": "a chained comparison",
+    "comparison": "this chained comparison",
     "in": "`in`",
 }
-"""By the operation, who can't decide."""
+"""The operation -> what cannot be evaluated."""
 
 _BY_OPERATION = {
-    "guard": 'Write `torch._assert(condition, "message")` with the condition that must hold: that is recorded.',
-    "assert": 'Write `torch._assert(condition, "message")` instead: that is recorded.',
-    "while": "Loop a number of times that is known, or move the loop into a function recorded with `torch.fx.wrap`.",
+    "guard": 'Use `torch._assert(condition, "message")`, which is recorded, with the condition that must hold.',
+    "assert": 'Use `torch._assert(condition, "message")`, which is recorded.',
+    "while": "Loop a fixed number of times, or move the loop into a function wrapped with `torch.fx.wrap`.",
     "comparison": (
-        "Write `(a < b) & (b < c)`, which is recorded; where a branch hangs on it, move that into a function recorded "
-        "with `torch.fx.wrap`."
+        "Write `(a < b) & (b < c)`, which is recorded; if a branch depends on the result, move the branch into a "
+        "function wrapped with `torch.fx.wrap`."
     ),
 }
 
 _BY_SUBJECT = {
     "shape": (
-        "Decide by a size that `__init__` sets, check it with `torch._assert`, or move the branch into a function "
-        "recorded with `torch.fx.wrap`."
+        "Branch on a size that `__init__` sets, check it with `torch._assert`, or move the branch into a function "
+        "wrapped with `torch.fx.wrap`."
     ),
     "dtype": (
-        "Convert without asking, since `x.to(dtype)` is `x` itself where nothing is to be done, or decide by an "
+        "Call `x.to(dtype)` without checking: it returns `x` itself if nothing has to change. Or branch on an "
         "attribute that `__init__` sets."
     ),
     "device": (
-        "Move without asking, since `x.to(device)` is `x` itself where nothing is to be done, or decide by an "
+        "Call `x.to(device)` without checking: it returns `x` itself if nothing has to change. Or branch on an "
         "attribute that `__init__` sets."
     ),
-    "attribute": "Decide by an attribute that `__init__` sets, or move the branch into a function of its own.",
+    "attribute": (
+        "Branch on an attribute that `__init__` sets, or move the branch into a function wrapped with `torch.fx.wrap`."
+    ),
     "values": (
-        "Choose between values with `torch.where`, or move the branch into a function recorded with `torch.fx.wrap`."
+        "Choose between values with `torch.where`, or move the branch into a function wrapped with `torch.fx.wrap`."
     ),
 }
 
 _GENERAL = (
-    "Choose between values with `torch.where`, check with `torch._assert`, or move the branch into a function of its "
-    "own and record its call with `torch.fx.wrap`."
+    "Choose between values with `torch.where`, check with `torch._assert`, or move the branch into a function "
+    "wrapped with `torch.fx.wrap`."
 )
 
 _COMPARERS = {
@@ -58,14 +60,14 @@ _COMPARERS = {
     "all": ("an attribute that `__init__` sets", "`torch.all`"),
     "sorted": ("an order that `__init__` sets", "`torch.sort`"),
 }
-"""For a builtin that asks for truths what to use instead: for sizes and the like, for tensors."""
+"""A builtin that compares -> what to use instead: for sizes and the like, for tensors."""
 
 
 def message(failure: Failure, expression: str) -> str:
-    """What ``expression`` depends on, who can't decide by that, and what to do instead."""
+    """What ``expression`` depends on, what cannot be evaluated because of that, and what to do instead."""
     operation = failure.operation or called(expression) or ""
-    decider = _DECIDERS.get(operation) or (f"`{operation}`" if operation else "a branch")
-    reason = f"depends on {about(failure)}, so {decider} has nothing to decide by while tracing."
+    decider = _DECIDERS.get(operation) or (f"`{operation}`" if operation else "this branch")
+    reason = f"depends on {about(failure)}, so {decider} cannot be evaluated while tracing."
     return f"{subject(expression)} {reason} {_advice(operation, failure, expression)}"
 
 
@@ -80,7 +82,9 @@ def _advice(operation: str, failure: Failure, expression: str) -> str:
         return "Choose between sizes with `torch.sym_ite(condition, a, b)`, which is recorded."
     if failure.subject == "argument":
         name = expression if expression.isidentifier() else "flag"
-        return f'Say what it is when tracing, `concrete_args={{"{name}": ...}}`, or make it an attribute of the module.'
+        return (
+            f'Give its value when tracing (`concrete_args={{"{name}": ...}}`), or make it an attribute of the module.'
+        )
     return _BY_SUBJECT.get(failure.subject, _GENERAL)
 
 
@@ -88,21 +92,20 @@ RULE = Rule(
     code="control-flow",
     title="Control flow depends on a traced value",
     why="""\
-Symbolic tracing runs `forward` once, with values that record what is done to them instead of tensors. What such a
-value holds is not known, so `if`, `while`, `assert`, `and`, `or`, `not`, a conditional expression, a chained
-comparison and the builtins `min`, `max`, `any`, `all` and `sorted` cannot decide anything by it,
-not even by its shape or its dtype.
+Symbolic tracing runs `forward` once, with traced values instead of tensors. A traced value records the operations that
+are applied to it, but its contents, shape and dtype are not known. So `if`, `while`, `assert`, `and`, `or`, `not`, a
+conditional expression, a chained comparison and the builtins `min`, `max`, `any`, `all` and `sorted` cannot be
+evaluated if they depend on a traced value.
 
-- A choice between two values that can both be computed: `torch.where(condition, a, b)`.
-- A choice between two sizes: `torch.sym_ite(condition, a, b)`, `torch.sym_max`, `torch.sym_min`.
-- A check: `torch._assert(condition, "message")`.
-- A choice that is fixed once the module is built: decide by an attribute that `__init__` sets, or give the argument in
+- To choose between two values that can both be computed: `torch.where(condition, a, b)`.
+- To choose between two sizes: `torch.sym_ite(condition, a, b)`, `torch.sym_max` or `torch.sym_min`.
+- To check something: `torch._assert(condition, "message")`.
+- If the choice is fixed once the module is built: branch on an attribute that `__init__` sets, or fix the argument with
   `concrete_args`.
-- A choice that always falls out the same way in the program that is wanted: keep that side, and check with
-  `torch._assert` that it is the right one.
-- Anything else: move the branch into a function at module level and record its call with
-  `torch.fx.wrap("its_name")`. A branch that calls modules can't move; trace with a `torch.fx.Tracer` whose
-  `is_leaf_module` is true for the module around it.""",
+- If your program only ever takes one branch: keep that branch, and check its condition with `torch._assert`.
+- Otherwise: move the branch into a module-level function and record its call with `torch.fx.wrap("its_name")`. A branch
+  that calls modules cannot be moved; instead, trace with a `torch.fx.Tracer` whose `is_leaf_module` returns true for
+  the module that contains the branch.""",
     bad="""\
 import torch
 import torch.fx
@@ -127,7 +130,7 @@ def rectify(x):
 
 traced = torch.fx.symbolic_trace(rectify)
 """,
-    message=message,
+    text=message,
     kinds=("control-flow",),
-    fixes=("assertion", "symbolic", "choice", "wrap", "helper", "specialise"),
+    fixes=("torch_assert", "symbolic_numbers", "torch_where", "wrap_call", "move_to_helper", "specialize_branch"),
 )

@@ -1,4 +1,4 @@
-"""A traced value is no number and no text."""
+"""A traced value cannot become a plain number or a string."""
 
 import ast
 
@@ -8,22 +8,22 @@ from fx_lsp.rules import Rule, about, called, parsed, subject
 _BY_OPERATION = {
     "int": "Use `torch.sym_int`, which is recorded.",
     "float": "Use `torch.sym_float`, which is recorded.",
-    "round": "Use `torch.round` for tensors, `torch.sym_int` for sizes: both are recorded.",
-    "range": "Loop a number of times that is known: an attribute that `__init__` sets, or a constant.",
+    "round": "Use `torch.round` for tensors, `torch.sym_int` for sizes; both are recorded.",
+    "range": "Loop a fixed number of times: use an attribute that `__init__` sets, or a constant.",
     "slice": "Use `.narrow(dim, start, length)`, which is recorded.",
-    "index": "Index a tensor instead, which is recorded, or choose by an attribute that `__init__` sets.",
+    "index": "Index a tensor, which is recorded, or take the index from an attribute that `__init__` sets.",
     "format": "Leave the value out of the text.",
 }
 
-_GENERAL = "Move the expression into a function of its own and record its call with `torch.fx.wrap`."
+_GENERAL = "Move the expression into a function wrapped with `torch.fx.wrap`."
 
 
 def message(failure: Failure, expression: str) -> str:
-    """What number or text ``expression`` needs, and what to do instead."""
+    """Whether ``expression`` needs a number or a string, and what to do instead."""
     operation = failure.operation or called(expression) or _by_look(expression)
-    needs = "a text" if operation == "format" or _is_text(expression) else "a plain number"
-    reason = f"needs {needs}, and what it has depends on {about(failure)}, which is not known while tracing."
-    advice = _BY_OPERATION["format"] if needs == "a text" else _BY_OPERATION.get(operation, _GENERAL)
+    needs = "a string" if operation == "format" or _is_text(expression) else "a plain number"
+    reason = f"needs {needs}, but the value depends on {about(failure)} and is not known while tracing."
+    advice = _BY_OPERATION["format"] if needs == "a string" else _BY_OPERATION.get(operation, _GENERAL)
     return f"{subject(expression)} {reason} {advice}"
 
 
@@ -46,17 +46,19 @@ def _is_text(expression: str) -> bool:
 
 RULE = Rule(
     code="conversion",
-    title="A plain number or text made of a traced value",
+    title="A traced value is converted to a plain number or a string",
     why="""\
-Python's `int`, `float`, `round`, `range`, the index of a list, the bounds of a slice and a format such as `{n:d}` need
-a number at once, and while tracing a value only stands for a number that is still to come. Arithmetic with it is
-recorded; turning it into a number is not possible.
+Python's `int`, `float`, `round`, `range`, a list index, the bounds of a slice and a format such as `{n:d}` need a
+number immediately, but a traced value only stands for a number that is not known yet. Arithmetic on a traced value is
+recorded; converting it to a plain number is not possible.
 
-- A size that was divided or rooted: `torch.sym_int(n)`, `torch.sym_float(n)`; `//` keeps a size whole without any.
-- A buffer cut to a size: `self.ids.narrow(1, 0, n)` for `self.ids[:, :n]`. (A parameter can be sliced as it is.)
-- `range(n)`: loop over something that `__init__` sets, such as the layers.
-- A text, as for logging: leave the value out.
-- Anything else: a function at module level whose call is recorded with `torch.fx.wrap("its_name")`.""",
+- For a size that was divided, or whose root was taken: use `torch.sym_int(n)` or `torch.sym_float(n)`. A size that is
+  divided with `//` stays an integer and needs neither.
+- To cut a buffer to a size: use `self.ids.narrow(1, 0, n)` instead of `self.ids[:, :n]`. (A parameter can be sliced as
+  usual.)
+- For `range(n)`: loop over something that `__init__` sets, such as the layers.
+- For a text, such as a log message: leave the value out.
+- Otherwise: move the expression into a module-level function and record its call with `torch.fx.wrap("its_name")`.""",
     bad="""\
 import math
 
@@ -85,7 +87,7 @@ def unflatten(x):
 
 traced = torch.fx.symbolic_trace(unflatten)
 """,
-    message=message,
+    text=message,
     kinds=("conversion",),
-    fixes=("symbolic", "sizes", "narrow", "wrap", "helper"),
+    fixes=("symbolic_numbers", "size_tuple", "narrow_slice", "wrap_call", "move_to_helper"),
 )

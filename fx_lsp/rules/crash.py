@@ -1,24 +1,14 @@
 """The process that traced the file ended without an answer."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, error_text, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """How the process ended, and what usually ends one."""
-    return (
-        f"{subject(expression)} ended the process that traced it. Look for a call that exits or for compiled code that "
-        f"crashes when it is given a traced value. ({error_text(failure)})"
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="crash",
     title="The tracing process ended",
     why="""\
-Each trace runs in a process of its own, which ended before it could report: by a crash in compiled code, by `os._exit`,
-or because something outside ended it, such as the system when memory ran out. Nothing else is affected, and the next
-edit is traced again.""",
+Each trace runs in its own process, and this process ended before it could report a result: compiled code crashed, the
+code called `os._exit`, or something else ended the process, such as the operating system when memory ran out. Nothing
+else is affected, and fx-lsp traces again after the next edit.""",
     bad="""\
 import os
 
@@ -41,7 +31,10 @@ def leave(x):
 
 traced = torch.fx.symbolic_trace(leave)
 """,
-    message=message,
+    text=(
+        "{subject} ended the tracing process. Look for a call that exits, or for compiled code that crashes when it "
+        "receives a traced value. ({error})"
+    ),
     kinds=("crash",),
     severity="warning",
 )

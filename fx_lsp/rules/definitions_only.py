@@ -1,26 +1,16 @@
-"""The file does its work while it is imported; only what it defines was run."""
+"""Importing the file would run a script, so fx-lsp ran only its definitions."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What was left out."""
-    return (
-        f"{subject(expression)} was left out: it does more than to define something, so only the definitions of this "
-        'file were run. What it does belongs under `if __name__ == "__main__":`.'
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="definitions-only",
-    title="A script was run without its work",
+    title="Only the definitions of a script were run",
     why="""\
-A file is imported before its models are traced. A script that trains, downloads, asks for input or exits at its top
-level would do that each time. Only its imports, definitions and assignments are run instead; what hangs on the rest is
-not known and not checked.
+fx-lsp imports a file before it traces the models in that file. A script that trains, downloads, asks for input or exits
+at its top level would do so every time. fx-lsp therefore runs only the imports, definitions and assignments of such a
+file, and does not check anything that depends on the rest.
 
-- Put the work under `if __name__ == "__main__":`, or into a function.""",
+- Move the work under `if __name__ == "__main__":`, or into a function.""",
     bad="""\
 import torch
 import torch.fx
@@ -52,7 +42,10 @@ if __name__ == "__main__":
     for scale in (0.5, 1.0):
         net(torch.rand(2, 3) * scale).sum().backward()
 """,
-    message=message,
+    text=(
+        "{subject} was skipped because it does more than define names: fx-lsp ran only the definitions of this file. "
+        'Move such work under `if __name__ == "__main__":`.'
+    ),
     kinds=("definitions-only",),
     severity="information",
     is_certain=True,

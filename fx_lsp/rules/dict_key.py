@@ -1,26 +1,16 @@
-"""A dict whose key is a traced value."""
+"""A dict with a traced value as a key."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """That ``expression`` stores such a dict, and what to do instead."""
-    return (
-        f"{subject(expression)} stores a dict that has a traced value among its keys, which a graph cannot hold. Use "
-        "plain numbers or text as keys, or a list of pairs."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="dict-key",
     title="A dict with a traced value as a key",
     why="""\
-A dict can be an argument of a recorded call, or be returned, if its keys are plain numbers, text and the like. A traced
-value has no hash of its own to find it by again.
+A dict can be passed to a recorded call, or be returned, if its keys are plain values such as numbers and strings. A
+traced value cannot be a key: the value that it stands for is not known, so its hash is not known either.
 
-- Keys that are known, such as the names or numbers of the levels.
-- A list or a tuple of pairs.""",
+- Use keys that are known while tracing, such as names or level numbers.
+- Use a list or a tuple of pairs instead of a dict.""",
     bad="""\
 import torch.fx
 
@@ -41,7 +31,10 @@ def by_size(x):
 
 traced = torch.fx.symbolic_trace(by_size)
 """,
-    message=message,
+    text=(
+        "{subject} passes or returns a dict with a traced value as a key, which a graph cannot hold. Use plain numbers "
+        "or strings as keys, or a list of pairs."
+    ),
     kinds=("dict-key",),
-    fixes=("wrap", "helper"),
+    fixes=("wrap_call", "move_to_helper"),
 )

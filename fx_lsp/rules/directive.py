@@ -1,27 +1,28 @@
-"""A comment that looks like a directive and is none."""
+"""A comment that looks like a directive but is not a valid one."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """Why it is none, and what is allowed."""
-    return f"{subject(expression)} says nothing to fx-lsp: {failure.error}."
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="directive",
-    title="A directive that can't be understood",
+    title="An invalid directive",
     why="""\
-Comments that begin with `# fx:` tell fx-lsp what to trace and what to leave alone.
+Comments that begin with `# fx:` tell fx-lsp what to trace and what to ignore.
 
-- Above a class or a function at the top level: `# fx: trace(dim=64, heads=4)` traces it, a class built with these
-  arguments; `# fx: skip` leaves it alone; `# fx: concrete_args(mask=None)` fixes inputs; `# fx: tracer(MyTracer())`
-  names the tracer; `# fx: leaf(Attention)` names classes of modules whose calls are recorded as one node;
-  `# fx: inputs(torch.rand(1, 3, 224, 224))` shows what it takes, and so does an argument of `trace` that `forward` has
-  and the constructor has not. `# fx: trace[small](dim=8)` and `# fx: trace[large](dim=64)` trace it twice.
-- Behind a line, or above one: `# fx: ignore[len]` keeps quiet about what the rule `len` says there, `# fx: ignore`
-  about everything.""",
+Above a class or a function at the top level:
+
+- `# fx: trace(dim=64, heads=4)` traces it; a class is built with these arguments.
+- `# fx: trace[small](dim=8)` and `# fx: trace[large](dim=64)` trace it twice.
+- `# fx: skip` skips it.
+- `# fx: concrete_args(mask=None)` fixes inputs.
+- `# fx: tracer(MyTracer())` selects the tracer.
+- `# fx: leaf(Attention)` names classes of modules whose calls are recorded as one node.
+- `# fx: inputs(torch.rand(1, 3, 224, 224))` gives example inputs. An argument of `trace` also gives an example input if
+  it is a parameter of `forward` but not of the constructor.
+
+At the end of a line, or on the line above it:
+
+- `# fx: ignore[len]` suppresses what the rule `len` reports for that line.
+- `# fx: ignore` suppresses everything that fx-lsp reports for that line.""",
     bad="""\
 import torch
 import torch.fx
@@ -50,7 +51,7 @@ class Shift(torch.nn.Module):
     def forward(self, x):
         return x + self.by
 """,
-    message=message,
+    text="{subject} is not a valid fx-lsp directive: {detail}.",
     kinds=("directive",),
     severity="warning",
     is_certain=True,

@@ -5,18 +5,18 @@ import ast
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, remark, subject
 
-_GENERAL = "Where it works on real tensors, it depends on something that a traced value does not have."
+_GENERAL = "If this works with real tensors, it needs something that a traced value does not have."
 
 _TYPE_CHECK = (
-    "A traced value is no instance of `torch.Tensor`: leave the check out, or move it into a function recorded with "
+    "A traced value is not an instance of `torch.Tensor`: remove the check, or move it into a function wrapped with "
     "`torch.fx.wrap`."
 )
 
-_LOOK_UP = "A traced value is never found as a key. Look up by something that `__init__` sets."
+_LOOK_UP = "A lookup with a traced value as the key always fails. Use a key that `__init__` sets instead."
 
 
 def message(failure: Failure, expression: str) -> str:
-    """That ``expression`` raises, why it may do so only while tracing, and Python's own error."""
+    """Why ``expression`` may raise only while being traced, and Python's own error."""
     return f"{subject(expression)} raises an error while being traced. {_advice(failure, expression)}{remark(failure)}"
 
 
@@ -42,14 +42,15 @@ RULE = Rule(
     code="exception",
     title="The traced code raises an error",
     why="""\
-The code of the model raised an error of its own while it was traced. Either it is simply wrong, or it takes a way that
-it would not take on real tensors: a traced value is no `torch.Tensor` to `isinstance`, `x is None` is false for every
-input of the trace, even for one that is optional, `hasattr(x, ...)` is true for every name, and a traced value is not
-found among the keys of a dict.
+The code of the model raised an error while it was traced. Either the code is wrong, or it behaves differently with
+traced values: a traced value is not an instance of `torch.Tensor`; `x is None` is false for every traced input, even
+for an optional one; `hasattr(x, ...)` is true for every name; and a traced value is never found among the keys of a
+dict.
 
-- A check of types: leave it out, or move it into a function recorded with `torch.fx.wrap("its_name")`.
-- An optional input that is to be left out: `concrete_args={"mask": None}`.
-- Anything else: a function at module level whose call is recorded with `torch.fx.wrap("its_name")`.""",
+- For a type check: remove it, or move it into a module-level function and record its call with
+  `torch.fx.wrap("its_name")`.
+- For an optional input that you want to leave out: pass `concrete_args={"mask": None}`.
+- Otherwise: move the code into a module-level function and record its call with `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch
 import torch.fx
@@ -73,7 +74,7 @@ def norm(x):
 
 traced = torch.fx.symbolic_trace(norm)
 """,
-    message=message,
+    text=message,
     kinds=("exception",),
-    fixes=("wrap",),
+    fixes=("wrap_call",),
 )

@@ -1,36 +1,36 @@
-"""Code that wants real tensors or numbers is handed a traced value."""
+"""Code that needs real tensors or numbers receives a traced value."""
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, called, remark, subject
 
 _SIZES = (
-    "takes its sizes one by one, and traced values are not accepted there.",
-    "Pass one tuple, which is recorded: `torch.zeros((n, m))`, `x.expand((n, -1))`.",
+    "takes its sizes as separate arguments, which cannot be traced values.",
+    "Pass the sizes as one tuple, which is recorded: `torch.zeros((n, m))`, `x.expand((n, -1))`.",
 )
 _COPIES = (
-    "copies numbers out of what it is given, and a traced value has none yet.",
-    "Use the value as it is, `torch.stack` for several, or move the call into a function recorded with "
+    "copies numbers out of its argument, but a traced value does not contain any.",
+    "Use the value itself, combine several with `torch.stack`, or move the call into a function wrapped with "
     "`torch.fx.wrap`.",
 )
 _DTYPES = (
-    "needs a dtype that is known, and that of a traced value is not.",
-    "Name the dtype (`torch.float32`), or move the expression into a function recorded with `torch.fx.wrap`.",
+    "needs a known dtype, but the dtype of a traced value is not known.",
+    "Name the dtype (`torch.float32`), or move the expression into a function wrapped with `torch.fx.wrap`.",
 )
 _TRANSFORMS = (
-    "transforms a function and runs it on real tensors only.",
-    "Move the call into a function recorded with `torch.fx.wrap`.",
+    "transforms a function, and the result accepts only real tensors.",
+    "Move the call into a function wrapped with `torch.fx.wrap`.",
 )
 _BRANCHES = (
     "cannot be traced symbolically.",
-    "Use `torch.where`, or move the call into a function recorded with `torch.fx.wrap`.",
+    "Use `torch.where`, or move the call into a function wrapped with `torch.fx.wrap`.",
 )
 _CHECKS = (
-    "asks at once whether a traced value is true.",
+    "needs to know immediately whether a traced value is true.",
     'Use `torch._assert(condition, "message")`, which is recorded.',
 )
 _DEVICES = (
-    "needs a device that is known, and that of a traced value is not.",
-    'Name the device (`"cuda"`), or keep it as an attribute that `__init__` sets.',
+    "needs a known device, but the device of a traced value is not known.",
+    'Name the device (`"cuda"`), or take it from an attribute that `__init__` sets.',
 )
 
 _OF_TORCH = {
@@ -45,59 +45,62 @@ _OF_TORCH = {
     **dict.fromkeys(("autocast", "device", "Generator"), _DEVICES),
     "script": (
         "calls a function that was compiled for real tensors.",
-        "Call the plain Python function while tracing, or record the compiled one's call with `torch.fx.wrap`.",
+        "Call the plain Python function while tracing, or record the compiled function's call with `torch.fx.wrap`.",
     ),
     "broadcast_shapes": (
-        "computes with sizes that have to be plain numbers.",
-        "Let the operation itself broadcast, or move the call into a function recorded with `torch.fx.wrap`.",
+        "computes with sizes, which have to be plain numbers.",
+        "Let the operation itself broadcast, or move the call into a function wrapped with `torch.fx.wrap`.",
     ),
 }
-"""By the name of torch's function: why it refuses, and what to do."""
+"""The name of torch's function -> why it rejects a traced value, and what to do."""
 
 _OF_OTHERS = {
     "numpy": (
-        "hands a traced value to NumPy, which reads the memory of a tensor, and here there is none.",
-        "Use torch's function for it (`torch.sqrt` for `np.sqrt`), which is recorded.",
+        "passes a traced value to NumPy, which reads memory that a traced value does not have.",
+        "Use the torch function instead (`torch.sqrt` for `np.sqrt`), which is recorded.",
     ),
     "einops": (
-        "hands a traced value to einops, which knows only the tensors of the libraries that it supports.",
+        "passes a traced value to einops, which accepts only tensors of the libraries that it supports.",
         "Use a layer of `einops.layers.torch` as a submodule, or `reshape` and `permute`, which are recorded.",
     ),
-    "json": ("makes a text of a traced value.", "Leave the value out of the text."),
-    "join": ("makes a text of a traced value.", "Leave the value out of the text."),
+    "json": ("converts a traced value to text.", "Leave the value out of the text."),
+    "join": ("converts a traced value to text.", "Leave the value out of the text."),
     "divmod": ("needs plain numbers.", "Use `//` and `%`, which are recorded."),
-    "next": ("needs an iterator.", "Index the value, `x[0]`, which is recorded."),
+    "next": ("needs an iterator, which a traced value is not.", "Index the value (`x[0]`), which is recorded."),
 }
-"""By the package or the builtin."""
+"""The package or the builtin -> the same."""
 
 _GENERAL = (
-    "hands a traced value to code that accepts only real tensors or plain numbers.",
-    "Use what torch has for it, or move the call into a function recorded with `torch.fx.wrap`.",
+    "passes a traced value to code that accepts only real tensors or plain numbers.",
+    "Use a torch function, or move the call into a function wrapped with `torch.fx.wrap`.",
 )
 
 
 def message(failure: Failure, expression: str) -> str:
-    """Who refuses a traced value in ``expression``, why, and what to do."""
+    """Why what ``expression`` calls rejects a traced value, and what to do."""
     callee = failure.operation or called(expression) or ""
     package, _, name = callee.partition(".")
     reason, advice = _OF_OTHERS.get(package) or _OF_TORCH.get(name.rpartition(".")[2]) or _GENERAL
-    own = "" if expression.startswith("raise ") else expression  # the library's statement says nothing to its user
+    own = "" if expression.startswith("raise ") else expression  # the library's own statement means nothing to the user
     return f"{subject(own)} {reason} {advice}{remark(failure)}"
 
 
 RULE = Rule(
     code="foreign-call",
-    title="A call that refuses traced values",
+    title="A call that does not accept traced values",
     why="""\
-A traced value passes for a tensor where torch's functions and tensor methods dispatch by their arguments: those calls
-are recorded. Code that looks into the tensor itself can't work with it: C++ that parses sizes one by one or copies
-numbers, NumPy, einops, `json`, function transforms such as `torch.vmap`, compiled functions. The error that they raise
-is about what they happened to look at first, and often misleads; it stands at the end of the message.
+A traced value can take the place of a tensor in calls of torch functions and tensor methods that dispatch on their
+arguments: those calls are recorded. Code that needs the tensor itself cannot work with a traced value. Examples are C++
+code that parses sizes one by one or copies numbers, NumPy, einops, `json`, function transforms such as `torch.vmap`,
+and compiled functions. The error that such code raises depends on what it checks first, so the error is often
+misleading; it is quoted at the end of the message.
 
-- Sizes as one tuple: `torch.zeros((n, m))`, `x.expand((n, -1))`.
-- torch's function in place of another library's.
-- `torch._assert` for `torch._check`; a dtype or a device that is known for `torch.finfo(x.dtype)`.
-- Anything else: a function at module level whose call is recorded with `torch.fx.wrap("its_name")`.""",
+- Pass sizes as one tuple: `torch.zeros((n, m))`, `x.expand((n, -1))`.
+- Use a torch function instead of another library's function.
+- Use `torch._assert` instead of `torch._check`, and a known dtype or device instead of one that is read from a traced
+  value, as in `torch.finfo(x.dtype)`.
+- Otherwise: move the call into a module-level function and record the call of that function with
+  `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch
 import torch.fx
@@ -120,7 +123,7 @@ def mask(x):
 
 traced = torch.fx.symbolic_trace(mask)
 """,
-    message=message,
+    text=message,
     kinds=("foreign-call",),
-    fixes=("sizes", "wrap", "helper"),
+    fixes=("size_tuple", "wrap_call", "move_to_helper"),
 )

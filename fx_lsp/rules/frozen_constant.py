@@ -1,27 +1,17 @@
 """A tensor that is computed while tracing."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What becomes of the tensor."""
-    return (
-        f"{subject(expression)} uses a tensor that was computed while tracing: it is a constant of the graph, and "
-        "stays on its device. Register it as a buffer, or make it with the device of an input."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="frozen-constant",
-    title="A tensor is a constant of the graph",
+    title="A tensor becomes a constant of the graph",
     why="""\
-A tensor that `forward` makes without any traced value, such as `torch.arange(10)`, is computed while tracing and kept
-with the graph as `_tensor_constant0` and so on. Its device, dtype and values are those of the time of tracing:
+A tensor that `forward` creates without any traced value, such as `torch.arange(10)`, is computed once, while tracing,
+and is stored with the graph as `_tensor_constant0` and so on. Its device, dtype and values never change:
 `graph_module.to` does not move it.
 
-- Keep it as a buffer: `self.register_buffer("positions", torch.arange(10))` in `__init__`.
-- Take the device from an input, which has the call recorded: `torch.arange(10, device=x.device)`.""",
+- Keep the tensor as a buffer: `self.register_buffer("positions", torch.arange(10))` in `__init__`.
+- Take the device from an input, so that the call is recorded: `torch.arange(10, device=x.device)`.""",
     bad="""\
 import torch
 import torch.fx
@@ -44,7 +34,10 @@ def enumerated(x):
 
 traced = torch.fx.symbolic_trace(enumerated)
 """,
-    message=message,
+    text=(
+        "{subject} uses a tensor whose computation is not recorded: the tensor becomes a constant of the graph and "
+        "stays on its device. Register it as a buffer, or create it on the device of an input."
+    ),
     kinds=("frozen-constant",),
     severity="hint",
     is_notice=True,

@@ -1,28 +1,18 @@
-"""Random numbers drawn once."""
+"""Random numbers that are drawn once, while tracing."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What was drawn, and what to do instead."""
-    return (
-        f"{subject(expression)} draws random numbers (`{failure.error}`) once, while tracing, and the graph uses "
-        "the same ones in every run. Take the shape from an input (`torch.rand_like(x)`), or pass the numbers as "
-        "an input."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="frozen-random",
     title="Random numbers are drawn once, while tracing",
     why="""\
-A call such as `torch.rand(3)` has no traced value among its arguments, so it runs while tracing, and its result is a
-constant: every run of the graph uses the same numbers, or takes the same branch.
+A call such as `torch.rand(3)` has no traced value among its arguments, so it runs while tracing, and its result becomes
+a constant: every run of the graph uses the same numbers, or takes the same branch.
 
-- Take the shape from an input: `torch.rand_like(x)`, `torch.rand(x.shape)` are recorded.
-- Draw outside of `forward`, and pass the numbers as an input.
-- Move the call into a function that takes a traced value, and record it with `torch.fx.wrap("its_name")`.""",
+- Take the shape from an input: `torch.rand_like(x)` and `torch.rand(x.shape)` are recorded.
+- Draw the numbers outside `forward` and pass them as an input.
+- Move the call into a module-level function that takes a traced value, and record the call of that function with
+  `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch
 import torch.fx
@@ -47,7 +37,10 @@ def sometimes(x):
 
 traced = torch.fx.symbolic_trace(sometimes)
 """,
-    message=message,
+    text=(
+        "{subject} draws random numbers (`{detail}`) once, while tracing, so the graph uses the same numbers in "
+        "every run. Take the shape from an input (`torch.rand_like(x)`), or pass the numbers as an input."
+    ),
     kinds=("frozen-random",),
     severity="warning",
     is_notice=True,

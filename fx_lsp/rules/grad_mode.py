@@ -1,27 +1,17 @@
-"""``torch.no_grad`` leaves no node."""
+"""``torch.no_grad`` adds no node to the graph."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What the graph does without it."""
-    return (
-        f"{subject(expression)} is not recorded, so gradients flow through this block of the graph. Use "
-        "`detach()`, which is recorded."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="grad-mode",
     title="A gradient mode is not recorded",
     why="""\
-`with torch.no_grad()` and its like (`enable_grad`, `set_grad_enabled`, `inference_mode`) change a state of the
-process, which no node of the graph does. The graph computes the same values, and gradients flow through what is
-inside.
+`with torch.no_grad()` and the like (`enable_grad`, `set_grad_enabled`, `inference_mode`) change the state of the
+process, and no node of the graph records that. The graph computes the same values, but gradients flow through the
+block.
 
-- Say it of the value, which is recorded: `x.detach()`.
-- Enter the mode around the call of the graph.""",
+- Detach the value, which is recorded: `x.detach()`.
+- Call the graph inside such a `with` block.""",
     bad="""\
 import torch
 import torch.fx
@@ -45,7 +35,10 @@ def centred(x):
 
 traced = torch.fx.symbolic_trace(centred)
 """,
-    message=message,
+    text=(
+        "{subject} sets a gradient mode, which is not recorded, so gradients flow through this part of the graph. Use "
+        "`detach()`, which is recorded."
+    ),
     kinds=("grad-mode",),
     severity="hint",
     is_notice=True,

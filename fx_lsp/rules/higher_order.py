@@ -1,26 +1,17 @@
-"""An operator that takes a function."""
+"""An operator that takes a Python function."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """That ``expression`` hands a function to an operator, and what to do instead."""
-    return (
-        f"{subject(expression)} hands a Python function to an operator, and symbolic tracing cannot look into that. "
-        "Call the function itself, or move the call into a function recorded with `torch.fx.wrap`."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="higher-order",
     title="An operator that takes a Python function",
     why="""\
-Operators under `torch.ops.higher_order` run a function that they are handed. Symbolic tracing records the call of the
-operator only, and a Python function can't be an argument of it.
+Operators in `torch.ops.higher_order` run a Python function that is passed to them. Symbolic tracing records only the
+call of the operator, and a graph cannot hold a Python function as an argument.
 
-- Call the function itself: what it does is recorded.
-- Keep the operator, in a function at module level whose call is recorded with `torch.fx.wrap("its_name")`.""",
+- Call the function directly: its operations are recorded.
+- Move the operator's call into a module-level function and record the call of that function with
+  `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch
 import torch.fx
@@ -51,7 +42,10 @@ def strictly(x):
 
 traced = torch.fx.symbolic_trace(strictly)
 """,
-    message=message,
+    text=(
+        "{subject} passes a Python function to an operator, but symbolic tracing cannot trace into that function. "
+        "Call the function directly, or move the call into a function wrapped with `torch.fx.wrap`."
+    ),
     kinds=("higher-order",),
-    fixes=("wrap", "helper"),
+    fixes=("wrap_call", "move_to_helper"),
 )

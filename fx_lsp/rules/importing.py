@@ -1,24 +1,17 @@
-"""The file can't be imported as it stands."""
+"""The file cannot be imported."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, error_text
-
-
-def message(failure: Failure, expression: str) -> str:
-    """The error that the import ended in."""
-    return f"Importing this file fails here, so what needs it was not checked: {error_text(failure)}"
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="import",
     title="The file cannot be imported",
     why="""\
-A module can be traced only after the file that defines it was imported, as `import` would do it, by the Python
-interpreter of the project. The line that raised is marked. What the file defines besides is traced all the same, as far
-as it does not need what is missing there.
+fx-lsp can trace a module only after it has imported the file that defines the module, as an `import` statement would,
+with the Python interpreter of the project. The line that raised an error is marked. fx-lsp still traces everything else
+in the file that does not depend on what is missing.
 
-- An installed package lacks a name: install the version that has it, or mend the name.
-- The file does its work while it is imported (it reads data, trains, exits): put that under
+- If an installed package lacks a name: install a version that has the name, or correct the name.
+- If the file does work while it is imported, such as reading data, training or exiting: move that work under
   `if __name__ == "__main__":`.""",
     bad="""\
 import torch.fx
@@ -42,7 +35,7 @@ def rectified(x):
 
 traced = torch.fx.symbolic_trace(rectified)
 """,
-    message=message,
+    text="Importing this file fails here, so code that depends on this line was not checked: {error}",
     kinds=("import",),
     severity="warning",
     is_certain=True,

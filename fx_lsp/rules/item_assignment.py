@@ -1,15 +1,15 @@
-"""Items of a traced value can't be set."""
+"""Items of a traced value cannot be set."""
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, subject
 
 
 def message(failure: Failure, expression: str) -> str:
-    """That ``expression`` is written to, and what to do instead."""
-    reason = "is set or deleted in place, which cannot be recorded on a traced value."
-    advice = "Make a new value: `x = x.masked_fill(mask, v)`, `torch.where(mask, v, x)` or `x.index_put((i,), v)`."
+    """Why ``expression`` cannot be recorded, and what to write instead."""
+    reason = "is set or deleted in place, which cannot be recorded for a traced value."
+    advice = "Create a new value: `x = x.masked_fill(mask, v)`, `torch.where(mask, v, x)` or `x.index_put((i,), v)`."
     if failure.subject == "argument":
-        advice = 'Say what it holds when tracing, `concrete_args={"features": {"c5": PH}}` with `torch.fx.PH`.'
+        advice = 'Give the items with `concrete_args={"features": {"c5": PH}}`, where `PH` is `torch.fx.PH`.'
     return f"{subject(expression)} {reason} {advice}"
 
 
@@ -17,13 +17,14 @@ RULE = Rule(
     code="item-assignment",
     title="An item of a traced value is set in place",
     why="""\
-Python has no way for `x[i] = v` to return what was recorded, so symbolic tracing does not support it; `del x[i]` and
-`x[i] += v` end in the same place.
+In Python, `x[i] = v` has no result that symbolic tracing could record as a new value, so it is not supported. The same
+applies to `del x[i]` and `x[i] += v`.
 
-- By a mask: `x = x.masked_fill(mask, v)`, or `x = torch.where(mask, other, x)`.
-- At some positions: `x = x.index_put((positions,), values)`, `x.scatter(dim, index, source)`.
-- In a dict or a list that is an input: say what it holds, `concrete_args={"features": {"c5": PH}}` with `torch.fx.PH`.
-- A slice: `x = torch.cat([new, x[:, n:]], dim=1)`, or `torch.slice_scatter(x, new, dim, start, end)`.""",
+- With a mask: `x = x.masked_fill(mask, v)`, or `x = torch.where(mask, other, x)`.
+- At some positions: `x = x.index_put((positions,), values)`, or `x = x.scatter(dim, index, source)`.
+- In a dict or a list that is an input: give its items with `concrete_args={"features": {"c5": PH}}`, where `PH` is
+  `torch.fx.PH`.
+- For a slice: `x = torch.cat([new, x[:, n:]], dim=1)`, or `x = torch.slice_scatter(x, new, dim, start, end)`.""",
     bad="""\
 import torch.fx
 
@@ -45,7 +46,7 @@ def mask_padding(ids):
 
 traced = torch.fx.symbolic_trace(mask_padding)
 """,
-    message=message,
+    text=message,
     kinds=("item-assignment",),
-    fixes=("masked", "helper"),
+    fixes=("masked_assignment", "move_to_helper"),
 )

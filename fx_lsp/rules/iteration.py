@@ -6,27 +6,27 @@ from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, called, parsed, subject
 
 _BY_OPERATION = {
-    "unpacking": "Unpack into a fixed number of names, `a, b, c = x`, which is recorded.",
+    "unpacking": "Unpack into a fixed number of names (`a, b, c = x`), which is recorded.",
     "double-star": "Pass the entries by name: `f(mask=options['mask'])`.",
     "sum": "Use `.sum(0)`, which is recorded.",
     "any": "Use `torch.any`, which is recorded.",
     "all": "Use `torch.all`, which is recorded.",
-    "max": "Use `.max()`, or `torch.sym_max` for two sizes: both are recorded.",
-    "min": "Use `.min()`, or `torch.sym_min` for two sizes: both are recorded.",
+    "max": "Use `.max()`, or `torch.sym_max` for two sizes; both are recorded.",
+    "min": "Use `.min()`, or `torch.sym_min` for two sizes; both are recorded.",
     "sorted": "Use `torch.sort`, which is recorded.",
 }
 
-_OF_A_SHAPE = "Unpack the sizes into a fixed number of names, `n, c, h, w = x.shape`, or index them: `x.shape[0]`."
+_OF_A_SHAPE = "Unpack the sizes into a fixed number of names (`n, c, h, w = x.shape`), or index them (`x.shape[0]`)."
 
 _GENERAL = (
-    "Work on the whole tensor at once, unpack a fixed number of items (`a, b = x`), or index with a `range` that is "
-    "known; a list goes into `concrete_args`."
+    "Work on the whole tensor at once, unpack a fixed number of items (`a, b = x`), or index it in a loop over a "
+    "known `range`; for a list, use `concrete_args`."
 )
 
 
 def message(failure: Failure, expression: str) -> str:
-    """Why ``expression`` can't be iterated over, and what to do instead."""
-    reason = "iterates over a traced value, and how many items that has is not known while tracing."
+    """Why ``expression`` cannot be iterated over, and what to do instead."""
+    reason = "iterates over a traced value, whose number of items is not known while tracing."
     return f"{subject(expression)} {reason} {_advice(failure, expression)}"
 
 
@@ -36,14 +36,14 @@ def _advice(failure: Failure, expression: str) -> str:
         return _BY_OPERATION[operation]
     match parsed(expression):
         case ast.Tuple(elts=items) if _starred(items):
-            return "Adding tuples is recorded: `x.shape + (n,)` for `(*x.shape, n)`."
+            return "Add the tuples instead, which is recorded: `x.shape + (n,)` for `(*x.shape, n)`."
         case ast.Call(args=arguments) if _starred(arguments):
             return "Pass the sizes as one tuple, which is recorded: `x.view(x.shape + (n,))`."
     if failure.subject == "shape":
         return _OF_A_SHAPE
     if failure.subject == "argument":
         name = expression if expression.isidentifier() else "items"
-        return f'Say how many there are when tracing: `concrete_args={{"{name}": [PH, PH]}}` with `torch.fx.PH`.'
+        return f'Give the number of items with `concrete_args={{"{name}": [PH, PH]}}`, where `PH` is `torch.fx.PH`.'
     return _GENERAL
 
 
@@ -55,14 +55,16 @@ RULE = Rule(
     code="iteration",
     title="Iteration over a traced value",
     why="""\
-While tracing, a value that stands for a tensor, a shape or a list has no items yet, and nobody knows how many it will
-have. So a `for` loop, a comprehension, `*x`, `zip`, `enumerate`, `list`, `sum` and the like can't go over it. Unpacking
-into a fixed number of names can: `a, b = x` records `x[0]` and `x[1]`.
+While tracing, a value that stands for a tensor, a shape or a list has no items, and the number of items that it will
+have is not known. So a `for` loop, a comprehension, `*x`, `zip`, `enumerate`, `list`, `sum` and the like cannot iterate
+over it. Unpacking into a fixed number of names works: `a, b = x` records `x[0]` and `x[1]`.
 
-- A shape with more sizes: `x.shape[:-1] + (-1, n)` for `(*x.shape[:-1], -1, n)`. Adding tuples is recorded.
-- The items of a tensor: work on the whole tensor at once, or index it in a loop over a `range` that is known.
-- A list as an input: give it a fixed number of items, `concrete_args={"images": [PH, PH]}` with `torch.fx.PH`.
-- Anything else: a function at module level whose call is recorded with `torch.fx.wrap("its_name")`.""",
+- To combine a shape with other sizes: `x.shape[:-1] + (-1, n)` instead of `(*x.shape[:-1], -1, n)`. The addition of
+  tuples is recorded.
+- For the items of a tensor: work on the whole tensor at once, or index it in a loop over a known `range`.
+- For a list that is an input: give it a fixed number of items with `concrete_args={"images": [PH, PH]}`, where `PH` is
+  `torch.fx.PH`.
+- Otherwise: move the loop into a module-level function and record its call with `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch
 import torch.fx
@@ -97,7 +99,7 @@ class Attention(nn.Module):
 
 traced = torch.fx.symbolic_trace(Attention())
 """,
-    message=message,
+    text=message,
     kinds=("iteration",),
-    fixes=("assertion", "splat", "unpack", "wrap", "helper"),
+    fixes=("torch_assert", "shape_star", "shape_unpacking", "wrap_call", "move_to_helper"),
 )

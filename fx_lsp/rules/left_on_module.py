@@ -1,26 +1,17 @@
-"""The module keeps a traced value."""
+"""The module keeps a traced value after tracing."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """Which attribute keeps it, and what comes of that."""
-    return (
-        f"{subject(expression)} keeps a traced value in `{failure.error}` of the module after tracing, where its next "
-        "call may take it for a tensor; the graph stores nothing. Return it instead."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="left-on-module",
     title="A traced value is left on the module",
     why="""\
-What `forward` stores on the module while it is traced stays there: the module itself, not the graph, then holds a
-value that only records. Its next call may take it for a tensor, and the graph does not store anything.
+A value that `forward` stores on the module during tracing stays there: after tracing, the module itself, not the graph,
+holds a traced value. The next call of the module may use that value as if it were a tensor. The graph does not store
+anything on the module.
 
-- Return what is to be kept, and store it outside of the traced module.
-- For a cache: fill it in `__init__`, or leave it out while `torch.fx` traces.""",
+- Return the value that you want to keep, and store it outside the traced module.
+- For a cache: fill it in `__init__`, or skip it while `torch.fx` traces.""",
     bad="""\
 import torch.fx
 from torch import nn
@@ -47,7 +38,10 @@ class Attention(nn.Module):
 
 traced = torch.fx.symbolic_trace(Attention())
 """,
-    message=message,
+    text=(
+        "{subject} leaves a traced value in the module's attribute `{detail}`, so the next call of the module may use "
+        "it as a tensor. The graph itself stores nothing. Return the value instead."
+    ),
     kinds=("left-on-module",),
     severity="warning",
     is_notice=True,

@@ -1,29 +1,17 @@
-"""A traced value is in no set and no dict."""
+"""A traced value is never found in a set or a dict."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What the look-up finds, and what to do instead."""
-    return (
-        f"{subject(expression)} finds nothing while tracing, whatever the real value is, so the graph has what follows "
-        "from that. Move the look-up into a function recorded with `torch.fx.wrap`, or decide by something that "
-        "is known while tracing."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="lookup",
-    title="A look-up that never finds a traced value",
+    title="A lookup that never finds a traced value",
     why="""\
-A set or a dict finds a value by its hash, and a traced value has one of its own, which equals no number's, no dtype's
-and no device's. So `x.dtype in {torch.float16}` is false and `table.get(x.shape[0])` finds nothing, whatever the
-input is, and the graph has what follows from that.
+A set or a dict finds a value by its hash, and the hash of a traced value never equals that of a number, a dtype or a
+device. So `x.dtype in {torch.float16}` is false and `table.get(x.shape[0])` finds nothing, regardless of the input, and
+the graph contains only what the program does if nothing is found.
 
-- Decide by something that is known while tracing: an attribute that `__init__` sets, or an argument in
-  `concrete_args`.
-- Move the look-up into a function at module level and record its call with `torch.fx.wrap("its_name")`.""",
+- Use something that is known while tracing: an attribute that `__init__` sets, or an argument in `concrete_args`.
+- Move the lookup into a module-level function and record its call with `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch
 import torch.fx
@@ -57,7 +45,11 @@ def widen(x):
 
 traced = torch.fx.symbolic_trace(widen)
 """,
-    message=message,
+    text=(
+        "{subject} finds nothing while tracing, regardless of the real value, so the graph contains only what the "
+        "program does if nothing is found. Move the lookup into a function wrapped with `torch.fx.wrap`, or use "
+        "something that is known while tracing."
+    ),
     kinds=("lookup",),
     severity="warning",
     is_notice=True,

@@ -1,28 +1,29 @@
-"""A write in place that the graph does otherwise."""
+"""An in-place write that the graph does differently."""
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, subject
 
 
 def message(failure: Failure, expression: str) -> str:
-    """What is recorded in place of the write."""
+    """What is recorded instead of the write, and what to do."""
     if failure.error.endswith("_"):
-        reason = "writes in place and nobody uses what it returns, so `eliminate_dead_code` may drop the write"
+        reason = "writes in place, but nothing uses its return value, so `eliminate_dead_code` may remove the write"
     else:
-        reason = "is recorded as making a new value, so what else holds the old one does not see the write"
+        reason = "is recorded as creating a new value, so other references to the old value do not see the write"
     return f"{subject(expression)} {reason}. Compute a new value and use that."
 
 
 RULE = Rule(
     code="lost-write",
-    title="A write in place that others do not see",
+    title="An in-place write that other code does not see",
     why="""\
-A graph has no writes in place of its own. `y += x` is recorded as an addition that makes a new value: what else holds
-`y`, or what `y` is a view of, keeps the old one, unlike in the program. A method such as `fill_` is recorded and does
-write when the graph runs, but where nobody uses what it returns, `eliminate_dead_code` may drop it.
+A graph has no in-place writes of its own. `y += x` is recorded as an addition that creates a new value. Unlike in the
+program, other references to `y`, and the tensor that `y` is a view of, keep the old value. A method such as `fill_` is
+recorded and does write when the graph runs, but if nothing uses its return value, `eliminate_dead_code` may remove the
+call.
 
-- Write out of place, and use the result: `x = torch.where(mask, value, x)`, `x = x.masked_fill(mask, value)`.
-- Use what the method returns: `x = x.clamp_(min=0)`.""",
+- Compute a new value, and use that: `x = torch.where(mask, value, x)`, `x = x.masked_fill(mask, value)`.
+- Use the return value of the method: `x = x.clamp_(min=0)`.""",
     bad="""\
 import torch.fx
 
@@ -47,7 +48,7 @@ def shift(x):
 
 traced = torch.fx.symbolic_trace(shift)
 """,
-    message=message,
+    text=message,
     kinds=("lost-write",),
     severity="information",
     is_notice=True,

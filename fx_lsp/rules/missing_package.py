@@ -1,27 +1,19 @@
-"""A package is missing that the file imports."""
+"""The file imports a package that is missing."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, error_text, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What was not found, and what that means for the file."""
-    return (
-        f"{subject(expression)} can't be had here: {error_text(failure)}. "
-        "A stand-in took its place, and what needs it was not checked."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="missing-package",
     title="A package is missing",
     why="""\
-The Python interpreter of the project does not have a package that the file imports, or can't load it. So that the rest
-can be traced all the same, a stand-in takes its place. Nothing is said of a module or function that the stand-in had a
-part in.
+The project's Python interpreter does not have a package that the file imports, or cannot load it. To be able to trace
+the rest of the file, fx-lsp uses a stand-in for the package. It reports nothing about a module or function whose
+behavior depends on the stand-in. A missing class decorator counts as one that changes nothing, a missing base class as
+a plain `nn.Module`, and a missing submodule as one node, which fx-lsp does not look into. Hovering over the class shows
+what was assumed about its base classes and submodules.
 
-- Install the package there, or choose the interpreter that has it.
-- Where it is not always needed: import it in a `try` with an `except ImportError`. No stand-in is put there.""",
+- Install the package for this interpreter, or choose an interpreter that has it.
+- If the package is optional: import it in a `try` with an `except ImportError`. fx-lsp then uses no stand-in.""",
     bad="""\
 import a_package_that_is_not_installed
 import torch.fx
@@ -43,7 +35,9 @@ def double(x):
 
 traced = torch.fx.symbolic_trace(double)
 """,
-    message=message,
+    text=(
+        "{subject} could not be imported: {error}. fx-lsp used a stand-in and did not check code that depends on it."
+    ),
     kinds=("missing-package",),
     severity="information",
     is_certain=True,

@@ -1,28 +1,18 @@
-"""A parameter that the traced module doesn't have."""
+"""A parameter that the traced module does not have."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, remark, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """That ``expression`` uses a parameter which isn't registered, and where to register it."""
-    return (
-        f"{subject(expression)} uses a parameter that is not registered in the module being traced. Make it in "
-        f"`__init__` and keep it as an attribute or in an `nn.ParameterList`.{remark(failure)}"
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="not-a-parameter",
-    title="A parameter that is not registered is used",
+    title="Use of a parameter that is not registered",
     why="""\
-A graph names a parameter by its path below the traced module, such as `head.weight`. A parameter has none if it is made
-in `forward`, if it is kept in a plain list or dict, if it belongs to another module, or if what is traced is a
-function.
+A graph names a parameter by its path in the traced module, such as `head.weight`. A parameter has no such path if it is
+created in `forward`, if it is kept in a plain list or dict, if it belongs to another module, or if a function rather
+than a module is traced.
 
-- Make it in `__init__` and assign it to an attribute: `self.scale = nn.Parameter(torch.ones(4))`.
-- Keep several in `nn.ParameterList` or `nn.ParameterDict`.
-- A tensor that is not learned need not be a parameter: a plain tensor becomes a constant of the graph.""",
+- Create the parameter in `__init__` and assign it to an attribute: `self.scale = nn.Parameter(torch.ones(4))`.
+- Keep several parameters in an `nn.ParameterList` or `nn.ParameterDict`.
+- A tensor that is not learned does not need to be a parameter: a plain tensor becomes a constant of the graph.""",
     bad="""\
 import torch
 import torch.fx
@@ -53,7 +43,10 @@ class Scale(nn.Module):
 
 traced = torch.fx.symbolic_trace(Scale())
 """,
-    message=message,
+    text=(
+        "{subject} uses a parameter that is not registered in the module being traced. Create it in `__init__` and "
+        "keep it as an attribute or in an `nn.ParameterList`.{remark}"
+    ),
     kinds=("not-a-parameter",),
-    fixes=("wrap",),
+    fixes=("wrap_call",),
 )

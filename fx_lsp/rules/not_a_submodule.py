@@ -1,28 +1,18 @@
-"""A module that the traced one doesn't have."""
+"""A module that the traced module does not have."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, remark, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """That ``expression`` calls a module which isn't registered, and where to register it."""
-    return (
-        f"{subject(expression)} calls a module that is not registered in the module being traced. Build it in "
-        f"`__init__` and keep it as an attribute, in an `nn.ModuleList` or in an `nn.ModuleDict`.{remark(failure)}"
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="not-a-submodule",
-    title="A module that is not registered is called",
+    title="Call of a module that is not registered",
     why="""\
-A graph names a module by its path below the traced one, such as `layers.0.attention`. A module has none if it is built
-in `forward`, if it is kept in a plain list, tuple or dict, or if what is traced is a function rather than a module.
+A graph names a module by its path in the traced module, such as `layers.0.attention`. A module has no such path if it
+is built in `forward`, if it is kept in a plain list, tuple or dict, or if a function rather than a module is traced.
 
-- Build it in `__init__` and assign it to an attribute: `self.act = nn.ReLU()`.
-- Keep several in `nn.ModuleList`, `nn.ModuleDict` or `nn.Sequential` instead of a plain list or dict.
-- For one without parameters there is a function: `torch.relu(x)`, `torch.nn.functional.gelu(x)`.
-- A function that calls modules becomes a module that has them.""",
+- Build the module in `__init__` and assign it to an attribute: `self.act = nn.ReLU()`.
+- Keep several modules in an `nn.ModuleList`, `nn.ModuleDict` or `nn.Sequential` instead of a plain list or dict.
+- If the module has no parameters, call a function instead: `torch.relu(x)`, `torch.nn.functional.gelu(x)`.
+- If a function calls modules, turn it into a module that has them as submodules.""",
     bad="""\
 import torch.fx
 from torch import nn
@@ -51,7 +41,10 @@ class Gate(nn.Module):
 
 traced = torch.fx.symbolic_trace(Gate())
 """,
-    message=message,
+    text=(
+        "{subject} calls a module that is not registered in the module being traced. Build it in `__init__` and keep "
+        "it as an attribute, in an `nn.ModuleList` or in an `nn.ModuleDict`.{remark}"
+    ),
     kinds=("not-a-submodule",),
-    fixes=("module", "wrap"),
+    fixes=("register_module", "wrap_call"),
 )

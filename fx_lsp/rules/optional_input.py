@@ -1,28 +1,17 @@
 """A traced input is never None."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """Which input it is, and how to leave it out."""
-    name = failure.error
-    return (
-        f"{subject(expression)} is tested, but the input `{name}` is a traced value, which is never `None`, so the "
-        f'graph needs it to be passed. To trace without it give `concrete_args={{"{name}": None}}`.'
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="optional-input",
     title="An optional input is never None while tracing",
     why="""\
-Every input is a traced value unless `concrete_args` gives it, also one whose default is `None`. A traced value is not
-`None`, so the graph has the branch in which the input was passed, and fails or computes something else when it is
-called without it.
+Every input that `concrete_args` does not fix is a traced value, even one whose default is `None`. A traced value is
+never `None`, so the graph contains the branch for a call that passes the input. If the graph is called without the
+input, it fails or computes something else.
 
-- The input is not used with this graph: `torch.fx.symbolic_trace(module, concrete_args={"mask": None})`.
-- It is used: nothing to do, as long as the graph is always called with it. Give it no default to make that plain.""",
+- If you do not use the input with this graph: `torch.fx.symbolic_trace(module, concrete_args={"mask": None})`.
+- If you always call the graph with the input, nothing needs to change. Remove its default to make that clear.""",
     bad="""\
 import torch.fx
 from torch import nn
@@ -51,7 +40,10 @@ class Attention(nn.Module):
 
 traced = torch.fx.symbolic_trace(Attention(), concrete_args={"mask": None})
 """,
-    message=message,
+    text=(
+        "{subject} always has the same result while tracing: the input `{detail}` is a traced value, never `None`, so "
+        'the graph requires this input. To trace without it, pass `concrete_args={{"{detail}": None}}`.'
+    ),
     kinds=("optional-input",),
     severity="information",
     is_notice=True,

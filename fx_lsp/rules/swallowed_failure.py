@@ -1,27 +1,17 @@
 """The program caught a failure of the trace."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What failed there, and what became of it."""
-    return (
-        f"{subject(expression)} cannot be traced (`{failure.error}`), and an `except` around it catches that, so "
-        "the graph has what the `except` does. Keep it out of the `try`, or mend it."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="swallowed-failure",
     title="An except clause caught a failure of the trace",
     why="""\
-Where tracing cannot go on it raises an exception: a ValueError for control flow, a TypeError for a conversion, and so
-on. An `except` clause of the program that is meant for something else catches it, and the graph has what that clause
-does.
+When tracing cannot go on, it raises an exception: a `ValueError` for control flow, a `TypeError` for a conversion, and
+so on. If the program has an `except` clause for another purpose that also catches this exception, the graph contains
+what that clause does.
 
-- Make the `try` block smaller, or the exception that is caught more specific.
-- Mend the expression that fails, as its own rule says.""",
+- Make the `try` block smaller, or catch a more specific exception.
+- Fix the expression that fails, as the rule for that failure explains.""",
     bad="""\
 import torch.fx
 
@@ -45,7 +35,10 @@ def scale(x):
 
 traced = torch.fx.symbolic_trace(scale)
 """,
-    message=message,
+    text=(
+        "{subject} cannot be traced (`{detail}`), but an `except` clause catches that failure, so the graph contains "
+        "what that clause does. Fix the expression, or move it out of the `try`."
+    ),
     kinds=("swallowed-failure",),
     severity="warning",
     is_notice=True,

@@ -1,30 +1,20 @@
-"""A traced value in a text is its name."""
+"""The text of a traced value is its name in the graph."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What the text is."""
-    return (
-        f"{subject(expression)} is made with the text `{failure.error}` while tracing, the name of a traced value "
-        "instead of what it stands for. Use something that is known while tracing, or move this into a function "
-        "recorded with `torch.fx.wrap`."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="text",
-    title="A traced value made into text",
+    title="A traced value is converted to text",
     why="""\
-The text of a traced value is its name in the graph, such as `Proxy(getattr_1)`, and not the number, dtype or device
-that it stands for. Where the text is used for more than a message it is wrong: a key of a cache, a name to look up, a
-value that is returned.
+The text of a traced value is its name in the graph, such as `Proxy(getattr_1)`, not the number, dtype or device that it
+stands for. This text is wrong if the program does more with it than show it in a message: for example, if it is the key
+of a cache, a name to look up, or a return value.
 
-- Key caches by what is known while tracing.
-- Move what needs the text into a function at module level and record its call with `torch.fx.wrap("its_name")`.
+- For the key of a cache: use something that is known while tracing.
+- Otherwise: move the code that needs the text into a module-level function and record its call with
+  `torch.fx.wrap("its_name")`.
 
-Texts of errors, assertions, warnings and logs are for people and are not noticed.""",
+fx-lsp does not report texts in errors, assertions, warnings and logs, because only people read them.""",
     bad="""\
 import torch.fx
 
@@ -51,7 +41,10 @@ def place(x):
 
 traced = torch.fx.symbolic_trace(place)
 """,
-    message=message,
+    text=(
+        "{subject} uses the text `{detail}` while tracing: this is the name of a traced value, not the value itself. "
+        "Use something that is known while tracing, or move this code into a function wrapped with `torch.fx.wrap`."
+    ),
     kinds=("text",),
     severity="warning",
     is_notice=True,

@@ -1,27 +1,19 @@
 """The import, the build or the trace took too long and was stopped."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, error_text, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """Where it was when its time ran out."""
-    return (
-        f"{subject(expression)} was still running when the time limit for tracing was reached. Look for a loop that "
-        f"does not end or work that belongs outside of the model, or raise the limit. ({error_text(failure)})"
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="time-limit",
     title="Tracing took too long",
     why="""\
-Importing the file, building the module and tracing it have a limit of time, since an editor waits for them. The marked
-place is the one that was running when it was reached.
+Importing the file, building the module and tracing it have a time limit, because an editor waits for them. The marked
+code was running when the limit was reached. The limit counts the CPU time of your code. Time spent waiting for a CPU
+does not count, and your code may sleep for three times as long.
 
-- A loop that never ends, or one whose end depends on a traced value.
-- Work while the file is imported, such as a download or a training loop: put it under `if __name__ == "__main__":`.
-- A model that is really that large: raise the limit.""",
+- If a loop never ends, or if its end depends on a traced value: give it a fixed number of iterations.
+- If work such as a download or a training loop is done while the file is imported: move it under
+  `if __name__ == "__main__":`.
+- If the model really is that large: raise the limit.""",
     bad="""\
 import torch.fx
 
@@ -43,7 +35,10 @@ def wait(x):
 
 traced = torch.fx.symbolic_trace(wait)
 """,
-    message=message,
+    text=(
+        "{subject} was still running when the time limit for tracing was reached. Look for a loop that does not end "
+        "or for work that belongs outside the model, or raise the limit. ({error})"
+    ),
     kinds=("time-limit",),
     severity="warning",
 )

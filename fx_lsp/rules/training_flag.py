@@ -1,26 +1,16 @@
-"""The graph is the one of a mode."""
+"""The graph keeps the mode that it was traced in."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """What is fixed by it."""
-    return (
-        f"{subject(expression)} is read once, while tracing, so the graph stays in the mode that the module was "
-        "in. Trace in the mode that the graph is for, or use a module such as `nn.Dropout`."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="training-flag",
-    title="The graph is of one mode, training or evaluation",
+    title="The graph has only one mode, training or evaluation",
     why="""\
-`self.training` is a plain attribute: tracing reads it once, and the graph has the branch, or the argument, of the
-mode that the module was in. `graph_module.train()` and `graph_module.eval()` change nothing about that.
+`self.training` is a plain attribute: tracing reads it once, and the graph contains the branch or the argument for the
+mode that the module was in. Calling `graph_module.train()` or `graph_module.eval()` does not change that.
 
-- Trace in the mode that the graph is for: `module.eval()` first.
-- Use modules that look at the mode when they run: `nn.Dropout` instead of `F.dropout(x, training=self.training)`.""",
+- Trace in the mode in which you want to use the graph; for inference, call `module.eval()` first.
+- Use modules that check the mode when they run: `nn.Dropout` instead of `F.dropout(x, training=self.training)`.""",
     bad="""\
 import torch.fx
 from torch import nn
@@ -51,7 +41,10 @@ class Noisy(nn.Module):
 
 traced = torch.fx.symbolic_trace(Noisy())
 """,
-    message=message,
+    text=(
+        "{subject} is read once, while tracing, so the mode that the module was in becomes part of the graph. Trace "
+        "in the mode in which you want to use the graph, or use a module such as `nn.Dropout`."
+    ),
     kinds=("training-flag",),
     severity="hint",
     is_notice=True,

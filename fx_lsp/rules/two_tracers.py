@@ -1,26 +1,16 @@
-"""Values of two traces in one operation."""
+"""Values from two traces in one operation."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """That ``expression`` has values of two traces, and where they come from."""
-    return (
-        f"{subject(expression)} mixes values of two tracings. Look for a value that an earlier tracing left on the "
-        "module, or for a trace that is started inside of another."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="two-tracers",
-    title="Values of two tracings meet",
+    title="Values from two separate traces are mixed",
     why="""\
-Each run of symbolic tracing has values of its own, which belong to its graph alone.
+Each symbolic trace has its own values, which belong only to its graph.
 
-- A module that keeps a value in `forward` (`self.cache = x`) still has it when it is traced again: keep no values
-  there.
-- A function that is traced while another one is: trace it beforehand, and call the result.""",
+- If a module stores a value in `forward` (`self.cache = x`), it still has that value when it is traced again. Do not
+  store values in `forward`.
+- If a function is traced while another trace is running, trace the function beforehand and call the result.""",
     bad="""\
 import torch
 import torch.fx
@@ -55,6 +45,9 @@ smooth = Smooth()
 first = torch.fx.symbolic_trace(smooth)
 second = torch.fx.symbolic_trace(smooth)
 """,
-    message=message,
+    text=(
+        "{subject} mixes values from two separate traces. Look for a value that an earlier trace left on the module, "
+        "or for a trace that starts inside another one."
+    ),
     kinds=("two-tracers",),
 )

@@ -1,27 +1,17 @@
-"""A traced value is no tensor to ``isinstance``."""
+"""A traced value is not an instance of ``torch.Tensor``."""
 
-from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
-
-
-def message(failure: Failure, expression: str) -> str:
-    """Which way the check went, and how to ask instead."""
-    return (
-        f"{subject(expression)} is false while tracing, though it is true of the real value, so the graph has the "
-        "other branch. Ask for what is special instead (`isinstance(x, (list, tuple))`), or check outside of `forward`."
-    )
-
+from fx_lsp.rules import Rule
 
 RULE = Rule(
     code="type-check",
     title="A type check that is false while tracing",
     why="""\
-While tracing, the inputs and all that is computed from them are values that record, not tensors. `isinstance(x,
-torch.Tensor)` and `torch.is_tensor(x)` are false of them, so the graph has the branch that is meant for everything
-else.
+While tracing, the inputs and everything computed from them are traced values, not tensors.
+`isinstance(x, torch.Tensor)` and `torch.is_tensor(x)` are false for them, so the graph contains the branch for values
+that are not tensors.
 
 - Check once, where the module is built or before it is called, not in `forward`.
-- Ask the other way round, for what is special: `isinstance(x, (list, tuple))` is right while tracing, too.""",
+- Check for the special case instead: `isinstance(x, (list, tuple))` also gives the right answer while tracing.""",
     bad="""\
 import torch
 import torch.fx
@@ -48,7 +38,10 @@ def first(x):
 
 traced = torch.fx.symbolic_trace(first)
 """,
-    message=message,
+    text=(
+        "{subject} is false while tracing, although it is true for the real value, so the graph contains the wrong "
+        "branch. Check for the special case instead (`isinstance(x, (list, tuple))`), or check outside `forward`."
+    ),
     kinds=("type-check",),
     severity="warning",
     is_notice=True,

@@ -1,16 +1,16 @@
-"""A recorded attribute that tensors don't have."""
+"""A recorded attribute that tensors do not have."""
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, subject
 
 
 def message(failure: Failure, expression: str) -> str:
-    """What the attribute is called, and what it was meant to be."""
+    """Which attribute does not exist, and which one was probably meant."""
     name, _, meant = failure.error.partition(" ")
-    advice = f"Did you mean `{meant}`?" if meant else "Look for a mistyped name."
+    advice = f"Did you mean `{meant}`?" if meant else "Check the spelling."
     return (
-        f"{subject(expression)} takes `{name}`, which tensors do not have: it is recorded, and fails when the "
-        f"graph runs. {advice}"
+        f"{subject(expression)} reads `{name}`, which tensors do not have. The trace records it, but the graph "
+        f"fails when it runs. {advice}"
     )
 
 
@@ -18,11 +18,11 @@ RULE = Rule(
     code="unknown-attribute",
     title="An attribute that tensors do not have",
     why="""\
-While tracing, any attribute and any method of a traced value is recorded, also one that does not exist, such as a
-mistyped `x.shpae`. The trace succeeds, and the graph raises an AttributeError when it runs.
+While tracing, every attribute and method of a traced value is recorded, even one that does not exist, such as a
+misspelled `x.shpae`. The trace succeeds, but the graph raises an `AttributeError` when it runs.
 
-Noticed where the value is surely a tensor, by its annotation or by how it was computed, or where an input's attribute
-is all but the name of one that tensors have.""",
+fx-lsp reports this if the annotation of the value, or the way it was computed, shows that it is a tensor. It also
+reports an attribute of an input if the name of the attribute is similar to that of an attribute that tensors have.""",
     bad="""\
 import torch.fx
 
@@ -43,7 +43,7 @@ def flat(x):
 
 traced = torch.fx.symbolic_trace(flat)
 """,
-    message=message,
+    text=message,
     kinds=("unknown-attribute",),
     severity="warning",
     is_notice=True,

@@ -1,4 +1,8 @@
-"""What to trace in a file, told from its syntax alone: nothing is run."""
+"""What to trace in a file and how to build it, found from its syntax alone; no file is run.
+
+Begin reading at `find_targets`. Imports only `fx_lsp.documents`, `fx_lsp.settings`, `fx_lsp.workspace` and the agent's
+messages.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,25 @@ import ast
 from collections.abc import Iterable
 
 from fx_lsp.agent.messages import Target
-from fx_lsp.directives import directives_of
-from fx_lsp.names import Names
-from fx_lsp.source_size import is_oversize
-from fx_lsp.syntax import parsed
-from fx_lsp.targets.calls import explicit_targets
-from fx_lsp.targets.directed import Said, directed_targets, inferred_as_said, is_skipped
-from fx_lsp.targets.examples import with_examples
-from fx_lsp.targets.modules import Classes, class_targets, instance_targets
-from fx_lsp.targets.prose import code_in_docstrings
-from fx_lsp.targets.shown import Shown
-from fx_lsp.targets.text import Text
+from fx_lsp.documents.directives import directives_of
+from fx_lsp.documents.name_resolution import Names
+from fx_lsp.documents.parse import parsed
+from fx_lsp.documents.source_size import is_oversize
+from fx_lsp.targets.directive_targets import DirectivesByName, directed_targets, is_skipped, with_directives
+from fx_lsp.targets.example_calls import with_examples
+from fx_lsp.targets.explicit_targets import explicit_targets
+from fx_lsp.targets.inferred_targets import Classes, class_targets, instance_targets
+from fx_lsp.targets.prose_code import code_in_docstrings
+from fx_lsp.targets.shown_calls import ShownCalls
+from fx_lsp.targets.text_spans import SourceText
 
 
 def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
     """The targets of the file ``path`` (absolute) whose text is ``source``, in the order of the text.
 
-    A class or function that the file traces itself is not inferred a second time, and neither is a class of which an
-    instance is traced; what its comments say (``fx_lsp/directives.py``) goes before all that. A target's key is the
-    same again after an edit elsewhere in the file. None where ``source`` is not Python (yet). A text that is too large
-    to read has none.
+    A class or function that the file traces itself is not inferred again, and neither is a class of which an instance
+    is traced; directives in comments (``fx_lsp/documents/directives.py``) take precedence over both. A target keeps its
+    key after an edit elsewhere in the file. None if ``source`` is not Python (yet); empty if it is too large to parse.
     """
     if is_oversize(source):
         return ()
@@ -34,18 +37,18 @@ def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
     try:
         if tree is None:
             return None
-        examples = Shown(path, code_in_docstrings(source))
-        return _targets(tree, directives_of(source).above, Text(path, source), examples)
+        examples = ShownCalls(path, code_in_docstrings(source))
+        return _targets(tree, directives_of(source).above, SourceText(path, source), examples)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _targets(tree: ast.Module, said: Said, text: Text, examples: Shown) -> tuple[Target, ...]:
+def _targets(tree: ast.Module, said: DirectivesByName, text: SourceText, examples: ShownCalls) -> tuple[Target, ...]:
     names = Names(tree)
     classes = Classes(names)
     explicit = [*explicit_targets(names, text), *directed_targets(names, tree, said, text, examples)]
     instances = _without(explicit, instance_targets(names, classes, text))
-    inferred = inferred_as_said(
+    inferred = with_directives(
         instances + _without(explicit + instances, class_targets(names, classes, text, examples)), said
     )
     found = [target for target in explicit + inferred if not is_skipped(target, said)]
@@ -53,6 +56,6 @@ def _targets(tree: ast.Module, said: Said, text: Text, examples: Shown) -> tuple
 
 
 def _without(known: list[Target], found: Iterable[Target]) -> list[Target]:
-    """Those of ``found`` whose class or function none of ``known`` stands for."""
+    """The targets of ``found`` whose class or function is not that of one of ``known``."""
     symbols = {target.symbol for target in known} - {None}
     return [target for target in found if target.symbol not in symbols]

@@ -1,1 +1,5 @@
-"""Transformations and analyses whose interface torch.fx doesn't promise to keep; the names are those of torch.fx's."""
+"""Transformations and analyses whose interface torch.fx may still change; the modules have torch.fx's names.
+
+They may import everything of fxcore. Each can be read alone; `partition_placement`, `type_rules` and `unification`
+serve the others.
+"""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import torch
 
-from fxcore.experimental.partition_costs import CostModel
-from fxcore.experimental.partition_devices import (
+from fxcore.experimental.partition_placement import (
+    CostModel,
     check_dependency,
     combine_two_partitions,
     get_bfs_level_partition,
@@ -119,7 +119,7 @@ class Partitioner:
             raise RuntimeError("No devices")
         get_size_of_all_nodes(fx_module)
         if not self._operations():
-            raise RuntimeError("No Partition since no operations in the module")
+            raise RuntimeError("The module has no operations to partition")
         self._find_partitions(partitioner_config)
         if partitioner_config.saturate_host:
             self.saturate_host()
@@ -142,7 +142,7 @@ class Partitioner:
             raise RuntimeError("Devices do not have enough memory for the module")
         elif config.mode == PartitionMode.sparse_nn:
             if len({device.available_mem_bytes for device in self.devices}) > 1:
-                raise RuntimeError("All devices must have same memory size!")
+                raise RuntimeError("All devices must have the same memory size")
             self.sparse_nn_partition(largest.available_mem_bytes)
         elif config.mode == PartitionMode.cost_aware:
             self.cost_aware_partition(rate, latencies)
@@ -213,14 +213,14 @@ class Partitioner:
         reorganize_partitions(self.partitions)
         self.node_to_partition = get_node_to_partition_mapping(self.partitions)
         if not get_device_to_partitions_mapping(self.partitions, self.devices):
-            raise RuntimeError("Cannot Get a Valid Partition to Logical Device Mapping")
+            raise RuntimeError("No valid mapping from partitions to logical devices was found")
 
     @staticmethod
     def _take_device(node: Node, free: list[Device]) -> Device:
         needed = get_extra_size_of(node, set())
         device = next((device for device in free if device.available_mem_bytes >= needed), None)
         if device is None:
-            raise RuntimeError(f"{node} is too large to fit any device")
+            raise RuntimeError(f"{node} is too large for every device that is still free")
         free.remove(device)
         return device
 
@@ -228,7 +228,7 @@ class Partitioner:
         """Assign partitions to idle devices as well, as long as a whole further copy of the model finds room."""
         on_device, left, homeless = get_device_partition_stats(self.partitions, self.devices)
         if homeless:
-            raise AssertionError(f"{len(homeless)} partitions have no device")
+            raise AssertionError(f"{len(homeless)} partition(s) have no device")
         used = [device for device in self.devices if on_device[device]]
         idle = [device for device in self.devices if not on_device[device]]
         while len(idle) >= len(used):
@@ -268,7 +268,7 @@ class Partitioner:
                 groups[embedding].append(partition)
                 partition = self.create_partition()
                 if get_extra_size_of(node, partition.nodes) > available_mem_bytes:
-                    raise RuntimeError(f"{node.target} is too large to fit into a device")
+                    raise RuntimeError(f"{node.target} is too large to fit on a device")
             partition.add_node(node)
         groups[embedding].append(partition)
         set_parents_and_children(self.partitions)
@@ -304,11 +304,13 @@ class Partitioner:
     def _place_embeddings(self, embeddings: list[Partition], others: list[Partition], available_mem_bytes: int) -> None:
         """Put each embedding partition on a device of its own, and the others on every one of these."""
         if len(embeddings) > len(self.devices):
-            raise RuntimeError(f"Need {len(embeddings)} devices, but only {len(self.devices)} provided")
+            raise RuntimeError(f"Need {len(embeddings)} devices, but only {len(self.devices)} were provided")
         shared = sum(partition.used_mem_bytes for partition in others)
         for partition, device in zip(embeddings, self.devices, strict=False):
             if shared + partition.used_mem_bytes > available_mem_bytes:
-                raise RuntimeError(f"partition {partition} and all without embeddings can not fit into one device")
+                raise RuntimeError(
+                    f"partition {partition} and all partitions without embeddings do not fit on one device"
+                )
             partition.logical_device_ids = [device.logical_id]
         occupied = [device.logical_id for device in self.devices[: len(embeddings)]]
         for partition in others:

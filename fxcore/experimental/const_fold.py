@@ -58,7 +58,7 @@ class FoldedGraphModule(GraphModule):
         if self.const_subgraph_module is None or self.fx_const_folded_attrs_name is None:
             return
         if self.has_folding_been_run:
-            raise AssertionError("the constants are folded already")
+            raise AssertionError("the constants have already been folded")
         self.has_folding_been_run = True
         values = self.const_subgraph_module()
         folded = (
@@ -187,10 +187,10 @@ def _inline_module(gm: GraphModule, inline_mod_name: str, run_dce: bool = True) 
     """
     inlined = dict(gm.named_modules())[inline_mod_name]
     if not isinstance(inlined, GraphModule):
-        raise AssertionError(f"{inline_mod_name} is no GraphModule but {type(inlined)}")
+        raise AssertionError(f"{inline_mod_name} must be a GraphModule, not {type(inlined)}")
     call = next((node for node in gm.graph.find_nodes(op="call_module", target=inline_mod_name)), None)
     if call is None:
-        raise AssertionError(f"nothing calls {inline_mod_name}")
+        raise AssertionError(f"no node calls {inline_mod_name}")
 
     replacement: dict[Node, Any] = {}
 

@@ -11,38 +11,36 @@ from typing import Any
 import torch
 
 from fxcore.experimental.refinement_types import Equality
-from fxcore.experimental.type_inference_rules import (
+from fxcore.experimental.type_rules import (
     _INFERENCE_RULES,
+    _REFINEMENT_RULES,
     adaptiveavgpool2d_check,
     adaptiveavgpool2d_inference_rule,
     add_inference_rule,
+    all_eq,
     bn2d_inference_rule,
     broadcast_types,
     calculate_out_dimension,
     conv2d_inference_rule,
+    conv_refinement_rule,
+    element_wise_eq,
     expand_to_tensor_dim,
+    first_two_eq,
     flatten_check,
     flatten_inference_rule,
+    flatten_refinement_rule,
     get_attr_inference_rule,
     get_greatest_upper_bound,
     linear_check,
     linear_inference_rule,
+    linear_refinement_rule,
     maxpool2d_check,
     maxpool2d_inference_rule,
     register_inference_rule,
+    register_refinement_rule,
     relu_inference_rule,
     reshape_inference_rule,
     transpose_inference_rule,
-)
-from fxcore.experimental.type_refinement_rules import (
-    _REFINEMENT_RULES,
-    all_eq,
-    conv_refinement_rule,
-    element_wise_eq,
-    first_two_eq,
-    flatten_refinement_rule,
-    linear_refinement_rule,
-    register_refinement_rule,
 )
 from fxcore.experimental.unification import Var
 from fxcore.graph_module import GraphModule

@@ -15,9 +15,9 @@ from fxcore._symbolic_trace import Tracer
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.node import Argument, Node, Target, map_aggregate
-from fxcore.patching import PatchScope
 from fxcore.proxy import Attribute, Proxy
-from fxcore.session import current
+from fxcore.tracing.patching import PatchScope
+from fxcore.tracing.trace_session import current
 
 __all__ = ["MetaAttribute", "MetaDeviceAttribute", "MetaProxy", "MetaTracer", "symbolic_trace"]
 __all__ += ["gen_constructor_wrapper", "manual_meta_overrides", "proxys_to_metas"]
@@ -28,14 +28,14 @@ __all__ += ["torch_nn_relu_override", "torch_relu_override", "torch_where_overri
 def functional_relu_override(x: torch.Tensor, inplace: bool = False) -> torch.Tensor:
     """The result of ``F.relu``: of its input's shape. Raises AssertionError where it writes to its input."""
     if inplace:
-        raise AssertionError("the shape of what relu does in place isn't followed")
+        raise AssertionError("shapes are not tracked through an in-place relu")
     return x
 
 
 def torch_abs_override(input: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """The result of ``torch.abs``: of its input's shape. Raises AssertionError where it writes to ``out``."""
     if out is not None:
-        raise AssertionError("the shape of what abs writes to out isn't followed")
+        raise AssertionError("shapes are not tracked through abs with an out argument")
     return input
 
 
@@ -155,7 +155,7 @@ def proxys_to_metas(v: Any) -> Any:
     if not isinstance(v, Proxy):
         return v
     if not isinstance(v, MetaProxy) or v._tensor_meta is None:
-        raise AssertionError(f"the shape of {v} isn't known")
+        raise AssertionError(f"the shape of {v} is unknown")
     return v._tensor_meta
 
 
@@ -208,7 +208,7 @@ class MetaTracer(Tracer):
             return override(self._called, *metas, **options) if override else self.orig_forward(*metas, **options)
         value: Any = functools.reduce(getattr, target.split("."), self.root)
         if not isinstance(value, torch.Tensor):
-            raise AssertionError(f"{target} is no tensor but {type(value)}")
+            raise AssertionError(f"{target} must be a tensor, not {type(value)}")
         return value.to(device="meta")
 
     def call_module(
@@ -250,7 +250,7 @@ class MetaTracer(Tracer):
             concrete_args: values of parameters, as `Tracer.trace` takes them.
         """
         if not isinstance(meta_args, dict):
-            raise AssertionError(f"meta_args is no dict but {type(meta_args)}")
+            raise AssertionError(f"meta_args must be a dict, not {type(meta_args)}")
         self.meta_args = meta_args
         self._inserted: dict[Any, str] = {}
         self.orig_fns = {getattr(torch, name) for name in self._TORCH_METHODS_TO_PATCH}

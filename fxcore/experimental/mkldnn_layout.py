@@ -186,7 +186,7 @@ class UnionFind:
         path = []
         while (parent := self.parent[v]) != v:
             if parent is None:
-                raise AssertionError(f"{v} is in no set")
+                raise AssertionError(f"{v} does not belong to any set")
             path.append(v)
             v = parent
         for each in path:
@@ -252,7 +252,7 @@ def _runs_in_layout(node: Node, modules: dict[str, nn.Module]) -> bool:
         return False
     sample = next(modules[str(node.target)].parameters(), None)
     if sample is not None and (sample.dtype != torch.float or sample.device != torch.device("cpu")):
-        raise AssertionError(f"{node.target} isn't float32 on the CPU but {sample.dtype} on {sample.device}")
+        raise AssertionError(f"{node.target} must be float32 on the CPU, not {sample.dtype} on {sample.device}")
     return True
 
 

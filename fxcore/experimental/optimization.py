@@ -137,5 +137,5 @@ def optimize_for_inference(
     if layout is False:
         return model
     if not isinstance(layout, dict) or "heuristic" not in layout:
-        raise RuntimeError("mkldnn_layout_optimize is neither False nor a dict with a heuristic")
+        raise RuntimeError("mkldnn_layout_optimize must be False or a dict with the key 'heuristic'")
     return use_mkldnn_layout(model, layout["heuristic"], tracer())

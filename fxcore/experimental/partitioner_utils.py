@@ -116,7 +116,7 @@ class PartitionerConfig(NamedTuple):
 def _size(node: Node) -> Any:
     size = vars(node).get("size_bytes")
     if not size:
-        raise RuntimeError("node has no size_bytes attr")
+        raise RuntimeError("the node has no size_bytes attribute")
     return size
 
 

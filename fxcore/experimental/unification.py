@@ -9,8 +9,6 @@ check; the names are those of ``torch.fx.experimental.unification``.
 from collections.abc import Hashable
 from typing import Any, Literal
 
-__all__ = ["Var", "isvar", "reify", "unify", "var"]
-
 Substitution = dict[Any, Any]
 
 

@@ -43,7 +43,7 @@ def unify_eq(list_of_eq: list[Equality]) -> dict[Any, Any]:
     """What variables must stand for. Raises TypeError where the equalities can't all hold."""
     found = unify(*convert_eq(list_of_eq))
     if found is False:
-        raise TypeError(f"these can't all hold: {list_of_eq}")
+        raise TypeError(f"these equations contradict each other: {list_of_eq}")
     return found
 
 

@@ -1,6 +1,7 @@
-"""Passes over graphs: what they compute, how they are split, fused, matched and drawn.
+"""Passes over graphs: they compute shapes, and split, fuse, match, reorder and draw graphs.
 
-``fxcore.passes.shape_prop`` and the others are imported when they are first used.
+They may import fxcore's top modules and nodes, and most are imported when they are first used. Start reading at
+`shape_prop`, the simplest, then at `tools_common`, which the splitters share.
 """
 
 from __future__ import annotations

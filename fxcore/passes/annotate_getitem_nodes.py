@@ -40,7 +40,7 @@ def _type_of_item(sequence_type: Any, index: Any) -> Any:
         return items[index]
     if origin is list:
         if len(items) != 1:
-            raise AssertionError(f"{sequence_type} should have one parameter")
+            raise AssertionError(f"{sequence_type} must have exactly one type parameter")
         return items[0]
     if hasattr(sequence_type, "_fields"):
         return sequence_type.__annotations__[sequence_type._fields[index]]

@@ -15,15 +15,14 @@ from typing import Any
 
 import torch
 
-from fxcore.argument_text import _format_arg
-from fxcore.attribute_paths import _get_attr
+from fxcore.code.verbose import _parse_stack_trace
 from fxcore.graph_module import GraphModule
 from fxcore.node import Node, Target
+from fxcore.nodes.attribute_paths import _get_attr
+from fxcore.nodes.node_text import _format_arg, pretty_target
+from fxcore.nodes.qualified_name import _get_qualified_name
 from fxcore.operator_schemas import normalize_function
 from fxcore.passes.shape_prop import TensorMetadata
-from fxcore.printing import pretty_target
-from fxcore.provenance import _parse_stack_trace
-from fxcore.qualified_name import _get_qualified_name
 
 __all__ = ["FxGraphDrawer"]
 
@@ -129,7 +128,7 @@ class FxGraphDrawer:
             drawing.add_edge(self._pydot.Edge(full_name, node.name))
 
     def _style(self, node: Node) -> dict[str, Any]:
-        """The look of a node's box."""
+        """Return the Graphviz attributes of a node's box."""
         color = _COLOR_OF_OP.get(node.op) or _color_of_name(pretty_target(node.target))
         return {"shape": self.dot_graph_shape, "fillcolor": color, **_STYLE}
 
@@ -180,7 +179,7 @@ def _import_pydot() -> Any:
     try:
         return importlib.import_module("pydot")
     except ModuleNotFoundError as error:
-        raise RuntimeError("Drawing graphs needs the package pydot: pip install pydot") from error
+        raise RuntimeError("Drawing graphs requires the pydot package: pip install pydot") from error
 
 
 def _escaped(label: str) -> str:
@@ -218,7 +217,7 @@ def _tensor_label(metadata: object) -> str:
 
 
 def _facts(metadata: TensorMetadata) -> dict[str, object]:
-    """What is shown of a tensor."""
+    """Return the text that describes a tensor in a node's box."""
     facts: dict[str, object] = {
         "dtype": metadata.dtype,
         "shape": tuple(metadata.shape),

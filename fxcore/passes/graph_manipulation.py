@@ -76,7 +76,7 @@ def get_tensor_meta(node: Node) -> TensorMetadata:
     """
     metadata = node.meta.get("tensor_meta")
     if not metadata:
-        raise RuntimeError(f"Nothing is known about the tensor that {node} yields: has ShapeProp run?")
+        raise RuntimeError(f"The shape of the tensor that {node} returns is unknown; run ShapeProp first")
     return cast(TensorMetadata, metadata)
 
 

@@ -53,7 +53,7 @@ class _MinimizerBase(StretchRunner):
         """Halve ``all_nodes[start_idx:end_idx]`` as long as it fails."""
         nodes = self._exclude(all_nodes[start_idx:end_idx], start_idx, end_idx)
         if not nodes:
-            self.reports.append(["All nodes are excluded by user"])
+            self.reports.append(["All nodes are excluded by the user"])
             return set()
         report = self._begin(f"Nodes {start_idx} ({nodes[0].name}) to {end_idx - 1} ({nodes[-1].name})")
         if self._failure(set(nodes), [nodes[-1].name]) is None:
@@ -68,11 +68,8 @@ class _MinimizerBase(StretchRunner):
         if not culprits or self.settings.find_all:
             culprits = culprits | self._binary_search_impl(all_nodes, middle, end_idx)
         if not culprits:
-            self._finish(report, f"The halves of {nodes} don't fail.")
+            self._finish(report, f"{nodes} fails as a whole, but neither half fails.")
         return culprits
-
-    def _binary_traverse(self, nodes: NodeList) -> NodeSet:
-        return self._binary_search_impl(nodes, 0, len(nodes))
 
     def _sequential_traverse(self, nodes: NodeList) -> NodeSet:
         """Try the nodes one by one, each with its fusion group."""
@@ -80,7 +77,7 @@ class _MinimizerBase(StretchRunner):
         for node in nodes:
             report = self._begin(f"Visit node: {node.name}")
             if not self._exclude([node]):
-                self._finish(report, f"User exclusion : {node.name}")
+                self._finish(report, f"Excluded by user: {node.name}")
                 if self.settings.find_all:
                     continue
                 return culprits
@@ -130,7 +127,7 @@ class _MinimizerBase(StretchRunner):
         if first is None or last is None:
             self.print_report(["No culprits found"])
             return set()
-        self.reports.append([f"Finish searching, found minimum block ({nodes[first]},{nodes[last]})"])
+        self.reports.append([f"Search finished: the smallest failing block is ({nodes[first]}, {nodes[last]})"])
         self.print_report(self.reports[-1])
         return set(nodes[first : last + 1])
 
@@ -138,7 +135,7 @@ class _MinimizerBase(StretchRunner):
         """Try all nodes at once."""
         nodes = self._exclude(nodes)
         if not nodes:
-            self.reports.append(["All nodes are excluded by user"])
+            self.reports.append(["All nodes are excluded by the user"])
             return set()
         report = [f"Defined graph from {nodes[0].name} to {nodes[-1].name}"]
         failed = self._failure(set(nodes), [nodes[-1].name]) is not None
@@ -164,7 +161,7 @@ class _MinimizerBase(StretchRunner):
         """Try ``all_nodes[start_idx:end_idx]``."""
         nodes = self._exclude(all_nodes[start_idx:end_idx], start_idx, end_idx)
         chosen = self._with_fusions(nodes) if self.exclusion_fn is None else set(nodes)
-        report = self._begin(f"Nodes {start_idx} to {end_idx - 1}, {len(nodes)} of interest")
+        report = self._begin(f"Nodes {start_idx} to {end_idx - 1} ({len(nodes)} of interest)")
         failure = self._failure(chosen, [])
         self._finish(report, "No discrepancy found." if failure is None else f"Found culprit {chosen}: {failure}")
         return set() if failure is None else chosen
@@ -232,7 +229,7 @@ class _MinimizerBase(StretchRunner):
         """
         searches: dict[str, Callable[[NodeList], NodeSet]] = {
             "sequential": self._sequential_traverse,
-            "binary": self._binary_traverse,
+            "binary": lambda nodes: self._binary_search_impl(nodes, 0, len(nodes)),
             "accumulate": self._accumulate_traverse,
             "skip": lambda nodes: self._skip_traverse(nodes, skip_nodes or []),
             "defined": self._defined_traverse,
@@ -240,7 +237,7 @@ class _MinimizerBase(StretchRunner):
         }
         method = self.settings.traverse_method
         if method not in searches:
-            raise RuntimeError(f"Unknown traverse method {method}!")
+            raise RuntimeError(f"Unknown traverse method {method}")
         if method == "skip" and skip_nodes is None:
             raise RuntimeError("'skip_nodes' can't be None when 'traverse_method' is 'skip'.")
         return searches[method](self._collect_nodes(start, end))

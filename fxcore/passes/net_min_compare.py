@@ -22,13 +22,6 @@ from fxcore.passes.tools_common import (
     Tensors,
 )
 
-__all__ = [
-    "FxNetMinimizerBadModuleError",
-    "FxNetMinimizerResultMismatchError",
-    "FxNetMinimizerRunFuncError",
-    "StretchRunner",
-]
-
 _log = logging.getLogger(__name__)
 
 _BEFORE, _CHOSEN, _AFTER = "main_0", "minimize", "main_1"
@@ -101,7 +94,7 @@ class StretchRunner:
         exclusion_fn: Callable[[NodeList, int, int], None] | None = None,
     ) -> None:
         if not isinstance(module, GraphModule):
-            raise AssertionError(f"only a GraphModule can be minimized, not a {type(module)}")
+            raise AssertionError(f"only a GraphModule can be minimized, not {type(module)}")
         self.module, self.sample_input = module, sample_input
         self.compare_fn, self.settings = compare_fn, settings
         self.module_exporter, self.exclusion_fn = module_exporter, exclusion_fn
@@ -113,7 +106,9 @@ class StretchRunner:
         self.fusions = FxNetAccFusionsFinder(module, callable_nodes)()
         inputs = [node.name for node in module.graph.nodes if node.op == "placeholder"]
         if len(inputs) != len(sample_input):
-            raise AssertionError(f"the module has {len(inputs)} inputs, and there are {len(sample_input)} samples")
+            raise AssertionError(
+                f"the module has {len(inputs)} inputs, but {len(sample_input)} sample inputs were given"
+            )
         self.a_outputs: dict[str, Any] = dict(zip(inputs, sample_input, strict=True))
         self.b_outputs: dict[str, Any] = dict(self.a_outputs)
 
@@ -149,7 +144,7 @@ class StretchRunner:
             b_input: Tensors = [self.b_outputs[name] for name in names]
             return a_input, b_input if self.settings.accumulate_error else a_input
         if self.settings.accumulate_error:
-            _log.warning("no earlier values are kept for %s", names)
+            _log.warning("no values from earlier runs are available for %s", names)
         seen: list[tuple[Any, ...]] = []
         handle = submodule.register_forward_pre_hook(lambda module, inputs: seen.append(inputs))
         try:
@@ -174,7 +169,7 @@ class StretchRunner:
             FxNetMinimizerBadModuleError: there are no nodes.
         """
         if not nodes:
-            raise FxNetMinimizerBadModuleError("a submodule can't be made of no nodes")
+            raise FxNetMinimizerBadModuleError("a submodule can't be built from an empty set of nodes")
         self._tag_nodes(nodes)
         return cast(GraphModule, split_by_tags(self.module, [_BEFORE, _CHOSEN, _AFTER])), _CHOSEN
 

@@ -110,7 +110,7 @@ def split_module(
     Raises:
         RuntimeError: two partitions need each other's values.
         KeyError: ``keep_original_order`` calls a submodule before one whose value it needs.
-        AssertionError: the graph enters autocast and doesn't leave it, or it sets a global state and the partitions'
+        AssertionError: the graph enters autocast but never leaves it, or it sets a global state and the partitions'
             identifiers fall along the graph.
     """
     partitioning = _Partitioning(m, split_callback, partition_affix)
@@ -197,10 +197,12 @@ class _Partitioning:
     def check_regions(self) -> None:
         """Raise AssertionError where the regions of global state can't be cut along the partitions."""
         if any(region.exit is None for region in self.autocasts):
-            raise AssertionError("the graph enters autocast and doesn't leave it")
+            raise AssertionError("the graph enters autocast but never leaves it")
         ids = list(self.ids.values())
         if (self.autocasts or self.grad_modes) and ids != sorted(ids):
-            raise AssertionError(f"autocast and set_grad_enabled need partitions in rising order, but they are {ids}")
+            raise AssertionError(
+                f"with autocast or set_grad_enabled, partition IDs must be in ascending order, not {ids}"
+            )
 
     def connect(self) -> None:
         """Record every value that one partition makes and another, or the output, uses."""
@@ -254,7 +256,7 @@ def _topological_order(partitions: Mapping[str, Partition]) -> list[Partition]:
             if not dependent.dependencies:
                 ready.append(dependent)
     if len(order) != len(partitions):
-        raise RuntimeError("cycle exists between partitions!")
+        raise RuntimeError("the partitions depend on each other in a cycle")
     return order
 
 

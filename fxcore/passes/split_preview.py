@@ -19,7 +19,6 @@ from fxcore.passes.tools_common import CALLABLE_NODE_OPS, NodeSet, get_node_targ
 if TYPE_CHECKING:
     from fxcore.passes.splitter_base import Subgraph, _SplitterBase
 
-__all__ = ["preview_split", "preview_support"]
 
 _DtypesOfArguments = tuple[tuple[torch.dtype | None, ...], tuple[tuple[str, torch.dtype | None], ...]]
 
@@ -96,8 +95,8 @@ def preview_split(splitter: _SplitterBase, dump_graph: bool) -> str:
             rate = _preview_part(splitter, split, split.get_submodule(node.target), lines.append)
             if rate < slowest:
                 slowest, bottleneck = rate, node.target
-    lines += ["", f"Theoretical max qps (bounds by PCIe bandwidth) for this model is {slowest},"]
-    lines.append(f"bottleneck is submodule {bottleneck}.")
+    lines += ["", f"Theoretical max qps (bounded by PCIe bandwidth) for this model is {slowest},"]
+    lines.append(f"the bottleneck is submodule {bottleneck}.")
     report = "\n".join(lines)
     print(report)  # noqa: T201 - that is what it is for
     return report
@@ -116,17 +115,17 @@ def _preview_part(splitter: _SplitterBase, split: GraphModule, part: Any, tell: 
     going_out = _bytes(part, part.graph.output_node().all_input_nodes, "Output", tell)
     rate = splitter.PCIe_BW / max(going_in, going_out)
     tell(f"Total input size in bytes is {going_in}, total output size in bytes is {going_out},")
-    tell(f"theoretical max qps (bounds by PCIe bandwidth) for this submodule is {rate}.")
+    tell(f"theoretical max qps (bounded by PCIe bandwidth) for this submodule is {rate}.")
     step = "lowering"
     try:
         lowered = splitter._lower_model_to_backend(part, inputs)
         step = "inference"
         lowered(*inputs)
     except RuntimeError:
-        tell(f"Run into an error during {step}!")
+        tell(f"An error occurred during {step}!")
         tell(splitter._find_culprit(part, inputs))
     else:
-        tell("Lowering and running succeed!")
+        tell("Lowering and running succeeded!")
     return rate
 
 
@@ -148,5 +147,5 @@ def _bytes(part: GraphModule, nodes: list[Node], role: str, tell: Callable[[str]
         if is_node_output_tensor(node):
             total += get_size_of_node(part, node).output_size
         else:
-            tell(f"{role} {node.name} is not a tensor, this might cause problems during lowering!")
+            tell(f"{role} {node.name} is not a tensor; this may cause problems during lowering!")
     return total

@@ -132,7 +132,9 @@ class _TagSplit:
         made_in = [self.component_of[used] for used in node.all_input_nodes if used in self.component_of]
         latest = max((each.order for each in made_in), default=0)
         if component.order < latest:
-            raise AssertionError(f"{node} of {component.name} uses a value of a later tag (number {latest})")
+            raise AssertionError(
+                f"{node} of {component.name} uses a value from a component with a later tag (number {latest})"
+            )
         return component
 
     def _value_in(self, component: Component, node: Node) -> Node:
@@ -242,15 +244,16 @@ class _Boundary:
             seen.add(node)
             goals = self._used_in(node)
             if len(goals) != 1:
-                _log.info("%s stays: subgraphs %s use it", node.name, goals)
+                _log.info("%s does not move because subgraphs %s use it", node.name, goals)
                 continue
             moving = self._with_dependants(node, index, *goals)
             if moving:
                 self._move(moving, index, *goals)
-                queue += [used for used in self._placed(node.all_input_nodes) if self._moves_from(used, index)]
-
-    def _moves_from(self, node: Node, index: int) -> bool:
-        return self.place[node] == index and self._moves(node)
+                queue += [
+                    used
+                    for used in self._placed(node.all_input_nodes)
+                    if self.place[used] == index and self._moves(used)
+                ]
 
     def _with_dependants(self, node: Node, start: int, goal: int) -> list[Node]:
         """The node and all that depend on it in subgraph ``start``; none where one of them is used in a third."""
@@ -271,4 +274,4 @@ class _Boundary:
             self.subgraphs[start].nodes.remove(node)
             self.subgraphs[goal].nodes.append(node)
             self.place[node] = goal
-            _log.info("%s moves from subgraph %d to %d", node.name, start, goal)
+            _log.info("%s moves from subgraph %d to subgraph %d", node.name, start, goal)

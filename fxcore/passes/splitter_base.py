@@ -17,8 +17,7 @@ import torch
 from fxcore.graph_module import GraphModule
 from fxcore.node import Node
 from fxcore.passes import split_preview
-from fxcore.passes.acc_nodes import FxNetAccNodesFinder
-from fxcore.passes.node_events import NodeEvent, NodeEventTracker
+from fxcore.passes.acc_nodes import FxNetAccNodesFinder, NodeEvent, NodeEventTracker
 from fxcore.passes.operator_support import OperatorSupportBase
 from fxcore.passes.shape_prop import ShapeProp
 from fxcore.passes.split_utils import move_non_tensor_nodes_on_boundary, split_by_tags
@@ -162,7 +161,7 @@ class _SplitterBase:
         nodes_finder: Callable[[], NodeSet] | None = None,
     ) -> None:
         if not isinstance(module, GraphModule):
-            raise AssertionError(f"only a GraphModule can be split, not a {type(module)}")
+            raise AssertionError(f"only a GraphModule can be split, not {type(module)}")
         self.module = module
         self.sample_input = sample_input
         self.operator_support = operator_support
@@ -209,7 +208,7 @@ class _SplitterBase:
 
     def _find_culprit(self, mod: GraphModule, inputs: Tensors) -> str:
         """Say which node of a part can't be lowered or run."""
-        return "Nothing is known of the cause: _find_culprit() is not implemented."
+        return "The cause is unknown: _find_culprit() is not implemented."
 
     def node_support_preview(self, dump_graph: bool = False) -> str:
         """Print and return which operations are supported; with ``dump_graph`` draw them to ``node_support.dot``."""
@@ -294,11 +293,11 @@ class _SplitterBase:
         while cpu_nodes or acc_nodes:
             nodes = self._collect(waiting, on_acc, visited)
             if not nodes:
-                raise FxNetSplitterInternalError("Subgraph can't be empty")
+                raise FxNetSplitterInternalError("A subgraph can't be empty")
             subgraphs.append(Subgraph(is_acc=on_acc, nodes=nodes))
             on_acc = not on_acc
         if not subgraphs:
-            raise FxNetSplitterInternalError("Couldn't create subgraphs")
+            raise FxNetSplitterInternalError("No subgraphs could be created")
         return subgraphs
 
     def _collect(self, waiting: dict[bool, NodeSet], on_acc: bool, visited: NodeSet) -> NodeList:
@@ -364,7 +363,7 @@ class _SplitterBase:
         split_module = self()
         names = [name for name, _ in split_module.named_children()]
         if 0 < self.settings.max_acc_splits < len(names):
-            raise ValueError(f"the split has {len(names)} parts, and max_acc_splits is {self.settings.max_acc_splits}")
+            raise ValueError(f"the split has {len(names)} parts, but max_acc_splits is {self.settings.max_acc_splits}")
         inputs = generate_inputs_for_submodules(split_module, self.sample_input, names)
         return SplitResult(split_module, inputs, self.non_acc_submodule_name)
 

@@ -13,8 +13,8 @@ import torch
 from fxcore.graph import Graph
 from fxcore.graph_module import GraphModule
 from fxcore.node import Node
+from fxcore.nodes.qualified_name import _get_qualified_name
 from fxcore.passes.topology import topo_sort
-from fxcore.qualified_name import _get_qualified_name
 
 __all__ = [
     "FxNetAccFusionsFinder",
@@ -81,7 +81,7 @@ def get_node_target(submodules: Mapping[str, torch.nn.Module], node: Node) -> st
         AssertionError: The node calls nothing.
     """
     if node.op not in CALLABLE_NODE_OPS:
-        raise AssertionError(f"{node} is a {node.op} node and calls nothing")
+        raise AssertionError(f"{node} is a {node.op} node, which does not call anything")
     if node.op == "call_method":
         return cast(str, node.target)
     if node.op == "call_module":
@@ -228,7 +228,7 @@ def legalize_graph(gm: GraphModule) -> GraphModule:
     Raises:
         RuntimeError: Nodes use each other in a circle.
     """
-    waiting_for = _number_of_inputs(gm.graph)
+    waiting_for = {node: len(node.all_input_nodes) for node in gm.graph.nodes}
     queue = deque(node for node, count in waiting_for.items() if not count)
     order: list[Node] = []
     while queue:
@@ -240,7 +240,9 @@ def legalize_graph(gm: GraphModule) -> GraphModule:
                 first = user.op == "call_function" and user.target in _ASSERTION_OPS
                 (queue.appendleft if first else queue.append)(user)
     if len(order) < len(waiting_for):
-        raise RuntimeError(f"Nodes use each other in a circle: {[node for node in waiting_for if waiting_for[node]]}")
+        raise RuntimeError(
+            f"Nodes depend on each other in a cycle: {[node for node in waiting_for if waiting_for[node]]}"
+        )
     return _with_order(gm, order)
 
 
@@ -262,10 +264,6 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
 def _calls(nodes: Iterable[Node]) -> list[Node]:
     """Those nodes that call something."""
     return [node for node in nodes if node.op in CALLABLE_NODE_OPS]
-
-
-def _number_of_inputs(graph: Graph) -> dict[Node, int]:
-    return {node: len(node.all_input_nodes) for node in graph.nodes}
 
 
 def _with_order(gm: GraphModule, order: Iterable[Node]) -> GraphModule:

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fxcore.node import Node
 
-__all__ = ["partitions_are_acyclic", "topo_sort", "validate_partition"]
-
 
 def topo_sort(nodes: Sequence[Node]) -> list[Node]:
     """Sort nodes so that each stands behind those of them that it uses; otherwise their order is kept.
@@ -16,7 +14,7 @@ def topo_sort(nodes: Sequence[Node]) -> list[Node]:
     Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962), with a heap for the order.
 
     Raises:
-        AssertionError: The nodes use each other in a circle.
+        AssertionError: The nodes depend on each other in a cycle.
     """
     position = {node: index for index, node in enumerate(nodes)}
     waiting_for = {node: sum(used in position for used in node.all_input_nodes) for node in nodes}
@@ -31,7 +29,7 @@ def topo_sort(nodes: Sequence[Node]) -> list[Node]:
                 if not waiting_for[user]:
                     heapq.heappush(ready, position[user])
     if len(result) != len(nodes):
-        raise AssertionError("The nodes use each other in a circle")
+        raise AssertionError("The nodes depend on each other in a cycle")
     return result
 
 

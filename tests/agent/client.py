@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fx_lsp.agent.messages import Done, Limits, Recipe, Report, Snippet, Span, Step, Target, Trace
-from fx_lsp.agents import Agent, AgentState
+from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
 
 PATIENT = Limits(seconds=60)
 """For traces that end by themselves, on a machine that may be busy."""
@@ -35,7 +35,7 @@ class Answer:
 class Client:
     """An agent and what it told."""
 
-    agent: Agent
+    agent: SupervisedAgent
     root: Path
     states: list[AgentState]
     log: list[str]
@@ -115,7 +115,7 @@ def failing_text(report: Report) -> str:
 def make_client(root: Path, *python: str, env: dict[str, str] | None = None) -> Client:
     states: list[AgentState] = []
     log: list[str] = []
-    agent = Agent(python or (sys.executable,), cwd=root, env=env, log=log.append, on_state=states.append)
+    agent = SupervisedAgent(python or (sys.executable,), cwd=root, env=env, log=log.append, on_state=states.append)
     return Client(agent, root, states, log)
 
 

@@ -13,7 +13,7 @@ SCREEN = 60
 """Lines, from the ``def`` (or the first decorator) to the last."""
 
 
-def test_there_are_files() -> None:
+def test_the_files_of_fxcore_are_checked() -> None:
     assert ROOT / "fxcore" / "tracer.py" in FILES
 
 

@@ -410,7 +410,7 @@ def test_erasing_twice_warns() -> None:
     graph = diamond(fxcore)
     output = graph.output_node()
     graph.erase_node(output)
-    with pytest.warns(UserWarning, match="erased before"):
+    with pytest.warns(UserWarning, match="already been erased"):
         graph.erase_node(output)
     assert len(graph.nodes) == 5
 

@@ -232,7 +232,7 @@ def store(module: Any) -> Any:
 
 
 @pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), store], ids=["pickle", "torch.save"])
-def test_stored_and_loaded(again: Any) -> None:
+def test_a_stored_graph_module_is_loaded_with_its_code_and_attributes(again: Any) -> None:
     module = traced().eval()
     module.note = "kept"
     new = again(module)

@@ -39,7 +39,7 @@ def meta(graph: Any) -> list[Any]:
 
 @pytest.mark.parametrize("concrete_args", [None, {"pair": (fxcore.PH, 5)}], ids=["plain", "pytree"])
 @pytest.mark.filterwarnings("ignore")
-def test_there_and_back(concrete_args: Any) -> None:
+def test_a_module_converted_to_torch_fx_and_back_is_the_same(concrete_args: Any) -> None:
     module = Net()
     ours = fxcore.symbolic_trace(module, concrete_args)
     theirs = to_torch(ours)

@@ -50,7 +50,7 @@ def program(request: pytest.FixtureRequest) -> tuple[Any, tuple[Any, ...]]:
     return make(), inputs
 
 
-def test_run(program: tuple[Any, tuple[Any, ...]]) -> None:
+def test_an_interpreter_gives_the_values_that_torch_fx_gives(program: tuple[Any, tuple[Any, ...]]) -> None:
     root, inputs = program
     ours, theirs = [attempt(partial(fx.Interpreter(fx.symbolic_trace(root)).run, *inputs)) for fx in LIBRARIES]
     assert_same_values(ours, theirs)

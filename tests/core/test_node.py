@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 import fxcore
 from fxcore.immutable_collections import immutable_dict, immutable_list
 from fxcore.source import SourceSpan
+from tests.ids import same_everywhere
 
 Pair = collections.namedtuple("Pair", "first second")
 
@@ -95,7 +96,7 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=same_everywhere)
 def test_qualified_name(function: Any) -> None:
     assert fxcore.node._get_qualified_name(function) == torch.fx.node._get_qualified_name(function)
     assert fxcore.node.Node._pretty_print_target(function) == torch.fx.Node._pretty_print_target(function)

@@ -61,7 +61,9 @@ CALLS: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
 
 @pytest.mark.parametrize("only_kwargs", [False, True])
 @pytest.mark.parametrize(("target", "args", "kwargs"), CALLS, ids=lambda value: getattr(value, "__name__", ""))
-def test_normal_form(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], only_kwargs: bool) -> None:
+def test_normalized_arguments_are_those_of_torch_fx(
+    target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], only_kwargs: bool
+) -> None:
     arg_types = tuple(map(type, args))
     kwarg_types = {name: type(value) for name, value in kwargs.items()}
     for types in [(None, None), (arg_types, kwarg_types)]:

@@ -82,7 +82,7 @@ def test_a_parameter_proxy_knows_its_sizes() -> None:
         ParameterProxy(GraphAppendingTracer(graph), graph.get_attr("v"), "v", torch.ones(1))  # type: ignore[arg-type]
 
 
-def test_scope() -> None:
+def test_a_scope_is_changed_within_its_context_manager_only() -> None:
     scope = Scope("", None)
     with ScopeContextManager(scope, Scope("a.b", torch.nn.Linear)) as entered:
         assert entered is scope

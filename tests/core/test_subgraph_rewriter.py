@@ -134,7 +134,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_options(options: str) -> None:
+def test_each_option_of_replacement_does_what_it_does_in_torch_fx(options: str) -> None:
     def pattern(x: Any) -> Any:
         return hardtanh(x, min_val=0.0, max_val=9.0 if "literals" in options else 1.0)
 

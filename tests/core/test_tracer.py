@@ -295,7 +295,7 @@ PLAIN = module("def forward(self, x): return self.b(x) + len(x[0])", "self.b = B
 
 @pytest.mark.parametrize("body", [TRACED, BRANCHING, MUTATING, SORTING, PLAIN], ids=lambda body: body.split("(")[0])
 @pytest.mark.parametrize("tracer", tracers(fxcore))
-def test_tracer(tracer: str, body: str) -> None:
+def test_an_own_tracer_records_what_it_records_in_torch_fx(tracer: str, body: str) -> None:
     def trace(package: Any) -> Any:
         root = program(body, package.__name__)
         made = tracers(package)[tracer]()

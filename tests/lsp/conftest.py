@@ -15,6 +15,21 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def editor_of_the_module(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Editor]:
+    folder = tmp_path_factory.mktemp("workspace") / "modèles et données"
+    folder.mkdir()
+    async with Editor(folder).session() as editor:
+        yield editor
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def shared_editor(editor_of_the_module: Editor) -> AsyncIterator[Editor]:
+    """An editor whose server serves all tests of the module, which have to run in the module's event loop."""
+    yield editor_of_the_module
+    await editor_of_the_module.close_all()
+
+
 @pytest_asyncio.fixture
 async def editor(folder: Path) -> AsyncIterator[Editor]:
     """An editor like VS Code, with a server."""

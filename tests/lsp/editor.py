@@ -14,7 +14,7 @@ from pygls.protocol import default_converter
 from pytest_lsp import LanguageClient
 from pytest_lsp.client import DEFAULT_CLIENT_FEATURES
 
-from fx_lsp.positions import Encoding, LineIndex, Position
+from fx_lsp.documents.positions import Encoding, LineIndex, Position
 
 PATIENCE = 120.0
 """Seconds that a test waits for something before it counts as never to come."""
@@ -117,6 +117,14 @@ class Editor:
 
     def close(self, name: str) -> None:
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(self._identifier(name)))
+
+    async def close_all(self) -> None:
+        """Close every document and forget what the server has sent, for a test that shares the server with others."""
+        for name in self._texts:
+            self.close(name)
+        await self.settled()
+        for kept in (self._texts, self._versions, self.published, self.statuses, self.changes):
+            kept.clear()
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace the first ``old`` by ``new``, without saving."""

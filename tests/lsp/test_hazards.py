@@ -89,7 +89,7 @@ async def hovering(editor: Editor) -> AsyncIterator[None]:
     ],
     ids=["hangs", "eats memory", "writes to stdout"],
 )
-async def test_it_says_so_at_the_place_and_traces_the_next_edit(
+async def test_harmful_code_is_reported_at_its_place_and_the_next_edit_is_traced(
     editor: Editor, text: str, code: str, place: str, mended: str
 ) -> None:
     async with hovering(editor):
@@ -109,12 +109,12 @@ async def test_an_agent_that_is_killed_is_replaced(editor: Editor) -> None:
         await editor.until(lambda: any(status.phase == "busy" for status in editor.statuses))
         editor.kill_agents()
         (found,) = await editor.diagnostics("net.py")
-        assert (found.code, found.range.start.line) == ("crash", 2)
+        assert (found.code, found.range.start.line) == ("time-limit", 4)  # told by another agent
         editor.edit("net.py", "while True: pass", "return x[0] if len(x) else x")
         assert {item.code for item in await editor.diagnostics("net.py")} == {"len"}
 
 
-async def test_an_import_that_fails_is_shown_in_the_file_where_it_does(editor: Editor) -> None:
+async def test_a_failing_import_is_reported_in_the_file_that_fails(editor: Editor) -> None:
     editor.open("helper.py", "import torch\n\nscale = 1 / 0\n")
     editor.open("net.py", "from helper import scale\n" + GOOD)
     (found,) = await diagnostics_of(editor, "helper.py")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.confinement import means
+from fx_lsp.agent.sandbox.confinement import mechanisms
 from tests.lsp.editor import Editor
 
 pytestmark = [
@@ -106,7 +106,7 @@ async def told(editor: Editor, name: str) -> dict[str, str]:
 
 def is_available(need: str) -> bool:
     name, _, version = need.partition("-")
-    return means().machine is not None if name == "seccomp" else means().landlock >= int(version)
+    return mechanisms().machine is not None if name == "seccomp" else mechanisms().landlock >= int(version)
 
 
 @pytest.mark.parametrize("case", CASES)

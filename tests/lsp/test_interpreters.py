@@ -108,7 +108,7 @@ async def test_a_python_that_is_too_old(folder: Path) -> None:
             assert await editor.diagnostics(name) == []
         told = [status.message for status in editor.statuses if status.phase == "failed"]
     assert len(told) == 1
-    assert "Tracing needs Python 3.10 or later, and this is Python 3.9." in told[0]
+    assert "Tracing needs Python 3.10 or later, but this is Python 3.9." in told[0]
 
 
 async def test_two_versions_of_torch_at_once(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from fx_lsp.positions import Encoding
+from fx_lsp.documents.positions import Encoding
 from tests.lsp.editor import Editor
 
 MODEL = """\
@@ -68,10 +68,10 @@ async def test_the_quick_fix_makes_the_text_trace(editor: Editor) -> None:
     assert "len_1 = len(x)" in await editor.hover("model.py", "normalize(x)")
 
 
-async def test_without_libcst_the_quick_fix_says_why_it_is_not_to_be_had(
+async def test_without_libcst_the_quick_fix_says_why_it_is_disabled(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without = "import sys; sys.modules['libcst'] = None; from fx_lsp.cli import main; sys.exit(main())"
+    without = "import sys; sys.modules['libcst'] = None; from fx_lsp.cli.main import main; sys.exit(main())"
     monkeypatch.setattr("tests.lsp.editor.SERVER", (sys.executable, "-c", without))
     async with Editor(folder).session() as editor:
         editor.write("helper.py", HELPER)
@@ -83,7 +83,7 @@ async def test_without_libcst_the_quick_fix_says_why_it_is_not_to_be_had(
         assert "libcst" in action.disabled.reason
 
 
-async def test_a_fix_of_an_older_text_is_not_offered(editor: Editor) -> None:
+async def test_a_fix_for_an_older_version_of_the_text_is_not_offered(editor: Editor) -> None:
     editor.write("helper.py", HELPER)
     editor.open("model.py", MODEL)
     found = await editor.diagnostics("model.py")
@@ -107,7 +107,7 @@ async def test_hover_shows_the_generated_forward(editor: Editor) -> None:
     assert await editor.hover("model.py", "scale(y)") == ""
 
 
-async def test_the_diagnostics_of_a_helper_follow_its_edits_and_name_the_way_there(editor: Editor) -> None:
+async def test_the_diagnostics_of_a_helper_follow_its_edits_and_name_the_calls_that_lead_there(editor: Editor) -> None:
     editor.open("helper.py", HELPER)
     editor.open("model.py", MODEL)
     assert len(await editor.diagnostics("model.py")) == 2
@@ -148,7 +148,7 @@ async def test_a_helper_that_is_not_open_is_watched_on_the_disk(editor: Editor) 
     assert editor.published["helper.py"].version is None
 
 
-async def test_edits_behind_form_feeds_and_other_separators_hit_what_the_client_means(editor: Editor) -> None:
+async def test_edits_after_form_feeds_and_other_separators_apply_where_the_client_means(editor: Editor) -> None:
     separated = "\f\nimport torch.fx\n\ndef f(x):\n    a = 'a\u2028b\x0bc'; b = x.abs() / len(x)\n    return b\n\n\f"
     editor.open("model.py", separated + "torch.fx.symbolic_trace(f)\n")
     (found,) = await editor.diagnostics("model.py")
@@ -162,7 +162,7 @@ async def test_edits_behind_form_feeds_and_other_separators_hit_what_the_client_
     assert "truediv = add / 2" in await editor.hover("model.py", "f(x)")
 
 
-async def test_a_file_that_an_import_lacks_is_seen_when_it_is_made(editor: Editor) -> None:
+async def test_creating_the_file_that_an_import_lacks_clears_the_diagnostic(editor: Editor) -> None:
     editor.open("model.py", MODEL)
     missing = [item for item in await editor.diagnostics("model.py") if item.code == "missing-package"]
     assert [editor.text("model.py", found.range) for found in missing] == ["from helper import scale"]

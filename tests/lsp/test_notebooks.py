@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from lsprotocol import types
 
-from fx_lsp.positions import Encoding
+from fx_lsp.documents.positions import Encoding
 from tests.lsp.notebook import NotebookEditor
 
 CELLS = {
@@ -87,7 +87,7 @@ async def test_cells_are_edited_added_moved_and_removed(editor: NotebookEditor) 
     await shows(editor, {"cell 3": [], "cell 5": []})
 
 
-async def test_running_a_cell_or_editing_a_magic_leaves_what_is_known(editor: NotebookEditor) -> None:
+async def test_running_a_cell_or_editing_a_magic_keeps_the_results(editor: NotebookEditor) -> None:
     editor.open_notebook(CELLS)
     (found,) = await editor.diagnostics("cell 2")
     editor.run_cell("cell 2")
@@ -148,7 +148,7 @@ async def test_hovers_lenses_hints_and_views_know_their_cell(editor: NotebookEdi
 async def test_comments_have_help_in_cells(editor: NotebookEditor) -> None:
     text = "s = '😋'; x = len(s)  # fx: ignore[len]\n# fx: sk\nclass Net: ..."
     editor.open_notebook({"cell 1": "import torch", "cell 2": text})
-    assert "Don't tell of problems" in await editor.hover("cell 2", "ignore[")
+    assert "Suppress problems" in await editor.hover("cell 2", "ignore[")
     identifier = types.TextDocumentIdentifier(editor.uri("cell 2"))
     links = await editor.client.text_document_document_link_async(types.DocumentLinkParams(identifier))
     assert [editor.text("cell 2", link.range) for link in links or ()] == ["len"]
@@ -158,7 +158,7 @@ async def test_comments_have_help_in_cells(editor: NotebookEditor) -> None:
     assert "skip" in [item.label for item in items]
 
 
-async def test_what_only_jupyter_knows_or_one_cell_does_not_is_no_problem_of_the_others(editor: NotebookEditor) -> None:
+async def test_jupyter_syntax_and_a_broken_cell_do_not_affect_the_other_cells(editor: NotebookEditor) -> None:
     cells = {
         "cell 1": "import torch, asyncio\nx = await asyncio.gather()\ndisplay(x)\nget_ipython()\nundefined.run(1)",
         "cell 2": "def f(x):\n    return x / len(x)",

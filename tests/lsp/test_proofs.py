@@ -52,7 +52,7 @@ async def test_a_proven_fix_is_preferred(editor: Editor) -> None:
     assert await editor.diagnostics("a.py") == []
 
 
-async def test_all_that_is_proven_is_applied_at_once(editor: Editor) -> None:
+async def test_fix_all_applies_every_proven_fix_at_once(editor: Editor) -> None:
     editor.open("a.py", MODEL)
     assert len(await editor.diagnostics("a.py")) == 2
     (action,) = await offered_at_last(editor, "a.py", 1, "source.fixAll")
@@ -60,7 +60,7 @@ async def test_all_that_is_proven_is_applied_at_once(editor: Editor) -> None:
     assert await editor.diagnostics("a.py") == []
 
 
-async def test_what_was_proven_of_an_older_text_is_not_applied(editor: Editor) -> None:
+async def test_a_fix_proven_for_an_older_version_of_the_text_is_not_applied(editor: Editor) -> None:
     editor.open("a.py", MODEL)
     (before,) = await offered_at_last(editor, "a.py", 1, "source.fixAll")
     editor.edit("a.py", "import torch.fx\n", "import torch.fx\n\n# A comment.\n")

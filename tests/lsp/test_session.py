@@ -119,7 +119,7 @@ async def test_a_notification_that_makes_no_sense_is_logged_and_shows_no_message
     assert editor.client.messages == []
 
 
-async def test_the_setting_goes_before_what_is_selected(folder: Path) -> None:
+async def test_the_interpreter_setting_takes_precedence_over_the_selected_one(folder: Path) -> None:
     settings = {"interpreter": [sys.executable]}
     async with Editor(folder).session(python=["/no/such/python"], settings=settings) as editor:
         editor.open("a.py", MODEL)
@@ -137,16 +137,16 @@ async def test_a_python_that_does_not_start_is_a_status_and_the_next_choice_is_t
         await editor.until(lambda: bool(editor.published["a.py"].diagnostics))
 
 
-async def test_a_setting_that_cannot_be_used_is_said_once_and_has_its_default(folder: Path) -> None:
+async def test_an_invalid_setting_is_reported_once_and_its_default_is_used(folder: Path) -> None:
     async with Editor(folder).session(settings={"timeLimit": "long"}) as editor:
         editor.open("a.py", MODEL)
         assert len(await editor.diagnostics("a.py")) == 1
         assert [message.message for message in editor.client.messages] == [
-            "fxLsp.timeLimit must be a number, so it has its default"
+            "fxLsp.timeLimit must be a number, so fx-lsp uses its default"
         ]
 
 
-async def test_a_client_that_cannot_be_asked_says_its_settings_at_the_start_and_when_they_change(folder: Path) -> None:
+async def test_a_client_without_configuration_requests_sends_its_settings_itself(folder: Path) -> None:
     async with Editor(folder).session(settings={"hover": False}, pulls=False) as editor:
         editor.open("a.py", MODEL)
         assert len(await editor.diagnostics("a.py")) == 1

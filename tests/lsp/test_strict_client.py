@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fx_lsp.positions import LineIndex
-from fx_lsp.server import server
+from fx_lsp.documents.positions import LineIndex
+from fx_lsp.server.handlers import server
 from tests.lsp.strict import FULL, Json, StrictClient, chosen, has, leaves
 
 MODEL = """\
@@ -142,7 +142,7 @@ async def check_hover(driver: Driver) -> None:
     shown = (await driver.ask("textDocument/hover", position=driver.position(MODEL, "ignore[")))["contents"]
     takes_markdown = has(driver.client.capabilities, "textDocument.hover.contentFormat")
     assert shown["kind"] == ("markdown" if takes_markdown else "plaintext")
-    assert "Don't tell of problems" in shown["value"]
+    assert "Suppress problems" in shown["value"]
 
 
 async def check_code_actions(driver: Driver, diagnostic: Json) -> None:

@@ -45,9 +45,7 @@ def codes(editor: Editor) -> set[Any]:
     return {item.code for item in editor.published["model.py"].diagnostics}
 
 
-async def test_nothing_is_run_before_the_workspace_is_trusted_and_all_is_traced_after(
-    folder: Path, monkeypatch: Any
-) -> None:
+async def test_code_runs_only_after_the_workspace_is_trusted(folder: Path, monkeypatch: Any) -> None:
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     python_of_the_workspace(folder)
     was_run = folder / "python was run"
@@ -58,12 +56,12 @@ async def test_nothing_is_run_before_the_workspace_is_trusted_and_all_is_traced_
         found = await editor.diagnostics("model.py")
         assert [(editor.text("model.py", item.range), item.code) for item in found] == [("# fx: skipp", "directive")]
         await editor.until(lambda: "pyproject.toml" in editor.published)
-        assert "`shapes` is no setting" in editor.published["pyproject.toml"].diagnostics[0].message
+        assert "`shapes` is not a setting" in editor.published["pyproject.toml"].diagnostics[0].message
 
         titles = [lens.command.title for lens in await editor.lenses("model.py") if lens.command]
         assert titles == ["not traced: this workspace is not trusted"]
         assert "not traced: this workspace is not trusted" in await editor.hover("model.py", "Net")
-        assert "Don't tell of problems" in await editor.hover("model.py", "ignore[")
+        assert "Suppress problems" in await editor.hover("model.py", "ignore[")
         position = types.Position(MODEL[: MODEL.index("ignore[")].count("\n"), len("        # fx: ignore["))
         document = types.TextDocumentIdentifier(editor.uri("model.py"))
         completion = await editor.client.text_document_completion_async(types.CompletionParams(document, position))

@@ -7,8 +7,10 @@ import pytest
 import torch
 from lsprotocol import types
 
-from fx_lsp.positions import Encoding
+from fx_lsp.documents.positions import Encoding
 from tests.lsp.editor import Editor
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 MODEL = """\
 import torch
@@ -53,6 +55,12 @@ torch.fx.symbolic_trace(broken)
 """
 
 
+@pytest.fixture
+def editor(shared_editor: Editor) -> Editor:
+    """One server for all tests that need no settings of their own."""
+    return shared_editor
+
+
 async def opened(editor: Editor) -> None:
     editor.open("model.py", MODEL)
     await editor.diagnostics("model.py")
@@ -60,7 +68,7 @@ async def opened(editor: Editor) -> None:
 
 
 def source_of(editor: Editor, item: Any) -> str:
-    """The text that a location of an answer of ours points to."""
+    """The text that a location in one of the server's answers points to."""
     if item.source is None:
         return ""
     assert item.source.uri == editor.uri("model.py")
@@ -69,7 +77,7 @@ def source_of(editor: Editor, item: Any) -> str:
     return editor.text("model.py", found)
 
 
-async def test_a_lens_says_what_came_of_each_target_and_has_the_commands_of_the_client(folder: Path) -> None:
+async def test_a_lens_shows_the_outcome_of_each_target_and_runs_a_command_of_the_client(folder: Path) -> None:
     commands = ["fxLsp.openForward", "fxLsp.showFailures"]
     async with Editor(folder).session(options={"commands": commands}) as editor:
         await opened(editor)
@@ -93,7 +101,7 @@ async def test_a_lens_says_what_came_of_each_target_and_has_the_commands_of_the_
         assert [text for text, _ in lenses] == ["class Block", "class Net", "def broken"], "they stay where they were"
 
 
-async def test_a_lens_without_a_command_of_the_client_is_shown_all_the_same(editor: Editor) -> None:
+async def test_a_lens_is_shown_even_if_the_client_has_no_command_for_it(editor: Editor) -> None:
     await opened(editor)
     commands = [lens.command for lens in await editor.lenses("model.py")]
     assert [command.command for command in commands if command] == ["", "", ""]
@@ -101,7 +109,7 @@ async def test_a_lens_without_a_command_of_the_client_is_shown_all_the_same(edit
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-async def test_shapes_are_told_where_all_that_came_by_agree_and_go_with_their_statement(
+async def test_shapes_are_shown_where_all_calls_agree_and_vanish_when_their_statement_changes(
     folder: Path, encoding: Encoding
 ) -> None:
     async with Editor(folder, encoding=encoding).session() as editor:
@@ -150,10 +158,12 @@ async def test_hover_names_the_nodes_that_an_expression_became(editor: Editor) -
     assert "12 nodes" in on_forward
     assert "def forward(self, x):" in on_forward
     editor.edit("model.py", "class Block", "class Half(\n\nclass Block")
-    assert (await editor.hover("model.py", "conv(x)")).endswith("*As of the last version that was traced.*")
+    assert (await editor.hover("model.py", "conv(x)")).endswith(
+        "*These nodes are from the last version that was traced.*"
+    )
 
 
-async def test_the_generated_forward_is_told_with_where_its_lines_come_from(editor: Editor) -> None:
+async def test_each_line_of_the_generated_forward_names_its_source(editor: Editor) -> None:
     await opened(editor)
     forward = await editor.ask("fx/forward", {**editor.document("model.py"), "target": "class:Net"})
     lines = forward.text.splitlines()
@@ -174,7 +184,7 @@ async def test_the_generated_forward_is_told_with_where_its_lines_come_from(edit
     assert (sources["first_conv"], sources["softmax"]) == ("self.conv(x)", "")
 
 
-async def test_the_graph_is_told_with_its_modules_and_its_failures(editor: Editor) -> None:
+async def test_the_graph_has_its_modules_and_its_failures(editor: Editor) -> None:
     await opened(editor)
     line = MODEL[: MODEL.index("z.mean")].count("\n")
     position = {"line": line, "character": 18}
@@ -200,7 +210,7 @@ async def test_the_graph_is_told_with_its_modules_and_its_failures(editor: Edito
     assert failing.input is None
 
 
-async def test_the_graph_of_what_fails_goes_past_its_failures_and_names_the_nodes_that_fail(folder: Path) -> None:
+async def test_the_graph_of_a_failing_target_continues_past_failures_and_names_the_failing_nodes(folder: Path) -> None:
     async with Editor(folder).session(options={"views": True}) as editor:
         editor.open("model.py", MODEL)
         await editor.diagnostics("model.py")
@@ -208,7 +218,7 @@ async def test_the_graph_of_what_fails_goes_past_its_failures_and_names_the_node
         (key,) = [target["key"] for target in targets if target["outcome"] == "failed"]
 
         async def graph() -> Any:
-            """The failing target's, as soon as it is known."""
+            """The failing target's graph, as soon as the server has it."""
             params = {**editor.document("model.py"), "target": key}
             while True:
                 editor.changes.clear()
@@ -244,7 +254,7 @@ async def test_the_graph_of_what_fails_goes_past_its_failures_and_names_the_node
         assert (fine.target.outcome, list(fine.failures)) == ("traced", [])
 
 
-async def test_a_position_stands_for_the_class_or_function_that_it_is_in(editor: Editor) -> None:
+async def test_a_position_selects_the_class_or_function_around_it(editor: Editor) -> None:
     text = MODEL.replace("class Net", "import math\n\n\n@str\nclass Unrelated:\n    pass\n\n\nclass Net", 1)
     editor.open("model.py", text)
     await editor.diagnostics("model.py")
@@ -276,7 +286,7 @@ async def test_a_position_stands_for_the_class_or_function_that_it_is_in(editor:
     }
 
 
-async def test_a_traced_model_can_be_had_as_a_module_of_its_own(editor: Editor) -> None:
+async def test_a_traced_model_is_returned_as_a_standalone_module(editor: Editor) -> None:
     await opened(editor)
     module = await editor.ask("fx/module", {**editor.document("model.py"), "target": "class:Net"})
     assert not module.stale
@@ -293,7 +303,7 @@ async def test_a_traced_model_can_be_had_as_a_module_of_its_own(editor: Editor) 
     assert (failing.target.outcome, failing.text) == ("failed", None)
 
 
-async def test_what_is_not_there_is_null(editor: Editor) -> None:
+async def test_requests_about_a_file_without_targets_return_null(editor: Editor) -> None:
     editor.open("empty.py", "")
     await editor.diagnostics("empty.py")
     for method in ("fx/forward", "fx/module", "fx/graph"):
@@ -304,7 +314,7 @@ async def test_what_is_not_there_is_null(editor: Editor) -> None:
     assert await editor.hints("empty.py") == {}
 
 
-async def test_views_are_told_of_changes_if_the_client_wants_to_hear_of_them(folder: Path) -> None:
+async def test_the_server_announces_changes_to_clients_with_views(folder: Path) -> None:
     async with Editor(folder).session(options={"views": True}) as editor:
         await opened(editor)
         assert {change.textDocument.uri for change in editor.changes} == {editor.uri("model.py")}

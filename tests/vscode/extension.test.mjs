@@ -44,7 +44,7 @@ suite("extension", {}, (editor) => {
     await editor.closeEditor("debug information");
     await editor.command("fx-lsp: Show Debug Information");
     await line(/workspace\strusted:\syes/);
-    await line(/PyTorch\sthat\straces:\s\d/);
+    await line(/PyTorch\sthat\straces\syour\smodels:\s\d/);
     editor.setWorkspaceSettings({ "fxLsp.env": { SECRET_NAME: "secret value" } });
     await line(/"SECRET_NAME":\s"…"/);
     editor.setWorkspaceSettings({});
@@ -97,7 +97,7 @@ suite("extension", {}, (editor) => {
 
   test("the cache is cleared on request, and everything is traced anew", async () => {
     await editor.command("fx-lsp: Clear Cache");
-    await editor.page.locator(".notification-toast", { hasText: /MiB were removed/ }).waitFor();
+    await editor.page.locator(".notification-toast", { hasText: /Deleted .* MiB/ }).waitFor();
     await answersAnEdit();
   });
 
@@ -128,7 +128,7 @@ suite("extension", {}, (editor) => {
 
   test("a Python that the server can't run on is named, and a better one is taken at once", async () => {
     editor.setMachineSettings({ "fxLsp.interpreter": [TORCH_PYTHON], "fxLsp.server.python": ["/nowhere/python"] });
-    const message = editor.page.locator(".notification-toast", { hasText: "found no Python 3.10 or newer" });
+    const message = editor.page.locator(".notification-toast", { hasText: "needs Python 3.10 or newer" });
     await message.locator(".monaco-button", { hasText: "Open Settings" }).waitFor();
     await until("the server's end", () => servers(editor).length === 0);
     await picture(editor, "no-python");

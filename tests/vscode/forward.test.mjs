@@ -55,7 +55,7 @@ suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await editor.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await goInto("class Classifier");
     await editor.command("fx-lsp: Copy Generated Module");
-    await editor.page.locator(".notification-toast", { hasText: "of Classifier is copied" }).waitFor();
+    await editor.page.locator(".notification-toast", { hasText: "generated forward of Classifier" }).waitFor();
     const copied = await editor.page.evaluate(() => window.navigator.clipboard.readText());
     assert.match(copied, /^class ClassifierTraced\(torch\.nn\.Module\):$/m);
     assert.match(copied, /^ {8}self\.stem = source\.stem$/m);

@@ -41,7 +41,7 @@ suite("interpreters", {}, (editor) => {
   test("it can be left to be found", async () => {
     await editor.command("fx-lsp: Select Interpreter for Tracing");
     await editor.page.locator('.quick-input-widget input[placeholder*="/python"]').waitFor();
-    await editor.answer("Find one by itself");
+    await editor.answer("Let fx-lsp find one");
     await until("no name in the settings", () => !("fxLsp.interpreter" in editor.workspaceSettings()));
   });
 });

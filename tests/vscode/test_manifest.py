@@ -9,7 +9,7 @@ from typing import Any
 from packaging.requirements import Requirement
 
 import fx_lsp
-from fx_lsp.config import vscode_properties
+from fx_lsp.settings.settings import vscode_properties
 
 CLIENT = Path(__file__).resolve().parents[2] / "vscode-client"
 REMEDY = "run: python vscode-client/scripts/manifest.py"

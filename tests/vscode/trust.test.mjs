@@ -13,7 +13,7 @@ suite("trust", { trusted: false, settings }, (editor) => {
   test("nothing runs before the workspace is trusted, the reason is said, and all works after", async () => {
     await editor.open("rectify.py");
     await editor.page.locator(".statusbar-item", { hasText: "Restricted Mode" }).waitFor();
-    assert.match(await editor.languageStatus(), /nothing is traced.*not trusted/s);
+    assert.match(await editor.languageStatus(), /tracing is off.*not trusted/s);
     await editor.page
       .locator(".codelens-decoration", { hasText: "not traced: this workspace is not trusted" })
       .waitFor();

@@ -1,6 +1,7 @@
 """Brings package.json up to date with the server: ``python scripts/manifest.py``.
 
-Its version is ``fx_lsp.__version__``; its first group of settings is ``fx_lsp.config``'s. The rest is written by hand.
+Its version is ``fx_lsp.__version__``; its first group of settings is that of ``fx_lsp.settings.settings``. The rest is
+written by hand.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ MANIFEST = Path(__file__).resolve().parents[1] / "package.json"
 sys.path.insert(0, str(MANIFEST.parents[1]))
 
 from fx_lsp import __version__  # noqa: E402  (found beside this directory, installed or not)
-from fx_lsp.config import vscode_properties  # noqa: E402
+from fx_lsp.settings.settings import vscode_properties  # noqa: E402
 
 
 def up_to_date(manifest: str) -> str:

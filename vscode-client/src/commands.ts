@@ -79,17 +79,17 @@ async function selectInterpreter(): Promise<void> {
   const setting = vscode.workspace.getConfiguration(SECTION);
   const hasPython = PYTHON_EXTENSIONS.some((id) => vscode.extensions.getExtension(id));
   const own = { label: "$(folder-opened) Choose a Python for tracing…" };
-  const shared = { label: "$(symbol-misc) Select the interpreter of the Python extension…" };
-  const found = { label: "$(discard) Find one by itself" };
+  const shared = { label: "$(symbol-misc) Select the interpreter in the Python extension…" };
+  const found = { label: "$(discard) Let fx-lsp find one" };
   const answer = await vscode.window.showQuickPick([...(hasPython ? [shared] : []), own, found], {
-    placeHolder: `The Python that traces. Now: ${setting.get<string[]>("interpreter", []).join(" ") || "found by itself"}`,
+    placeHolder: `The Python that traces your models. Current: ${setting.get<string[]>("interpreter", []).join(" ") || "found by fx-lsp"}`,
   });
   if (answer === shared) {
     await vscode.commands.executeCommand("python.setInterpreter");
   } else if (answer === found) {
     await setting.update("interpreter", undefined, vscode.ConfigurationTarget.Workspace);
   } else if (answer === own) {
-    const [file] = (await vscode.window.showOpenDialog({ title: "The Python that traces" })) ?? [];
+    const [file] = (await vscode.window.showOpenDialog({ title: "The Python that traces your models" })) ?? [];
     if (file) {
       await setting.update("interpreter", [file.fsPath], vscode.ConfigurationTarget.Workspace);
     }

@@ -45,10 +45,10 @@ export class Diagnosis implements vscode.TextDocumentContentProvider {
       "VS Code": `${vscode.version}, ${vscode.env.appName}, ${vscode.env.remoteName ?? "local"}`,
       platform: `${process.platform} ${process.arch}`,
       "workspace trusted": vscode.workspace.isTrusted ? "yes" : "no",
-      "server runs on": this.server.python.join(" ") || "nothing",
+      "Python that runs the server": this.server.python.join(" ") || "nothing",
       "tracing process": `${phase}: ${message}`,
-      "Python that traces": python ?? "unknown",
-      "PyTorch that traces": torch ?? "unknown",
+      "Python that traces your models": python ?? "unknown",
+      "PyTorch that traces your models": torch ?? "unknown",
       ...(await this.selected()),
     };
     const lines = Object.entries(rows).map(([name, value]) => `- ${name}: ${value}`);

@@ -37,9 +37,11 @@ export async function firstUsable(
       if (major === OLDEST[0] && minor >= OLDEST[1]) {
         return python;
       }
-      note(`${name} is Python ${String(major)}.${String(minor)}; the server needs ${OLDEST.join(".")} or newer.`);
+      note(
+        `${name} is Python ${String(major)}.${String(minor)}; the language server needs ${OLDEST.join(".")} or newer.`,
+      );
     } catch (error) {
-      note(`${name} does not start: ${error instanceof Error ? error.message : String(error)}`);
+      note(`${name} could not be started: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return undefined;

@@ -36,7 +36,7 @@ const TRACE_FILE = "fxLsp.traceFile";
 /** After this the server is killed. */
 const STOP_WITHIN_MS = 5_000;
 
-const NOT_RUNNING = "The language server does not run; its log says why";
+const NOT_RUNNING = "The language server is not running; see the log";
 
 /** What is known before the server says anything, or when it can't. */
 const STATUS: Record<State, Status> = {
@@ -238,7 +238,7 @@ function editedFile(): string[] {
 }
 
 async function offerSettings(): Promise<void> {
-  const message = `fx-lsp found no Python ${OLDEST.join(".")} or newer to run its language server.`;
+  const message = `fx-lsp needs Python ${OLDEST.join(".")} or newer to run its language server, but found none.`;
   const answer = await vscode.window.showErrorMessage(message, "Open Settings", "Show Logs");
   if (answer === "Open Settings") {
     await vscode.commands.executeCommand("workbench.action.openSettings", "fxLsp.server.python");

@@ -14,8 +14,8 @@ export interface Status {
 export const STARTING: Status = { phase: "starting", message: "Starting" };
 
 const RESTRICTED = {
-  text: "fx-lsp: nothing is traced",
-  detail: "This workspace is not trusted. Tracing a model imports its file, which runs that file's code.",
+  text: "fx-lsp: tracing is off",
+  detail: "This workspace is not trusted. To trace a model, fx-lsp would have to run code from the workspace.",
 };
 
 // The values of vscode.LanguageStatusSeverity, which exists only inside VS Code.

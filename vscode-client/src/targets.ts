@@ -29,5 +29,5 @@ export async function pickTarget(server: Server, uri: string, placeHolder: strin
 }
 
 export function sayNothingToTrace(): void {
-  void vscode.window.showInformationMessage("fx-lsp knows of no module or function here that it could trace.");
+  void vscode.window.showInformationMessage("fx-lsp found no module or function to trace here.");
 }

@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { parse } from "../src/log";
 
 test("a line of the server's log keeps its level", () => {
-  assert.deepEqual(parse("WARNING fx_lsp.session: no interpreter"), {
+  assert.deepEqual(parse("WARNING fx_lsp.server.session: no interpreter"), {
     level: "warn",
-    text: "fx_lsp.session: no interpreter",
+    text: "fx_lsp.server.session: no interpreter",
   });
   assert.deepEqual(parse("CRITICAL pygls: broken"), { level: "error", text: "pygls: broken" });
 });

@@ -37,8 +37,8 @@ test("one that does not start, one that is too old and one that is no Python are
   );
   assert.deepEqual(found, ["python3"]);
   assert.equal(notes.length, 3);
-  assert.match(notes[0] ?? "", /^\/nowhere\/python does not start: .*ENOENT/);
-  assert.match(notes[1] ?? "", /is Python 3\.8; the server needs 3\.10 or newer\./);
+  assert.match(notes[0] ?? "", /^\/nowhere\/python could not be started: .*ENOENT/);
+  assert.match(notes[1] ?? "", /is Python 3\.8; the language server needs 3\.10 or newer\./);
   assert.match(notes[2] ?? "", /^echo hello /);
 });
 

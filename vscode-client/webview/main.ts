@@ -191,8 +191,8 @@ class Page {
       count(nodes.length, "node"),
       count(parameters, "number").replace(/number/, "parameter"),
       input ? `shapes for ${input}${sizes.length > 0 ? ` (${sizes.join(", ")})` : ""}` : "",
-      failures.length > 0 && nodes.length > 0 ? "what comes after a failure rests on an assumption" : "",
-      stale ? "as of the last version that could be traced" : "",
+      failures.length > 0 && nodes.length > 0 ? "nodes after a failure are based on an assumption" : "",
+      stale ? "from the last version that could be traced" : "",
       laidOut ? "" : "laying out…",
     ];
     element("summary").textContent = words.filter(Boolean).join(" · ");

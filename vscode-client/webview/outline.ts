@@ -54,7 +54,12 @@ function elementId(item: Item): string {
 export function described(item: Item): string {
   const words =
     item.kind === "box"
-      ? [item.title, item.type, count(item.size, "node"), item.failing ? "✗ something in it can't be traced" : ""]
+      ? [
+          item.title,
+          item.type,
+          count(item.size, "node"),
+          item.failing ? "✗ contains something that can't be traced" : "",
+        ]
       : [item.node.name, item.node.op, item.node.module || item.node.target, item.node.value, ...failuresOf(item)];
   return words.filter(Boolean).join(", ");
 }

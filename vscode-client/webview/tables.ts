@@ -37,7 +37,7 @@ export const ORDER_COLUMNS: Column<OrderRow>[] = [
   },
   { title: "class", width: "minmax(8em, 1fr)", text: ({ type }) => type },
   { title: "first uses", width: "6em", text: ({ parameters }) => String(parameters.length || "") },
-  { title: "numbers", width: "8em", text: ({ parameters }) => numbers(parameters) },
+  { title: "elements", width: "8em", text: ({ parameters }) => numbers(parameters) },
   {
     title: "parameters, in the order of their first use",
     width: "minmax(14em, 4fr)",

@@ -1,1 +1,4 @@
-"""Passes for graphs in a particular dialect: with operators of one set only."""
+"""Passes for graphs that use the operators of one set only. They may import fxcore's top modules.
+
+Start reading at ``common``, which has the only one so far.
+"""

@@ -10,10 +10,10 @@ from typing import cast
 
 from fxcore.graph_module import GraphModule
 from fxcore.node import Node
+from fxcore.nodes.qualified_name import _get_qualified_name
 from fxcore.passes.operator_support import OperatorSupportBase
 from fxcore.passes.topology import topo_sort
 from fxcore.passes.utils.fuser_utils import fuse_by_partitions
-from fxcore.qualified_name import _get_qualified_name
 
 __all__ = ["CapabilityBasedPartitioner", "Partition"]
 
@@ -41,7 +41,9 @@ class Partition:
         if node_orders is not None:
             orders = list(node_orders)
             if len(orders) != len(self.nodes):
-                raise AssertionError(f"There are {len(self.nodes)} nodes, but {len(orders)} positions")
+                raise AssertionError(
+                    f"The partition has {len(self.nodes)} nodes, but {len(orders)} positions were given"
+                )
             self.nodes = dict(zip(self.nodes, orders, strict=True))
 
     def __repr__(self) -> str:

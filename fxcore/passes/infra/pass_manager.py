@@ -12,7 +12,7 @@ from torch.nn import Module
 
 from fxcore.graph_module import GraphModule
 from fxcore.passes.infra.pass_base import PassResult
-from fxcore.passes.schedule import (
+from fxcore.passes.pass_manager import (
     Constraint,
     Pass,
     Schedule,
@@ -101,7 +101,7 @@ class PassManager(Schedule):
             TypeError: ``check`` does not take exactly one parameter.
         """
         if len(inspect.signature(check).parameters) != 1:
-            raise TypeError("A check takes one parameter, the module")
+            raise TypeError("A check must take one parameter, the module")
         self.check = check  # type: ignore[assignment, method-assign]
 
     def check(self, module: Module) -> None:
@@ -147,7 +147,9 @@ class PassManager(Schedule):
         logger.debug("Running pass %s", _name_of(each))
         result = each(module)
         if not hasattr(result, "graph_module"):
-            raise TypeError(f"The pass {_name_of(each)!r} returned no PassResult; pass_result_wrapper() makes one")
+            raise TypeError(
+                f"The pass {_name_of(each)!r} did not return a PassResult; wrap the pass with pass_result_wrapper()"
+            )
         if isinstance(result.graph_module, GraphModule):
             result.graph_module.recompile()
         if self.run_checks_after_each_pass:

@@ -53,7 +53,7 @@ def fuse_as_graphmodule(
         if node.graph is not gm.graph or node._erased:
             raise AssertionError(f"{node} is not in the graph of {type(gm).__name__}")
     if not validate_partition(nodes):
-        raise AssertionError("A path leads out of the nodes to fuse and back in")
+        raise AssertionError("The nodes can't be fused: a path leaves them and reenters them")
     inside = set(nodes) if partition_lookup_table is None else partition_lookup_table
     return _copy_as_graphmodule(gm, nodes, module_name, inside, always_return_tuple)
 
@@ -126,7 +126,7 @@ def fuse_by_partitions(
         AssertionError: The calls would use each other in a circle; then nothing has been changed.
     """
     if not partitions_are_acyclic(partitions, gm.graph.nodes):
-        raise AssertionError("A path leads out of a partition and back in")
+        raise AssertionError("The partition can't be fused: a path leaves it and reenters it")
     for number, partition in enumerate(partitions):
         nodes = topo_sort(list(partition))
         sub_gm, inputs, outputs = _copy_as_graphmodule(gm, nodes, f"{prefix}{number}", partition, always_return_tuple)
@@ -168,4 +168,4 @@ def _last_of(graph: Graph, nodes: Collection[Node]) -> Node:
     for node in reversed(graph.nodes):
         if node in nodes:
             return node
-    raise AssertionError("A module without outputs needs an insertion point")
+    raise AssertionError("An insertion point must be given for a module without outputs")

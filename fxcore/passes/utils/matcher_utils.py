@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import torch
 
-from fxcore.attribute_paths import _get_attr
 from fxcore.graph import Graph
 from fxcore.node import Node
+from fxcore.nodes.attribute_paths import _get_attr
 from fxcore.passes.topology import validate_partition
 from fxcore.torch_compat import FunctionSchema, OpOverload, schemas_of
 
@@ -346,5 +346,5 @@ def _attribute(node: Node) -> Any:
     if owner is not None:
         return _get_attr(owner, target)
     if target not in node.graph.constants:
-        raise AssertionError(f"No module owns the graph that reads {target}")
+        raise AssertionError(f"The graph that reads {target} has no owning module")
     return node.graph.constants[target]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,7 +98,7 @@ def _is_of_class(recorded: Any, wanted: Any) -> bool:
 
 def _make_partition(nodes: list[Node], source: Any) -> SourcePartition:
     inside = set(nodes)
-    inputs = dict.fromkeys(arg for node in nodes for arg in _node_args(node) if arg not in inside)
+    inputs = dict.fromkeys(arg for node in nodes for arg in node.args if isinstance(arg, Node) and arg not in inside)
     return SourcePartition(
         nodes,
         source,
@@ -108,7 +108,3 @@ def _make_partition(nodes: list[Node], source: Any) -> SourcePartition:
         ],
         params=[node for node in nodes if node.op == "get_attr"],
     )
-
-
-def _node_args(node: Node) -> Iterator[Node]:
-    return (arg for arg in node.args if isinstance(arg, Node))

@@ -39,7 +39,7 @@ def tensor_type(module: Any, dims: Any) -> Any:
 TYPES: list[Any] = [DYN, (1, 2), (1, DYN), (DYN, 2), (3, 2), (1, 2, 3), (DYN,), (), int, float]
 
 
-def test_relations() -> None:
+def test_consistency_and_precision_are_those_of_torch_fx() -> None:
     for left, right in itertools.product(TYPES, repeat=2):
         results = [
             (
@@ -52,7 +52,7 @@ def test_relations() -> None:
         assert results[0] == results[1], (left, right)
 
 
-def test_spelling() -> None:
+def test_equal_spellings_of_a_tensor_type() -> None:
     for module in (ours, theirs):
         assert module.TensorType[1, 2, module.Dyn] == module.TensorType((1, 2, module.Dyn))
         assert module.TensorType[3] == module.TensorType((3,))
@@ -125,7 +125,7 @@ def types_of(index: int, model: nn.Module, inputs: tuple[Any, ...], infer: bool)
 @pytest.mark.parametrize("infer", [False, True])
 @pytest.mark.parametrize("inputs", INPUTS, ids=str)
 @pytest.mark.parametrize("cls", [Small, Reshapes, Adds])
-def test_types(cls: Any, inputs: tuple[Any, Any], infer: bool) -> None:
+def test_inferred_types_are_those_of_torch_fx(cls: Any, inputs: tuple[Any, Any], infer: bool) -> None:
     model = cls()
     mine, reference = types_of(0, model, inputs, infer), types_of(1, model, inputs, infer)
     if infer and reference in (NotImplementedError, RuntimeError) and mine is TypeError:
@@ -213,6 +213,6 @@ def test_unification() -> None:
 
 
 def test_contradictions() -> None:
-    with pytest.raises(TypeError, match="can't all hold"):
+    with pytest.raises(TypeError, match="contradict"):
         our_refinements.unify_eq([Equality(1, our_unification.Var("x")), Equality(our_unification.Var("x"), 2)])
     assert str(Equality(1, 2)) == "1 = 2"

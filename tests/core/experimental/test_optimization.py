@@ -12,6 +12,7 @@ from torch import nn
 import fxcore.experimental.optimization as ours
 from fxcore._symbolic_trace import Tracer, symbolic_trace
 from tests.core.code_text import code_of
+from tests.ids import same_everywhere
 from tests.zoo import torchvision
 
 BOTH: list[tuple[Any, Any]] = [(symbolic_trace, ours), (torch.fx.symbolic_trace, theirs)]
@@ -145,7 +146,7 @@ CONFIGURATIONS: list[dict[str, Any] | None] = [
 ]
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=same_everywhere)
 def test_inference(configuration: dict[str, Any] | None) -> None:
     model = trained(Residual())
     x = torch.rand(1, 3, 8, 8)

@@ -40,7 +40,7 @@ TYPES: list[Any] = [
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
-def test_types(kind: Any) -> None:
+def test_items_get_the_types_that_torch_fx_gives(kind: Any) -> None:
     results = []
     for fx, module in LIBRARIES:
         graph = fx.Graph()

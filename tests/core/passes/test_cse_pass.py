@@ -38,7 +38,7 @@ def different(x: Any) -> Any:
 
 @pytest.mark.parametrize("program", [repeated, random_numbers, different])
 @pytest.mark.parametrize("banned", [False, True])
-def test_programs(program: Any, banned: bool) -> None:
+def test_common_subexpressions_are_merged_as_in_torch_fx(program: Any, banned: bool) -> None:
     results = []
     for fx, module in LIBRARIES:
         traced = fx.symbolic_trace(program)

@@ -48,7 +48,7 @@ def test_sorting_a_circle() -> None:
 
 @pytest.mark.parametrize("always_return_tuple", [False, True])
 @pytest.mark.parametrize("names", [["add"], ["block_0", "block_1"], ["add_1", "chunk"], ["add", "sigmoid"]])
-def test_one_group(names: list[str], always_return_tuple: bool) -> None:
+def test_one_group_is_fused_as_in_torch_fx(names: list[str], always_return_tuple: bool) -> None:
     model = Branches().eval()
     fused = []
     for fx, module in LIBRARIES:

@@ -60,7 +60,7 @@ def described(matches: Any) -> Any:
 
 @pytest.mark.parametrize("options", range(16))
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_options(pattern: str, options: int) -> None:
+def test_each_option_of_matching_does_what_it_does_in_torch_fx(pattern: str, options: int) -> None:
     flags = {name: bool(options & 1 << bit) for bit, name in enumerate(FLAGS)}
     results = []
     for fx, module in LIBRARIES:

@@ -35,7 +35,7 @@ def answers(fx: Any, make: Any) -> list[bool]:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_tables(table: str) -> None:
+def test_a_support_table_answers_as_in_torch_fx(table: str) -> None:
     mine, reference = [answers(fx, lambda module: module.OperatorSupport(TABLES[table])) for fx in (fxcore, torch.fx)]
     assert mine == reference
 

@@ -42,13 +42,13 @@ class NewerLinear(nn.Linear):
 
 
 @pytest.mark.parametrize("module", [nn.Dropout(), NewerLinear(2, 2)], ids=["unknown class", "subclass"])
-def test_unknown_classes(module: nn.Module) -> None:
+def test_a_module_of_an_unknown_class_is_refused(module: nn.Module) -> None:
     for _, fetch in LIBRARIES:
         with pytest.raises(RuntimeError):
             fetch.extract_attrs_for_lowering(module)
 
 
-def test_newer_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_of_a_newer_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for _, fetch in LIBRARIES:
         monkeypatch.setitem(fetch.module_fetch_book, NewerLinear, (1, ["weight"], fetch.default_matching))
         with pytest.raises(RuntimeError):

@@ -14,7 +14,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 import fxcore.passes.reinplace as ours
 from fxcore._symbolic_trace import symbolic_trace
 from fxcore.interop import from_torch
-from fxcore.passes.aten_aliasing import inplace_variant
+from fxcore.passes.reinplace import inplace_variant
 from tests.core.code_text import code_of
 
 
@@ -190,7 +190,7 @@ def test_traced_operators() -> None:
     torch.testing.assert_close(mine(x), function(x))
 
 
-def test_variants() -> None:
+def test_in_place_variants_are_those_of_torch_fx() -> None:
     for module_op in [
         torch.ops.aten.add.Tensor,
         torch.ops.aten.pow.Scalar,

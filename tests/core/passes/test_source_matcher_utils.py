@@ -14,6 +14,7 @@ from torch import nn
 import fxcore
 import fxcore.passes.utils.source_matcher_utils as ours
 from tests.core.versions import TORCH
+from tests.ids import same_everywhere
 
 from .models import random_graph
 
@@ -58,7 +59,7 @@ def not_relu(node: Any) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("wanted", [SOURCES, [nn.Module], ["linear", torch.relu]], ids=str)
+@pytest.mark.parametrize("wanted", [SOURCES, [nn.Module], ["linear", torch.relu]], ids=same_everywhere)
 @pytest.mark.parametrize("filtered", [False, True])
 def test_partitions(seed: int, wanted: list[Any], filtered: bool) -> None:
     found = [

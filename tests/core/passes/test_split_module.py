@@ -75,7 +75,7 @@ def test_runs_of_nodes(size: int, options: dict[str, Any]) -> None:
     torch.testing.assert_close(mine(x, y), model(x, y), rtol=0, atol=0)
 
 
-def test_qualname_map() -> None:
+def test_the_map_of_qualified_names_is_that_of_torch_fx() -> None:
     model = TwoLinears()
     maps: list[dict[str, str]] = [{}, {}]
     ours.split_module(symbolic_trace(model), model, every(3), maps[0])
@@ -151,7 +151,7 @@ def test_autocast_that_is_never_left_is_refused() -> None:
 
 def test_state_needs_rising_partitions() -> None:
     root = torch.nn.Module()
-    with pytest.raises(AssertionError, match="rising"):
+    with pytest.raises(AssertionError, match="ascending"):
         ours.split_module(GraphModule(root, states()(Graph())), root, modulo(3))
 
 

@@ -120,7 +120,7 @@ def test_values_that_are_no_tensors_move(cut: int, users: int) -> None:
     assert placements[0] == placements[1]
 
 
-def test_something_moves() -> None:
+def test_a_non_tensor_node_moves_over_the_boundary() -> None:
     traced: Any = symbolic_trace(sizes)
     for node in traced.graph.nodes:
         node.meta["type"] = int if node.target == "size" or "mul" in node.name else torch.Tensor

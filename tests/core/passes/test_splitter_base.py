@@ -166,7 +166,7 @@ def test_previews(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatc
     preview = made.split_preview()
     assert "_run_on_acc_0: 1 node(s)" in preview
     assert "Total input size in bytes is 48, total output size in bytes is 48," in preview
-    assert preview.count("Lowering and running succeed!") == sum("acc" in tag for tag in made.tags)
+    assert preview.count("Lowering and running succeeded!") == sum("acc" in tag for tag in made.tags)
     printed = capsys.readouterr().out
     assert support in printed
     assert preview in printed
@@ -184,7 +184,7 @@ def test_preview_of_a_part_that_fails() -> None:
     support = our_support.create_op_support(named("sin"))
     made = Backend(symbolic_trace(Diamond()), [X], support, ours._SplitterSettingBase())
     preview = made.split_preview()
-    assert "error during lowering" in preview
+    assert "error occurred during lowering" in preview
     assert "culprit in 3 nodes" in preview
 
 

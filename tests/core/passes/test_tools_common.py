@@ -17,6 +17,7 @@ import fxcore
 import fxcore.passes.shape_prop
 import fxcore.passes.tools_common as ours
 from tests.core.oracle import attempt, rows
+from tests.ids import same_everywhere
 
 from .models import Branches, image, random_graph
 
@@ -30,7 +31,7 @@ def acc_op() -> None:
 acc_op.__module__ = "vendor.acc_ops"
 
 
-@pytest.mark.parametrize("kind", ["a string", nn.Linear, acc_op, torch.ops.aten.add.Tensor], ids=str)
+@pytest.mark.parametrize("kind", ["a string", nn.Linear, acc_op, torch.ops.aten.add.Tensor], ids=same_everywhere)
 def test_names_of_types(kind: Any) -> None:
     assert ours.get_acc_ops_name(kind) == theirs.get_acc_ops_name(kind)
 

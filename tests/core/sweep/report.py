@@ -1,4 +1,4 @@
-"""The page that says what the sweep found."""
+"""Writes the page with the results of the sweep."""
 
 from __future__ import annotations
 
@@ -13,20 +13,28 @@ OUTCOMES = ("failed", "differs", "not built")
 
 
 def page(results: list[Result], seconds: float) -> str:
-    """docs/parity.md."""
+    """The text of docs/parity.md."""
     libraries = dict.fromkeys(["torch", *(r.case.library for r in results)])
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in libraries)
     lines = [
         "# Parity with torch.fx",
         "",
-        "What `.venv/bin/python -m tests.core.sweep --jobs 2 --write` found: each model is traced by fxcore and by the",
-        "installed torch.fx in one process. *Traced alike*: the same nodes (name, op, target, arguments, annotation,",
-        "module stack) and the same code. *Equal outputs*: how many of these were also built with numbers, traced and",
-        f"run on the CPU, and gave the same outputs bit for bit (a sample, of at most {LARGEST // 10**6} million",
-        "parameters). *Failed alike*: the same type of exception at the same expression. *Not built*: the constructor",
-        "refuses, a package is missing, or the memory doesn't suffice. Of transformers these are all models that see",
-        "images alone, and a part of the others; a forward that torch.fx can't bind (see",
-        "[Differences on purpose](fxcore.md#differences-on-purpose)) is there as wrapped only.",
+        "`.venv/bin/python -m tests.core.sweep --jobs 2 --write` traced each model with fxcore and with the installed",
+        "torch.fx in one process, and compared the results. The columns are:",
+        "",
+        "- *Traced alike*: both traced the model, and the graphs have the same code and the same nodes (name, op,",
+        "  target, arguments, annotation and module stack).",
+        f"- *Equal outputs*: a sample of these models, with at most {LARGEST // 10**6} million parameters each, was",
+        "  also built with initialized weights and run on the CPU. This is the number of models for which the outputs",
+        "  of both graphs were the same, bit for bit.",
+        "- *Failed alike*: both raised the same type of exception at the same expression.",
+        "- *Differ*: the results were different in any other way.",
+        "- *Not built*: the constructor failed, a package was missing, or there was not enough memory.",
+        "",
+        "From transformers, the sweep traced all models that take only images, and some of the others. It used two",
+        "modes: inside a wrapper module with a plain signature (*wrapped*), and with `concrete_args`. If torch.fx",
+        "can't bind a model's `forward` (see [Differences on purpose](fxcore.md#differences-on-purpose)), the model",
+        "was only traced wrapped.",
         "",
         f"{versions}; Python {sys.version.split()[0]}; {len(results)} cases in {seconds / 60:.0f} minutes.",
         "",

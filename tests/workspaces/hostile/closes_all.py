@@ -1,6 +1,6 @@
 """Closes every open file."""
 
-# expect crash: ended the process
+# expect crash: ended the tracing process
 
 import os
 

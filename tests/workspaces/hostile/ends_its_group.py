@@ -1,6 +1,6 @@
 """Ends all processes of its group."""
 
-# expect denied: signalling
+# expect denied: signaling
 
 import os
 import signal

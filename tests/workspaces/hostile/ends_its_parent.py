@@ -1,6 +1,6 @@
 """Ends the process that it was started by."""
 
-# expect denied: signalling
+# expect denied: signaling
 
 import os
 import signal

@@ -1,6 +1,6 @@
 """Ends the leader of its session."""
 
-# expect denied: signalling
+# expect denied: signaling
 
 import os
 import signal

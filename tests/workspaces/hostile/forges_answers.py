@@ -20,7 +20,7 @@ def say(**fields):
 class Net(torch.nn.Module):
     for number in range(200):
         say(message="Report", id=number, target="good", outcome="failed", failures=[{"kind": "crash", "error": "x"}])
-        say(message="Waiting", id=number)
+        say(message="Heartbeat", id=number)
     say(message="Imported", dependencies=["/dev/zero", 5, {}], third_party=[5, "..", "nowhere"], compiled=["/dev/zero"])
     say(message="Imported", dependencies=None)
 

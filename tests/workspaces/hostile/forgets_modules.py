@@ -1,6 +1,6 @@
 """Forgets all that was imported."""
 
-# expect crash: ended the process
+# expect crash: ended the tracing process
 
 import sys
 

@@ -1,6 +1,6 @@
 """Writes what a dying process would to every file that it finds open, and dies."""
 
-# expect crash: was ended by SIGKILL
+# expect crash: was terminated by SIGKILL
 
 import contextlib
 import os

@@ -1,6 +1,6 @@
 """Lifts the limit of its memory."""
 
-# expect denied: lifting a limit
+# expect denied: raising a resource limit
 
 import resource
 

@@ -1,6 +1,6 @@
 """Writes to every open file what would run a program where it is unpickled."""
 
-# expect crash: ended the process
+# expect crash: ended the tracing process
 
 import contextlib
 import os

@@ -1,6 +1,6 @@
 """Replaces what everybody uses."""
 
-# expect crash: ended the process
+# expect crash: ended the tracing process
 
 import builtins
 

@@ -1,6 +1,6 @@
 """Takes away how a process ends and how it speaks."""
 
-# expect crash: ended the process
+# expect crash: ended the tracing process
 
 import os
 import pickle

@@ -1,6 +1,6 @@
 """Replaces what a trace rests on."""
 
-# expect crash: ended the process
+# expect crash: ended the tracing process
 
 import torch
 

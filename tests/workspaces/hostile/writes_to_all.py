@@ -1,6 +1,6 @@
 """Writes garbage to every open file."""
 
-# expect crash: ended the process
+# expect crash: ended the tracing process
 
 import contextlib
 import os

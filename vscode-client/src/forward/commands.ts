@@ -44,12 +44,13 @@ export class ForwardCommands {
       sayNothingToTrace();
     } else if (module.text === null) {
       const { title, summary, outcome } = module.target;
-      const why = outcome === "traced" ? "its forward is not known yet, or too long" : summary || "it is not traced";
-      void vscode.window.showWarningMessage(`There is nothing to copy of ${title}: ${why}.`);
+      const why =
+        outcome === "traced" ? "its forward is not available yet, or is too long" : summary || "it was not traced";
+      void vscode.window.showWarningMessage(`${title} has no generated module to copy: ${why}.`);
     } else {
       await vscode.env.clipboard.writeText(module.text);
       void vscode.window.showInformationMessage(
-        `A module with the generated forward of ${module.target.title} is copied.`,
+        `Copied a module with the generated forward of ${module.target.title}.`,
       );
     }
   }
@@ -74,7 +75,7 @@ export class ForwardCommands {
         return { label, found: { id: { ...id, version }, title: `${title}, ${since.toLocaleTimeString()}` } };
       })
       .reverse();
-    const another = { label: "$(symbol-class) Another model or function of this file…", found: undefined };
+    const another = { label: "$(symbol-class) Another model or function in this file…", found: undefined };
     const placeHolder = `Compare the generated forward of ${title} with`;
     const picked = await vscode.window.showQuickPick([...earlier, another], { placeHolder });
     if (picked !== another) {

@@ -117,12 +117,12 @@ function isOpen(id: ForwardId): boolean {
 
 function shownText(forward: Forward | null): string {
   if (!forward) {
-    return "# There is nothing of this name to trace any more.\n";
+    return "# There is no longer anything with this name to trace.\n";
   }
   const { title, summary, outcome } = forward.target;
   const why =
     outcome === "failed"
-      ? "# It is made of a trace that comes to its end. The graph shows how far this one comes.\n"
+      ? "# Only a successful trace generates a forward. The graph shows what could be recorded.\n"
       : "";
-  return forward.text || `# There is no generated forward of ${title}: ${summary || "not traced yet"}\n${why}`;
+  return forward.text || `# ${title} has no generated forward: ${summary || "not traced yet"}\n${why}`;
 }

@@ -22,7 +22,7 @@ const linked = vscode.window.createTextEditorDecorationType({
 
 const stale = vscode.window.createTextEditorDecorationType({
   after: {
-    contentText: "  as of the last version that could be traced",
+    contentText: "  from the last version that could be traced",
     color: new vscode.ThemeColor("editorCodeLens.foreground"),
     fontStyle: "italic",
   },

@@ -18,8 +18,8 @@ const TABS = [
 const BUTTONS = [
   ["open-all", "Open all", "Open all modules"],
   ["close-all", "Close all", "Close all modules"],
-  ["fit", "Fit", "Show all of the graph (0)"],
-  ["svg", "SVG", "Save what is drawn as an SVG picture"],
+  ["fit", "Fit", "Show the whole graph (0)"],
+  ["svg", "SVG", "Save the drawing as an SVG image"],
   ["dot", "DOT", "Save the graph for Graphviz"],
 ] as const;
 
@@ -51,7 +51,7 @@ export function pageHtml({ script, style, worker, source, nonce }: PageFiles): s
 </div>
 <div role="toolbar" aria-label="Graph">${BUTTONS.map(button).join("")}</div>
 </header>
-<section id="failures" aria-label="Where the trace does not go through" hidden></section>
+<section id="failures" aria-label="Where tracing fails" hidden></section>
 ${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}-tab" hidden>${id === "graph" ? STAGE : grid(id)}</section>`).join("\n")}
 <p id="detail"></p>
 <footer id="summary" role="status"></footer>
@@ -65,8 +65,8 @@ ${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}
 const STAGE =
   '<canvas id="drawing" aria-hidden="true"></canvas>' +
   '<div id="tree" role="tree" tabindex="0" aria-label="Modules and nodes" aria-describedby="keys"></div>' +
-  '<p id="keys" class="unseen">Up and down: next item. Right and left: open and close. Enter: go to the source. ' +
-  "Plus, minus and zero: zoom. Shift and arrows: move the view. Slash: search.</p>";
+  '<p id="keys" class="unseen">Up and down: previous and next item. Right and left: open and close. Enter: go to the source. ' +
+  "Plus, minus and zero: zoom. Shift and arrow keys: move the view. Slash: search.</p>";
 
 function tab([id, text]: (typeof TABS)[number]): string {
   return `<button id="${id}-tab" role="tab" aria-controls="${id}" aria-selected="false" tabindex="-1">${text}</button>`;

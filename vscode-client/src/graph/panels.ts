@@ -126,7 +126,7 @@ async function showIfAny(location: Graph["failures"][number]["location"] | undef
   if (location) {
     await showPlace(location);
   } else {
-    vscode.window.setStatusBarMessage("No expression of the source made this node.", 4_000);
+    vscode.window.setStatusBarMessage("No expression in the source created this node.", 4_000);
   }
 }
 
@@ -134,7 +134,7 @@ async function save({ state, graph }: Open, format: "svg" | "dot", text: string)
   const name = (graph?.target.title ?? "graph").replace(/[^\p{L}\p{N}_-]+/gu, "-");
   const uri = await vscode.window.showSaveDialog({
     defaultUri: vscode.Uri.joinPath(vscode.Uri.parse(state.uri), "..", `${name}.${format}`),
-    filters: format === "svg" ? { "SVG picture": ["svg"] } : { "Graphviz graph": ["dot"] },
+    filters: format === "svg" ? { "SVG image": ["svg"] } : { "Graphviz graph": ["dot"] },
   });
   if (uri) {
     await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(text));

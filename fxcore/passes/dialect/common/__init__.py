@@ -1,1 +1,1 @@
-"""Passes that hold for every dialect."""
+"""Passes for any set of operators. They may import fxcore's top modules; start reading at `cse_pass`."""

@@ -1,0 +1,195 @@
+"""A first guess at what a constructor's argument is, from its annotation and name alone."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import enum
+import inspect
+import re
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+KindName = Literal["number", "text", "list", "tuple", "settings", "class", "module", "object", "value"]
+
+
+@dataclass(frozen=True)
+class ArgumentKind:
+    """What an invented argument is like."""
+
+    name: KindName
+    """``settings``: something with attributes and items of any name. ``class``: what makes modules when it is called.
+    ``object``: an instance of the class ``value``. ``value``: nothing but ``value``."""
+    value: Any = None
+    """The number, the text, how many items a list or a tuple has, the class of an object."""
+    items: tuple[Any, ...] = ()
+    """What the items of a list or a tuple are annotated with, over and over."""
+    certain: bool = True
+    """It is not to be changed for a text that the program compares it with."""
+
+
+_FLAGS = re.compile(
+    r"^(is|use|has|with|do|add|enable|return|no|need|learn|apply|fuse)_|bias$|causal|inplace|pretrain|bidirectional|"
+    r"affine|trainable|debug|verbose|^share|training|deterministic"
+)
+
+_TEXTS = (
+    (re.compile(r"act(ivation)?(_type|_name|_fn)?$|nonlinearity"), "relu"),
+    (re.compile(r"(mode|type|name)$"), ""),
+)
+
+_SETTINGS = re.compile(r"(^|_)(cfg|config|conf|args|opts?|hparams|options|settings)$")
+
+_NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
+    (re.compile(pattern), value)
+    for pattern, value in (
+        (r"drop|prob|^p$|(^|_)rate$|jitter|noise", 0.0),
+        (r"eps(ilon)?$", 1e-5),
+        (r"momentum|alpha|beta|gamma|temperature|^tau$|sigma|^lr$|(^|_)weight$|slope|init_value|threshold|margin", 0.1),
+        (r"^(n_?|num_)dims?$|spatial_dims?$", 2),
+        (r"(head_dim|dim_head|head_size|head_channels)", 16),
+        (r"head|groups?_num", 4),
+        (r"(^|_)groups?$", 1),
+        (r"ratio|mult|expan|factor|scale|upsample|downsample", 2),
+        (r"reduction|squeeze|rank|expert|shrink", 4),
+        (r"class|label", 10),
+        (r"vocab|num_embeddings|codebook|bins|entries", 64),
+        (r"kernel|^ks?$|ksize|filter_size", 3),
+        (r"stride|dilation|repeat", 1),
+        (r"pad", 1),
+        (r"patch|window|chunk|tile|bucket", 4),
+        (r"(^|_)(idx|index|id|offset|start|stage|order)$|^i$", 0),
+        (r"length|len$|(^|_)seq|position|timestep|steps|frames|horizon|tokens|num_patches|context|queries|points", 16),
+        (r"(dim|channels?|chans?|features?|planes|width|units|size_in|size_out)$", 64),
+        (r"size|resolution|height|image|img|^h$|^w$|spatial|shape", 32),
+        (r"depth|layers|blocks|stages|levels|scales|convs|num_branches|iters?$|n_l$", 2),
+        (r"top_?k|num_", 2),
+    )
+)
+
+WIDTH = 64
+"""The number that stands for all that nothing is known of: most are widths, and one for all of them fits together."""
+
+_PAIRS = re.compile(r"size|shape|stride|kernel|pad|resolution|dilation|window|patch|range|betas|pool")
+
+_SEQUENCES = frozenset({list, tuple, set, frozenset}) | {
+    collections.abc.Sequence,
+    collections.abc.Iterable,
+    collections.abc.Collection,
+}
+
+_EMPTY = inspect.Parameter.empty
+
+
+def first_guess(name: str, annotation: Any, namespace: Mapping[str, Any]) -> ArgumentKind:
+    """The kind of the parameter ``name``; ``namespace``, the file's, resolves an annotation that is a string."""
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, dict(namespace))
+        except Exception:  # it is there for readers, or for a checker
+            annotation = _EMPTY
+    return _by_annotation(name, annotation, namespace) or _by_name(name)
+
+
+def items_of(name: str) -> int:
+    """How many items a list of this name is likely to have."""
+    return 2 if _PAIRS.search(name.lower()) else 4
+
+
+def number_for(name: str) -> float:
+    """A number that is likely to go with the name."""
+    lower = name.lower()
+    return next((value for pattern, value in _NUMBERS if pattern.search(lower)), WIDTH)
+
+
+def _by_name(name: str) -> ArgumentKind:
+    lower = name.lower()
+    if _FLAGS.search(lower):
+        return ArgumentKind("value", value=False)
+    if lower in ("device", "dtype", "generator"):
+        return ArgumentKind("value", value=None)
+    for pattern, text in _TEXTS:
+        if pattern.search(lower):
+            return ArgumentKind("text", text, certain=False)
+    return ArgumentKind("settings") if _SETTINGS.search(lower) else ArgumentKind("number", number_for(name))
+
+
+def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> ArgumentKind | None:
+    if annotation is _EMPTY or annotation is Any:
+        return None
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        options = [option for option in arguments if option is not type(None)]
+        return first_guess(name, options[0], namespace)
+    if origin is typing.Annotated:
+        return first_guess(name, arguments[0], namespace)
+    if origin is Literal:
+        return ArgumentKind("value", arguments[0])
+    cls = origin or annotation
+    if cls in _SEQUENCES:
+        inner = tuple(argument for argument in arguments if argument is not Ellipsis)
+        fixed = cls is tuple and inner and Ellipsis not in arguments
+        return ArgumentKind("tuple" if cls is tuple else "list", len(inner) if fixed else items_of(name), inner)
+    if cls in (type, collections.abc.Callable, types.FunctionType):
+        return ArgumentKind("class")
+    return _by_class(name, cls) if isinstance(cls, type) else None
+
+
+def _by_class(name: str, cls: type) -> ArgumentKind | None:
+    if cls is bool:
+        return ArgumentKind("value", value=False)
+    if cls in (int, float):
+        number = number_for(name)
+        return ArgumentKind("number", cls(number) if cls is float or number >= 1 else 0)
+    if cls is str:
+        text = next((text for pattern, text in _TEXTS if pattern.search(name.lower())), "")
+        return ArgumentKind("text", text, certain=False)
+    if cls in (torch.dtype, torch.device, torch.Generator, object, type(None)):
+        return ArgumentKind("value", torch.float32 if cls is torch.dtype else None)
+    if issubclass(cls, enum.Enum):
+        return ArgumentKind("value", next(iter(cls), None))
+    if issubclass(cls, Mapping):
+        return ArgumentKind("settings")
+    if issubclass(cls, torch.Tensor):
+        return ArgumentKind("value", torch.ones(WIDTH))
+    if cls is torch.nn.Module:
+        return ArgumentKind("module")
+    return ArgumentKind("object", cls)
+
+
+def config_class(owner: type, namespace: Mapping[str, Any]) -> type | None:
+    """The class of the settings of ``owner``: what it names itself, or the likeliest of the file's names.
+
+    It is one that can be made without arguments.
+    """
+    own = getattr(owner, "config_class", None)
+    if isinstance(own, type):
+        return own
+    found = [
+        value
+        for name, value in namespace.items()
+        if isinstance(value, type) and name.endswith(("Config", "Args", "Params")) and _needs_nothing(value)
+    ]
+    return max(found, key=lambda cls: _common_prefix(cls.__name__, owner.__name__), default=None)
+
+
+def _needs_nothing(cls: type) -> bool:
+    if dataclasses.is_dataclass(cls):
+        fields = dataclasses.fields(cls)
+        missing = dataclasses.MISSING
+        return all(not f.init or f.default is not missing or f.default_factory is not missing for f in fields)
+    try:
+        parameters = inspect.signature(cls).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return all(p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
+def _common_prefix(one: str, other: str) -> int:
+    """How many characters two names have in common at their beginning."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

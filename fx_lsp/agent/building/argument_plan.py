@@ -1,0 +1,192 @@
+"""The arguments that fx-lsp invents for one class, as far as they are known, and what is built with them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.argument_kinds import ArgumentKind, config_class, first_guess, number_for
+from fx_lsp.agent.building.device_redirection import Devices
+from fx_lsp.agent.building.invented_values import (
+    InventedFloat,
+    InventedInt,
+    InventedList,
+    InventedModule,
+    InventedSettings,
+    InventedText,
+    PlainNumbers,
+    invented_module,
+    likely_module_class,
+    probe,
+    probing_module_class,
+)
+from fx_lsp.agent.building.missing_weights import without_weights
+
+
+@dataclass
+class ArgumentPlan:
+    """What is known of the arguments of the class ``cls``."""
+
+    cls: type
+    namespace: Mapping[str, Any]
+    """That of the file."""
+    on_meta: bool
+    kinds: dict[str, ArgumentKind] = field(default_factory=dict)
+    """By path: ``norm_layer``, ``config.depths``, ``channels[0]``."""
+    extra: tuple[str, ...] = ()
+    """The paths of parameters that have a default, or that a base class asks for, and are given all the same."""
+    within: tuple[str, type] | None = None
+    """The object, by its path, that was being built last, and its class; None for the root."""
+    last_iterated: list[str] = field(default_factory=list)
+    """The path of the list that was iterated last."""
+    made: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    """By their ids: the modules and classes of the last build, with their paths."""
+    _annotations: dict[str, Any] = field(default_factory=dict)
+    _probing: bool = True
+
+    @property
+    def optional(self) -> list[str]:
+        """The paths of parameters of what is being built that are None where they are not given."""
+        path, cls = self.within or ("", self.cls)
+        return [f"{path}{one.name}" for one in _parameters(cls) if one.default is None]
+
+    @property
+    def switches(self) -> list[tuple[str, Any]]:
+        """The paths of parameters of what is being built that may be switched off, and what they are then."""
+        path, cls = self.within or ("", self.cls)
+        on = [one for one in _parameters(cls) if one.default is True or (isinstance(one.default, str) and one.default)]
+        return [(f"{path}{one.name}", False if one.default is True else None) for one in on]
+
+    def build(self, *, probing: bool) -> Any:
+        """An instance. ``probing``: with values that tell how they are used."""
+        return without_weights(partial(self._build, probing))
+
+    def _build(self, probing: bool) -> Any:
+        self._probing = probing
+        self.made.clear()
+        self.within = None
+        with Devices(on_meta=self.on_meta), PlainNumbers():
+            args, kwargs = self._arguments_of(self.cls, "")
+            return self.cls(*args, **kwargs)
+
+    def shown(self) -> str:
+        """The call that builds it."""
+        args, kwargs = self._arguments_of(self.cls, "")
+        given = [*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())]
+        return f"{self.cls.__name__}({', '.join(given)})"
+
+    def taken(self, names: Iterable[str], *, by_name: bool = False) -> tuple[str, ...]:
+        """The paths of those of ``names`` that what is being built takes and was not given yet.
+
+        ``by_name``: what a parameter for all further keywords would take does not count.
+        """
+        path, cls = self.within or ("", self.cls)
+        takes_any = any(one.kind is one.VAR_KEYWORD for one in _parameters(cls))
+        known = {one.name for one in _parameters(cls)}
+        if takes_any and by_name:  # what it hands on to the constructors of its bases
+            known |= {one.name for base in cls.__mro__ for one in _parameters(base)}
+        takes_any &= not by_name
+        found = (f"{path}{name}" for name in names if takes_any or name in known)
+        return tuple(one for one in dict.fromkeys(found) if one not in self.extra)
+
+    def _arguments_of(self, cls: type, prefix: str) -> tuple[list[Any], dict[str, Any]]:
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        extra = [path.removeprefix(prefix) for path in self.extra if path.startswith(prefix)]
+        for parameter in _parameters(cls):
+            given = parameter.default is parameter.empty or parameter.name in extra
+            if not given or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                continue
+            self._annotations.setdefault(f"{prefix}{parameter.name}", parameter.annotation)
+            value = self._value(f"{prefix}{parameter.name}", parameter.name)
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                args.append(value)
+            else:
+                kwargs[parameter.name] = value
+        more = [name for name in extra if name not in kwargs and "." not in name]
+        return args, kwargs | {name: self._value(f"{prefix}{name}", name) for name in more}
+
+    def _value(self, path: str, name: str) -> Any:
+        kind = self.kinds.get(path)
+        if kind is None:
+            annotation = self._annotations.get(path, inspect.Parameter.empty)
+            kind = self.kinds[path] = first_guess(name, annotation, self.namespace)
+        match kind.name:
+            case "number":
+                return self._number(kind.value, path)
+            case "text":
+                return probe(InventedText, kind.value, path, certain=kind.certain) if self._probing else kind.value
+            case "list" | "tuple":
+                return self._list(kind, path, name)
+            case "settings":
+                known = config_class(self.cls, self.namespace) if "." not in path else None
+                if known is not None:
+                    return known()
+                cls = type(path, (InventedSettings,), {}) if self._probing else InventedSettings
+                return cls(path, self._value)
+        made = self._thing(kind, path, name)
+        self.made[id(made)] = path, made
+        return made
+
+    def _thing(self, kind: ArgumentKind, path: str, name: str) -> Any:
+        match kind.name:
+            case "class":
+                return probing_module_class(name, path) if self._probing else likely_module_class(name)
+            case "module":
+                return invented_module(name)
+            case "object":
+                args, kwargs = self._arguments_of(kind.value, f"{path}.")
+                around, self.within = self.within, (f"{path}.", kind.value)
+                built = kind.value(*args, **kwargs)
+                self.within = around
+                return built
+        return kind.value
+
+    def _number(self, number: float | None, path: str) -> Any:
+        if number is None:
+            number = number_for(path)
+        if not self._probing:
+            return number
+        return probe(InventedFloat if isinstance(number, float) else InventedInt, number, path)
+
+    def _list(self, kind: ArgumentKind, path: str, name: str) -> Any:
+        items = []
+        for index in range(kind.value):
+            if kind.items:
+                self._annotations.setdefault(f"{path}[{index}]", kind.items[index % len(kind.items)])
+            items.append(self._value(f"{path}[{index}]", name))
+        if kind.name == "tuple":
+            return tuple(items)
+        if not self._probing:
+            return items
+        made = probe(InventedList, items, path)
+        made.last_iterated = self.last_iterated
+        return made
+
+
+def _parameters(cls: type) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(cls).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _shown(value: Any) -> str:
+    """An invented value for people."""
+    if isinstance(value, type):
+        return "…" if value is InventedModule else value.__name__
+    if isinstance(value, torch.nn.Module):
+        return "…" if isinstance(value, InventedModule) else f"{type(value).__name__}()"
+    if isinstance(value, torch.Tensor):
+        return f"torch.ones{tuple(value.shape)}"
+    if isinstance(value, list | tuple):
+        items = ", ".join(map(_shown, value))
+        return f"[{items}]" if isinstance(value, list) else f"({items})"
+    if value is None or isinstance(value, int | float | str):
+        return repr(value)
+    return f"{type(value).__name__}(…)" if not isinstance(value, InventedSettings) else "…"

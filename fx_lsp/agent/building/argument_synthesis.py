@@ -1,0 +1,402 @@
+"""Builds a class whose arguments nobody shows, by inventing them.
+
+The annotation and the name of each parameter give a first guess, and how the program uses the value corrects it: the
+class is built and traced with values that report when they are called, iterated, indexed or compared with a text
+although they are no such thing, and built again with better ones. Where an error ends that, the values involved are
+changed one after another; a change is kept if the program gets further with it.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any
+
+from torch.nn.modules.module import register_module_module_registration_hook
+
+from fx_lsp.agent.building.argument_kinds import ArgumentKind, first_guess
+from fx_lsp.agent.building.argument_plan import ArgumentPlan
+from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Probe
+from fx_lsp.agent.building.missing_weights import lacks_weights, without_weights
+
+MOST_BUILDS = 80
+"""How often a class is built before it is given up."""
+
+MOST_MODULES = 15_000
+"""How many submodules they may have, together; the build that exceeds it is the last. Counted, not timed, so that the
+same arguments are found on every machine, however busy: thousands of modules are built and traced in a second."""
+
+MOST_MISUSES = 25
+"""How often a value turns out to be another kind of thing before one attempt is given up."""
+
+_KINDS = (
+    *(
+        ArgumentKind("module"),
+        ArgumentKind("list", 2),
+        ArgumentKind("tuple", 2),
+        ArgumentKind("class"),
+        ArgumentKind("settings"),
+    ),
+    ArgumentKind("value", None),
+)
+"""What a value that is involved in an error may be, in the order to try."""
+
+_QUOTED = re.compile(r"'(\w+)'")
+_CALLED = re.compile(r"'(.+)' object is not callable")
+"""What Python says of what can't be called; an invented value's class is named like its path."""
+
+_EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
+_NO_MODULE = re.compile(r"([^\s.]+(?:\.\w+)*) is not a Module subclass")
+_ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
+_WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
+MOST_OPTIONS = 4
+"""Texts that are tried of those that an error names."""
+
+_WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
+"""What a parameter is named that asks for weights."""
+
+_PREFIX = re.compile(r"[a-z]+_$")
+
+_DIGITS = re.compile(r"\b[1-8]\b")
+
+Traced = Callable[[Any], Exception | None]
+"""Traces a module and returns the program's own error that ended it."""
+
+
+@dataclass(frozen=True)
+class InventedRoot:
+    """A module, and the invented arguments that it was built with."""
+
+    root: Any
+    shown: str
+    """The call that built it, for people."""
+
+
+class CannotInvent(Exception):
+    """No arguments were found that the constructor takes; its ``__cause__`` is what it raised."""
+
+
+def invent_arguments(cls: type, namespace: Mapping[str, Any], traced: Traced, *, on_meta: bool) -> InventedRoot:
+    """An instance of ``cls`` with invented arguments. Raises `CannotInvent`. ``namespace`` is that of the file."""
+    plan = ArgumentPlan(cls, namespace, on_meta)
+    end = _ArgumentSearch(plan, traced).run()
+    if not end.is_built:
+        raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from end.error
+    try:
+        return InventedRoot(plan.build(probing=False), plan.shown())
+    except Exception as raised:
+        raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from raised
+
+
+@dataclass(frozen=True)
+class _Progress:
+    """How far one attempt came."""
+
+    error: BaseException | None
+    is_built: bool
+    """The error, if any, was raised by the trace."""
+    has_arguments: bool = False
+    """They were made, and the error, if any, was raised by what they were made for."""
+    lines: tuple[int, ...] = ()
+    """The line that each function was at, the outermost first."""
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, tuple[int, ...]]:
+        """Greater for what came further."""
+        return self.error is None, self.is_built, self.has_arguments, self.lines
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Something to try: another kind at a path, or parameters to be given though they need not be."""
+
+    path: str = ""
+    kind: ArgumentKind | None = None
+    extra: tuple[str, ...] = ()
+    is_of_all: bool = False
+    """The kind is for all items of the list that the path is one of."""
+
+
+class _ArgumentSearch:
+    """The search for arguments of one class."""
+
+    def __init__(self, plan: ArgumentPlan, traced: Traced) -> None:
+        self._plan = plan
+        self._traced = traced
+        self._builds = 0
+        self._modules = 0
+
+    def run(self) -> _Progress:
+        """Change the plan as long as that takes the program further; how far it came."""
+        counting = register_module_module_registration_hook(self._count_module)
+        try:
+            end = self._attempt()
+            while end.error is not None and (better := self._better(end)) is not None:
+                end = better
+            return end
+        finally:
+            counting.remove()
+
+    def _count_module(self, *_: object) -> None:
+        self._modules += 1
+
+    @property
+    def _is_over(self) -> bool:
+        return self._builds >= MOST_BUILDS or self._modules > MOST_MODULES
+
+    def _better(self, end: _Progress) -> _Progress | None:
+        """Keep the first change with which the program gets further than ``end``; None where there is none."""
+        assert end.error is not None
+        kinds, extra = dict(self._plan.kinds), self._plan.extra
+        for change in list(_changes(end.error, end.is_built, self._plan)):
+            if self._is_over:
+                break
+            self._plan.extra = (*extra, *change.extra)
+            if change.kind is not None:
+                self._plan.kinds.update(dict.fromkeys(self._paths(change), change.kind))
+            new = self._attempt()
+            if new.rank > end.rank or self._is_within(change):
+                return new
+            self._plan.kinds, self._plan.extra = dict(kinds), extra
+        return None
+
+    def _is_within(self, change: _Change) -> bool:
+        """Whether the object that the change asks for is what can't be built yet."""
+        is_object = change.kind is not None and change.kind.name == "object"
+        return is_object and self._plan.within is not None and self._plan.within[0] == f"{change.path}."
+
+    def _paths(self, change: _Change) -> list[str]:
+        if not (change.is_of_all and change.path.endswith("]")):
+            return [change.path]
+        start = change.path.rpartition("[")[0]
+        return [path for path in self._plan.kinds if path.rpartition("[")[0] == start]
+
+    def _attempt(self) -> _Progress:
+        """Build and trace, and take every value for what it is used as."""
+        for _ in range(MOST_MISUSES):
+            if self._is_over:
+                break
+            self._builds += 1
+            is_built = False
+            try:
+                root = self._plan.build(probing=True)
+                is_built = True
+                error = self._traced(root)
+            except Misused as misuse:
+                if misuse.kind == self._plan.kinds.get(misuse.path):
+                    return _Progress(misuse, is_built=is_built)
+                is_of_all = misuse.kind.name in ("module", "class", "settings")
+                paths = self._paths(_Change(misuse.path, is_of_all=is_of_all))
+                self._plan.kinds.update(dict.fromkeys(paths, misuse.kind))
+                continue
+            except Exception as raised:
+                error = raised
+            if error is not None and (called := _CALLED.match(str(error))) and self._is_new(called[1], is_built):
+                continue
+            lines = _lines(error.__traceback__) if error else ()
+            return _Progress(error, is_built, is_built or self._plan.within is None, lines)
+        return _Progress(Misused("", ArgumentKind("value")), is_built=False)
+
+    def _is_new(self, path: str, is_built: bool) -> bool:
+        """Take what was called for a module, or for what makes one. False where it is no invented value, or is that."""
+        kind = ArgumentKind("module" if is_built else "class")
+        if path not in self._plan.kinds or self._plan.kinds[path] == kind:
+            return False
+        self._plan.kinds[path] = kind
+        return True
+
+
+def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[_Change]:
+    """What may help against ``error``, the likeliest first. ``is_built``: it was raised by the trace."""
+    text = str(error)
+    if isinstance(error, TypeError) and "required" in text and "argument" in text:
+        names = _QUOTED.findall(text)
+        yield _Change(extra=plan.taken(names))
+        prefixes = _prefixes(plan.cls)
+        if prefixes:
+            yield _Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
+        return
+    off = [
+        _Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
+    ]
+    if not is_built and lacks_weights(error):
+        off.sort(key=lambda change: not _WEIGHTS.search(change.path))
+        yield from off
+    expected = _EXPECTED.search(text)
+    if isinstance(error, ValueError) and expected and plan.last_iterated:
+        yield _Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])))
+        yield _Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
+    if no_module := _NO_MODULE.search(text):
+        yield from (_Change(path, ArgumentKind("module")) for path in plan.kinds if no_module[1].endswith(path))
+    yield from _asked_for(error.__traceback__, plan)
+    yield from _chosen_from(error.__traceback__, plan)
+    suspects = [(path, plan.kinds[path]) for path in _suspects(error.__traceback__, plan.made) if path in plan.kinds]
+    named, optional = (
+        plan.taken(re.findall(r"\w+", text), by_name=True),
+        [path for path in plan.optional if path not in plan.extra],
+    )
+    if not is_built:
+        for path, kind in suspects:
+            yield from _numbers(path, kind)
+            if item := plan.kinds.get(f"{path}[0]"):
+                yield from (change for change in _numbers(f"{path}[0]", item) if change.is_of_all)
+            yield from _lengths(path, kind, text)
+            yield from _options(path, kind, error)
+        if named:
+            yield _Change(extra=named)
+    for path, kind in suspects:
+        others = (ArgumentKind("value", kind.value),) if kind.name == "object" else _KINDS
+        yield from (_Change(path, other) for other in others if other != kind)
+    if not is_built:
+        yield from (_Change(extra=(path,)) for path in optional)
+        yield from off
+
+
+def _prefixes(cls: type) -> list[str]:
+    """What the module of ``cls`` may take off the names of keywords to hand them on: ``enc_`` of ``enc_depth``."""
+    home = sys.modules.get(cls.__module__)  # a class can name any as its own
+    values = [] if home is None else list(vars(home).values())
+    functions = [value for value in (*values, cls.__init__) if isinstance(value, FunctionType)]  # type: ignore[misc]
+    own = [function.__code__ for function in functions if function.__module__ == cls.__module__]
+    texts = [value for value in (*values, *(text for code in own for text in code.co_consts)) if isinstance(value, str)]
+    return list(dict.fromkeys(text for text in texts if _PREFIX.match(text)))
+
+
+def _numbers(path: str, kind: ArgumentKind) -> Iterator[_Change]:
+    """Other numbers in the place of one; in a list, in the place of all of them."""
+    if kind.name == "number" and isinstance(kind.value, int | float):
+        whole = max(int(kind.value), 1)
+        others = (1, 2 * whole, 0.5, 4 * whole) if isinstance(kind.value, int) else (whole, 0.5)
+        for other in [other for other in others if repr(other) != repr(kind.value)]:
+            yield _Change(path, ArgumentKind("number", other))
+            if path.endswith("]"):
+                yield _Change(path, ArgumentKind("number", other), is_of_all=True)
+
+
+def _lengths(path: str, kind: ArgumentKind, text: str) -> Iterator[_Change]:
+    """Other numbers of items, first those that the error names."""
+    if kind.name in ("list", "tuple"):
+        lengths = dict.fromkeys([*map(int, _DIGITS.findall(text)), 3, 1, 2, 4, 5])
+        yield from (
+            _Change(path, ArgumentKind(kind.name, length, kind.items)) for length in lengths if length != kind.value
+        )
+
+
+def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[_Change]:
+    """Texts that the error says would do in the place of one, by name or as the members of an enumeration."""
+    if kind.name != "text":
+        return
+    named = _ONE_OF.search(str(error))
+    options = re.findall(r"[\w.-]+", named[1].partition(".\n")[0]) if named else []
+    options += [text for text in re.findall(r"'([\w.-]+)'", str(error)) if text not in options]
+    for frame in _frames(error.__traceback__):
+        enumeration = frame.f_locals.get("cls")
+        if isinstance(enumeration, enum.EnumMeta):
+            members: dict[str, Any] = dict(enumeration.__members__)
+            options += [str(member.value) for member in members.values()]
+    for option in [option for option in options if option not in _WORDS][:MOST_OPTIONS]:
+        yield _Change(path, ArgumentKind("text", option))
+
+
+def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
+    """Changes that satisfy an ``isinstance(net, Transformer)`` in a function that the error passed through."""
+    for frame in _frames(traceback):
+        for call in _isinstance_calls(frame.f_code):
+            try:
+                value, classes = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in call.args)
+            except (Exception, Misused):
+                continue
+            path = _path_of(value, plan.made)
+            for cls in classes if isinstance(classes, tuple) else (classes,):
+                is_own = isinstance(cls, type) and cls.__module__ != "builtins"
+                if is_own and path in plan.kinds and not isinstance(value, cls):
+                    yield _Change(path, first_guess(path.rpartition(".")[2], cls, plan.namespace))
+
+
+def _isinstance_calls(code: CodeType) -> list[ast.Call]:
+    return [
+        node
+        for node in _nodes(code)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and len(node.args) == 2
+    ]
+
+
+def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
+    """Changes to a key that a function on the error's way looked up: ``mode in MODES``, ``MODELS[name]``."""
+    for frame in _frames(traceback):
+        for node in _nodes(frame.f_code):
+            match node:
+                case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[among]):
+                    pass
+                case ast.Subscript(value=among, slice=key, ctx=ast.Load()):
+                    pass
+                case _:
+                    continue
+            if _does_something(key) or _does_something(among):
+                continue
+            try:
+                value, options = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, among))
+                path = _path_of(value, plan.made)
+                is_table = isinstance(options, Mapping) or isinstance(node, ast.Compare)
+                if path in plan.kinds and is_table and not isinstance(options, str) and value not in options:
+                    plain = [option for option in options if type(option) in (str, int, float)]
+                    for option in sorted(plain, key=repr)[:MOST_OPTIONS]:
+                        yield _Change(path, ArgumentKind("value", option))
+            except (Exception, Misused):  # that depends on what is no longer there, or is not such a thing
+                continue
+
+
+def _does_something(node: ast.AST) -> bool:
+    """Whether to evaluate it once more could change something, or wait: ``queue.get()``."""
+    return any(
+        isinstance(inner, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)
+    )
+
+
+def _nodes(code: CodeType) -> Iterator[ast.AST]:
+    try:
+        return ast.walk(ast.parse(textwrap.dedent(inspect.getsource(code))))
+    except (OSError, SyntaxError, TypeError):
+        return iter(())
+
+
+def _lines(traceback: TracebackType | None) -> tuple[int, ...]:
+    """The lines of the functions that the error passed through."""
+    lines = []
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename not in _OWN_FILES:
+            lines.append(traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return tuple(lines)
+
+
+def _suspects(traceback: TracebackType | None, made: Mapping[int, tuple[str, Any]]) -> list[str]:
+    """The paths of the invented values in a traceback's frames, the innermost first. ``made``: further ones, by id."""
+    paths = (_path_of(value, made) for frame in _frames(traceback) for value in list(frame.f_locals.values()))
+    return list(dict.fromkeys(path for path in paths if path))
+
+
+def _path_of(value: Any, made: Mapping[int, tuple[str, Any]]) -> str:
+    """Where an invented value comes from; empty for any other."""
+    if isinstance(value, InventedSettings):
+        return str(vars(value)["_path"])
+    return value.path if isinstance(value, Probe) else made.get(id(value), ("",))[0]
+
+
+def _frames(traceback: TracebackType | None) -> list[FrameType]:
+    """The frames that the error passed through, the innermost first, without those of the search itself."""
+    frames = []
+    while traceback is not None:
+        frames.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    return [frame for frame in reversed(frames) if frame.f_code.co_filename not in _OWN_FILES]
+
+
+_OWN_FILES = frozenset({__file__, ArgumentPlan.build.__code__.co_filename, without_weights.__code__.co_filename})

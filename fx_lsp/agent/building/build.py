@@ -1,0 +1,146 @@
+"""Building a target: running its recipe in the namespace of the imported file, without allocating its weights."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from types import CodeType
+from typing import Any, Literal
+
+import fxcore
+from fx_lsp.agent.building.argument_synthesis import invent_arguments
+from fx_lsp.agent.building.custom_tracer import tracer_for
+from fx_lsp.agent.building.device_redirection import Devices
+from fx_lsp.agent.building.invented_values import InventedModule
+from fx_lsp.agent.building.missing_modules import MissingModule
+from fx_lsp.agent.building.missing_weights import without_weights
+from fx_lsp.agent.building.process_group import lacks_process_group, make_process_group
+from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
+from fxcore.failures import FailureKind, TraceFailure
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built from a recipe, and how to trace it."""
+
+    root: Any
+    concrete_args: Any
+    tracer: Any
+    recipe: Recipe
+    shown: str
+    """How the root was built, as Python."""
+
+
+def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
+    """What the first of the target's recipes yields that can be built.
+
+    Raises what the first one did where none can, and ``on_meta`` at once: on the CPU it may well be built.
+    """
+    first: Exception | None = None
+    for recipe in (target.recipe, *target.fallbacks):
+        seed()
+        try:
+            built = _with_process_group(
+                partial(without_weights, partial(build, recipe, file, namespace, on_meta=on_meta))
+            )
+            cls = namespace.get(target.symbol or "")
+            if recipe.file and isinstance(cls, type) and not isinstance(built.root, cls):
+                raise TypeError(f"{recipe.root.source} does not create an instance of {target.symbol}")
+            return built
+        except Exception as error:
+            if on_meta:
+                raise
+            first = first or error
+    assert first is not None
+    raise first
+
+
+def _with_process_group(make: Callable[[], Built]) -> Built:
+    """What ``make`` builds, if need be once more with a process group; whether there is one is a question to answer
+    truly as long as nothing fails for lack of it."""
+    try:
+        return make()
+    except Exception as error:
+        if not lacks_process_group(error):
+            raise
+        try:
+            make_process_group()
+        except Exception:
+            raise error from None
+    seed()
+    return make()
+
+
+def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
+    """Run the recipe in the file's own namespace, which the functions that it defines share.
+
+    Raises what the code of the user raises; the frames of a snippet are those of the file. `CannotInvent` where it is
+    for us to find arguments, and there are none.
+    """
+    at, names = (recipe.file, {"__name__": "<recipe>"}) if recipe.file else (file, namespace)
+    with Devices(on_meta=on_meta):
+        for snippet in recipe.setup:
+            exec(_compile(snippet, at, "exec"), names)
+        root = _value(recipe.root, at, names)
+        concrete_args = _value(recipe.concrete_args, file, namespace)
+        tracer = _value(recipe.tracer, file, namespace)
+        leaves = _value(recipe.leaves, file, namespace) or ()
+    tracer = tracer_for(tracer, (*leaves, InventedModule, MissingModule))
+    shown = recipe.root.source
+    if recipe.made_up and isinstance(root, type):
+        known = vars(sys.modules[root.__module__]) if recipe.file else namespace
+        made = invent_arguments(root, known, partial(own_error, tracer, concrete_args), on_meta=on_meta)
+        root, shown = made.root, made.shown
+    return Built(root, concrete_args, tracer, recipe, shown)
+
+
+def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception | None:
+    """The error of the program's own that ends the trace of ``root``; None where it does not end in one."""
+    seed()
+    try:
+        tracer.trace(root, concrete_args)
+    except TraceFailure as failure:
+        # To call what is not callable is not for a traced value to refuse, though it be an argument.
+        own = failure.kind is FailureKind.EXCEPTION or "object is not callable" in str(failure.__cause__)
+        return failure.__cause__ if own else None  # type: ignore[return-value]
+    except Exception as error:
+        return error
+    return None
+
+
+def span_of(recipe: Recipe, file: str) -> Span:
+    """Where the recipe's root stands, the first line of it; in ``file`` unless it names another."""
+    snippet, file = recipe.root, recipe.file or file
+    first = snippet.source.split("\n")[0]
+    column = _column(first, linecache.getline(file, snippet.line))
+    return Span(file, snippet.line, column, snippet.line, column + len(first.encode()))
+
+
+def _value(snippet: Snippet | None, file: str, namespace: dict[str, Any]) -> Any:
+    return None if snippet is None else eval(_compile(snippet, file, "eval"), namespace)
+
+
+def _compile(snippet: Snippet, file: str, mode: Literal["exec", "eval"]) -> CodeType:
+    """Code whose lines and columns are those that the snippet has in the file."""
+    tree: ast.Module | ast.Expression = ast.parse(snippet.source, file, mode)  # type: ignore[assignment]
+    column = _column(snippet.source.split("\n")[0], linecache.getline(file, snippet.line))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias):
+            if node.lineno == 1:
+                node.col_offset = max(node.col_offset + column, 0)
+            if node.end_lineno == 1 and node.end_col_offset is not None:
+                node.end_col_offset = max(node.end_col_offset + column, 0)
+    ast.increment_lineno(tree, snippet.line - 1)
+    return compile(tree, file, mode)
+
+
+def _column(source: str, line: str) -> int:
+    """The column where ``source`` stands in ``line``; where only its brackets do, the one that puts these right."""
+    name = "" if source in line else source.partition("(")[0]
+    at = line.find(source.removeprefix(name))
+    return len(line[:at].encode()) - len(name.encode()) if at >= 0 else 0

@@ -1,0 +1,130 @@
+"""Where tensors live while a file is imported and its modules built: on no accelerator, weights even nowhere."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from fxcore.accelerators import OnCpu, is_accelerator
+
+FACTORIES = frozenset(
+    {torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.randint, torch.normal}
+    | {torch.empty_strided, torch.randperm}
+)
+"""What weights are made with. Other factories stay on the CPU, since constructors compute with what those make:
+``torch.linspace(…).tolist()`` of the stochastic depth rates is the classic."""
+
+IN_PLACE = frozenset({torch.Tensor.clamp_, torch.Tensor.erfinv_, torch.Tensor.normal_, torch.nn.init.normal_})
+"""What weights are initialized with, and takes torch up to a millisecond each time where they have no memory, though
+nothing comes of it; of the others it makes short work."""
+
+
+class Devices(OnCpu):
+    """Within it, what asks for an accelerator gets the CPU, and, ``on_meta``, new weights have shapes but no memory."""
+
+    def __init__(self, *, on_meta: bool = False) -> None:
+        super().__init__()
+        self._on_meta = on_meta
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A copy of this mode that puts weights on meta."""
+        asked = keywords.get("device")
+        is_free = asked is None or is_accelerator(asked, number=True)
+        if self._on_meta and function in FACTORIES and is_free and "out" not in keywords:
+            keywords = {**keywords, "device": "meta"}
+        if self._on_meta and function in IN_PLACE and _is_without_effect(function, *args, *keywords.values()):
+            return self._initialize(function, args, keywords)
+        return super().call(function, args, keywords)
+
+    def _initialize(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Make a call that would change the numbers of a tensor that has none."""
+        tensor = args[0] if args else keywords["tensor"]
+        empty = tensor.new_empty(0, device="cpu")  # what is wrong with the other arguments is still for torch to say
+        if args:
+            super().call(function, (empty, *args[1:]), keywords)
+        else:
+            super().call(function, (), {**keywords, "tensor": empty})
+        return tensor
+
+
+def _is_without_effect(function: Callable[..., Any], tensor: torch.Tensor, *others: object) -> bool:
+    """Whether ``function``, one of `IN_PLACE`, changes nothing of ``tensor``, and nobody takes note."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or not tensor.is_meta or tensor.is_inference():
+        return False
+    is_noted = tensor.requires_grad and torch.is_grad_enabled() and function is not torch.nn.init.normal_
+    return tensor.is_floating_point() and not is_noted and not any(isinstance(other, torch.Tensor) for other in others)
+
+
+class Idle:
+    """A stream or an event of an accelerator that has nothing to do; entered, it changes nothing."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: None
+
+    def __enter__(self) -> Idle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def query(self) -> bool:
+        """Whether its work is done: always."""
+        return True
+
+    def elapsed_time(self, other: object) -> float:
+        """The milliseconds between two events: none."""
+        return 0.0
+
+
+ANSWERS: dict[str, object] = {
+    "current_device": 0,
+    "get_device_capability": (0, 0),
+    "get_device_name": "",
+    "get_device_properties": SimpleNamespace(name="", major=0, minor=0, total_memory=1 << 34, multi_processor_count=1),
+    "set_device": None,
+    "synchronize": None,
+}
+"""What functions of ``torch.cuda`` answer that would fail for want of a device."""
+
+IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream")
+"""What yields something that would work there."""
+
+
+def stand_in_for_accelerators() -> None:
+    """Have ``torch.cuda`` answer, in this process and for good, where it would fail for want of a device.
+
+    There is still none: ``is_available`` and ``device_count`` say so. Each name has an object of its own, since
+    torch.compile keeps a table by them.
+    """
+    for name, answer in ANSWERS.items():
+        setattr(torch.cuda, name, partial(_answer, answer))
+    for name in IDLE:
+        setattr(torch.cuda, name, type(name, (Idle,), {}))
+    for name in [name for name in vars(torch.cuda) if name.endswith("Tensor") and hasattr(torch, name)]:
+        setattr(torch.cuda, name, getattr(torch, name))
+    module: Any = torch.nn.Module
+    module.to = _to_cpu(module.to)
+
+
+def _answer(answer: object, *args: object, **kwargs: object) -> object:
+    return answer
+
+
+def _to_cpu(to: Callable[..., Any]) -> Callable[..., Any]:
+    """``Module.to``, but that a number, which it takes for an accelerator's, is the CPU's."""
+
+    @functools.wraps(to)
+    def moved(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        args = tuple("cpu" if is_accelerator(value, number=True) else value for value in args)
+        kwargs = {name: "cpu" if is_accelerator(value, number=True) else value for name, value in kwargs.items()}
+        return to(self, *args, **kwargs)
+
+    return moved

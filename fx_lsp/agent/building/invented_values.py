@@ -1,0 +1,268 @@
+"""Invented values that tell when they are used for something that they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from fx_lsp.agent.building.argument_kinds import WIDTH, ArgumentKind, items_of, number_for
+from fxcore.proxy import Proxy
+
+T = TypeVar("T")
+
+Make = Callable[[str, str], Any]
+"""Makes the value at a path, of the last name on the way there."""
+
+
+_OF_MODULES = frozenset(
+    {"parameters", "named_parameters", "buffers", "modules", "named_modules", "children", "named_children"}
+    | {"state_dict", "load_state_dict", "forward", "eval", "requires_grad_", "register_forward_hook"}
+)
+"""Methods by which a module is known."""
+
+
+_OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "item", "tolist", "iterrows"})
+"""Attributes by which programs tell arrays from numbers and lists."""
+
+
+class Misused(BaseException):
+    """An invented value was used for what it is not. No handler in the program is to take this for its own error."""
+
+    def __init__(self, path: str, kind: ArgumentKind) -> None:
+        super().__init__(path, kind)
+        self.path = path
+        self.kind = kind
+        """What it would have to be."""
+
+
+class Probe:
+    """What all invented values do that are used for something else: say so.
+
+    They can't be called, for then `callable` would hold. The error that this brings names their class, and each has one
+    of its own, named like its path (see `probe`).
+    """
+
+    path: str
+    """Where it comes from: ``config.depths[0]``."""
+    certain: bool
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in _OF_ARRAYS:
+            raise AttributeError(name)
+        if name in _OF_MODULES:
+            raise Misused(self.path, ArgumentKind("module"))
+        raise Misused(
+            self.path, ArgumentKind("text", "", certain=False) if hasattr(str, name) else ArgumentKind("settings")
+        )
+
+    def __getitem__(self, key: Any) -> Any:
+        # There is no __iter__: with one, `isinstance(x, Iterable)` would hold, and without one this is called.
+        raise Misused(self.path, ArgumentKind("settings") if isinstance(key, str) else _list(self.path))
+
+    def __len__(self) -> int:
+        raise Misused(self.path, _list(self.path))
+
+    def __contains__(self, item: object) -> bool:
+        raise Misused(self.path, ArgumentKind("settings") if isinstance(item, str) else _list(self.path))
+
+
+class InventedInt(Probe, int):
+    """An invented int."""
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            raise Misused(self.path, ArgumentKind("text", other))
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+class InventedFloat(Probe, float):
+    """An invented float."""
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            raise Misused(self.path, ArgumentKind("text", other))
+        return float(self) == other
+
+    __hash__ = float.__hash__
+
+
+class InventedText(Probe, str):
+    """An invented str. What it is compared with first, it has to be."""
+
+    __getitem__ = str.__getitem__
+    __len__ = str.__len__
+    __contains__ = str.__contains__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str) and not self.certain and str(self) != str(other):
+            raise Misused(self.path, ArgumentKind("text", str(other)))
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+    def startswith(self, prefix: Any, *args: Any) -> bool:
+        """What it is asked to start with first, it does."""
+        if isinstance(prefix, str) and str(prefix) and not self.certain and not str(self):
+            raise Misused(self.path, ArgumentKind("text", str(prefix), certain=False))
+        return str.startswith(self, prefix, *args)
+
+
+class InventedList(Probe, list[Any]):
+    """An invented list."""
+
+    make: Make
+    last_iterated: list[str]
+    """Where to note its path when it is iterated: the error about a wrong number of items does not name the list."""
+    __len__ = list.__len__
+    __contains__ = list.__contains__
+    __hash__ = None
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            raise Misused(self.path, ArgumentKind("settings"))
+        if isinstance(key, int) and not -len(self) <= key < len(self):
+            raise Misused(self.path, ArgumentKind("list", key + 1 if key >= 0 else -key))
+        return list.__getitem__(self, key)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.last_iterated[:] = [self.path]
+        return list.__iter__(self)
+
+
+class PlainNumbers(TorchFunctionMode):
+    """Within it a tensor can be made of invented numbers, which torch would take for lists, as they have a length."""
+
+    def __torch_function__(
+        self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if function in (torch.tensor, torch.as_tensor, torch.full):
+            args = [_plain(value) for value in args]
+        return function(*args, **(kwargs or {}))
+
+
+def _plain(value: Any) -> Any:
+    """An invented number, or a list of such, as Python's own."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return int(value) if isinstance(value, InventedInt) else float(value) if isinstance(value, InventedFloat) else value
+
+
+class InventedSettings:
+    """Something with attributes and items of any name, which come to be when they are asked for."""
+
+    def __init__(self, path: str, make: Make) -> None:
+        self.__dict__["_path"] = path
+        self.__dict__["_make"] = make
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in _OF_MODULES:
+            raise Misused(self._path, ArgumentKind("module"))
+        return self.__dict__.setdefault(name, self._make(f"{self._path}.{name}", name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+
+    def __getitem__(self, key: Any) -> Any:
+        return getattr(self, str(key))
+
+    __setitem__ = __setattr__
+
+    def __iter__(self) -> Iterator[str]:
+        # Without it, iteration would ask for the items 0, 1, 2 and so on, and get them without end.
+        if not self.keys():
+            raise TypeError(f"{type(self).__name__!r} object is not iterable")
+        return iter(self.keys())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.__dict__
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The setting where something set it; else the default, and one that is invented where that is None."""
+        return self.__dict__.get(key, default) if default is not None else self[key]
+
+    def pop(self, key: str, default: Any = None) -> Any:
+        """The setting, as `get` returns it; it stays, so that it can be read again."""
+        return self.get(key, default)
+
+    def keys(self) -> list[str]:
+        """The names that were asked for; with this, ``**settings`` works."""
+        return [name for name in self.__dict__ if not name.startswith("_")]
+
+    def copy(self, memo: object = None) -> InventedSettings:
+        """This object itself, so that changes to the copy are seen here."""
+        return self
+
+    __copy__ = __deepcopy__ = copy
+
+
+class InventedModule(torch.nn.Module):
+    """A module that stands for one that is not known. It takes anything, and its call is recorded as one node."""
+
+    expansion = 1
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        # Not by assignment: as it has every attribute, that would be refused.
+        self._parameters["weight"] = torch.nn.Parameter(torch.zeros(WIDTH, WIDTH))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("_"):
+                raise
+            return int(number_for(name))
+
+    def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Its input: in a trace, where it is a leaf, this is not run."""
+        return x
+
+
+_BY_NAME: tuple[tuple[str, type[torch.nn.Module]], ...] = (
+    ("norm", torch.nn.LayerNorm),
+    ("act", torch.nn.ReLU),
+    ("nonlin", torch.nn.ReLU),
+    ("conv", torch.nn.Conv2d),
+    ("linear", torch.nn.Linear),
+)
+
+
+def likely_module_class(name: str) -> type[torch.nn.Module]:
+    """The class of modules that a parameter of this name is likely to be."""
+    return next((cls for part, cls in _BY_NAME if part in name.lower()), InventedModule)
+
+
+def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:
+    """A subclass of `likely_module_class` that reports when it is used as a module itself."""
+    base = likely_module_class(name)
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if any(isinstance(value, Proxy) for value in (*args, *kwargs.values())):
+            raise Misused(path, ArgumentKind("module"))
+        base.__init__(self, *args, **kwargs)
+
+    return type(base.__name__, (base,), {"__init__": init})
+
+
+def invented_module(name: str) -> torch.nn.Module:
+    """A module that a parameter of this name is likely to be."""
+    return torch.nn.ReLU() if likely_module_class(name) is torch.nn.ReLU else InventedModule()
+
+
+def probe(kind: type[T], value: Any, path: str, *, certain: bool = True) -> T:
+    """An invented value that knows where it comes from."""
+    made: Any = type(path, (kind,), {})(value)
+    made.path = path
+    made.certain = certain
+    return made  # type: ignore[no-any-return]
+
+
+def _list(path: str) -> ArgumentKind:
+    return ArgumentKind("list", items_of(path.rpartition(".")[2].partition("[")[0]))

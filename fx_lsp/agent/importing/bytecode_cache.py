@@ -1,0 +1,195 @@
+"""The code of the workspace's modules, compiled once instead of in each process that imports them.
+
+A file that is edited may import hundreds that are not, and whose bytecode Python has not written. A child compiles
+them, which runs none of their code, and the agent keeps what comes of it for the children to come. What is kept is only
+taken for the very text that it was compiled from.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import contextlib
+import hashlib
+import itertools
+import marshal
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import decode_source
+from pathlib import Path
+from types import CodeType
+
+from fx_lsp.agent.importing.script_definitions import first_work
+from fx_lsp.agent.processes.children import Emit, ForkedChildren
+from fx_lsp.agent.processes.limits import limit_memory
+from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
+from fx_lsp.agent.processes.watchdog import ChildProcess
+from fx_lsp.agent.sandbox.sandbox_entry import run_confined
+from fx_lsp.agent.wire import wire_message
+
+LONGEST = 1_000_000
+"""Characters of a file that is compiled ahead; few have as many, and mostly they are data."""
+
+MOST = 64 * 2**20
+"""The most bytes that the cache holds."""
+
+MOST_WANTED = 10_000
+"""Files that are considered at a time; it is the user's code that names them."""
+
+EACH = 1_000
+"""Bytes that keeping a file takes beside its code and its path."""
+
+SILENT_SECONDS = 10.0
+"""How long compiling one file may take."""
+
+MOST_SECONDS = 60.0
+"""How much of a processor compiling what was wanted may take."""
+
+MEMORY_MB = 512
+"""How much memory it may take."""
+
+
+@wire_message
+@dataclass(frozen=True)
+class CompiledFile:
+    """To the agent: what a file was compiled to."""
+
+    path: str
+    digest: str
+    """The digest of the text."""
+    code: str
+    """The code as `marshal` writes it, in base64."""
+    only_defines: bool
+    """It does no work when it is run as a script."""
+
+
+@dataclass(frozen=True)
+class CachedBytecode:
+    """A compiled file as the cache holds it, for a process that imports it."""
+
+    digest: str
+    marshalled: bytes
+    only_defines: bool
+    size: int
+    """How many bytes it takes, roughly."""
+
+    @property
+    def code(self) -> CodeType:
+        """The code object."""
+        code = marshal.loads(self.marshalled)
+        assert isinstance(code, CodeType)
+        return code
+
+
+class _BytecodeCache:
+    """What this process, and those that it forks, need not compile."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, CachedBytecode] = {}
+        """By path, those that were kept last at the end."""
+        self._size = 0
+
+    def get(self, path: str) -> CachedBytecode | None:
+        return self._files.get(path)
+
+    def put(self, compiled: CompiledFile) -> None:
+        """Keep the latest of a file, and drop those that were kept first where it is too much."""
+        path, code = compiled.path, base64.b64decode(compiled.code)
+        self._drop(path)
+        self._files[path] = CachedBytecode(compiled.digest, code, compiled.only_defines, len(code) + len(path) + EACH)
+        self._size += self._files[path].size
+        while self._size > MOST:
+            self._drop(next(iter(self._files)))
+
+    def _drop(self, path: str) -> None:
+        if before := self._files.pop(path, None):
+            self._size -= before.size
+
+
+_CACHE = _BytecodeCache()
+
+
+def cached_bytecode(path: str, text: str) -> CachedBytecode | None:
+    """What the file at ``path`` was compiled to, if that was with this text."""
+    found = _CACHE.get(path)
+    return found if found and found.digest == _digest(text) else None
+
+
+class BackgroundCompiler:
+    """What is to be compiled, and the child that does."""
+
+    def __init__(self, children: ForkedChildren) -> None:
+        self._children = children
+        self._wanted: dict[str, None] = {}
+        self._running = False
+        self._repeated = False
+        """Several requests have compiled the same file."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to compile even beside other work: there may never be a pause, and each request compiles the same
+        files.
+        """
+        return self._repeated and not self._running
+
+    def want(self, paths: Iterable[str]) -> None:
+        """Consider files that a request had to compile."""
+        for path in itertools.islice(paths, MOST_WANTED - len(self._wanted)):
+            self._repeated |= path in self._wanted
+            self._wanted[path] = None
+
+    def proceed(self) -> None:
+        """Compile what is wanted; best while there is nothing else to do."""
+        if self._wanted and not self._running:
+            job = partial(run_confined, partial(compile_files, list(self._wanted)))
+            self._children.fork(job, seconds=SILENT_SECONDS, hear=_CACHE.put, gone=self._gone, leads_group=True)
+            self._wanted.clear()
+            self._running, self._repeated = True, False
+
+    def _gone(self, child: ChildProcess) -> None:
+        """What it did not come to, a request will want again."""
+        self._running = False
+        remove(scratch_folder(child.pid))
+
+
+def compile_files(paths: Iterable[str], emit: Emit) -> None:
+    """In a child: emit each file that can be compiled and is not cached yet.
+
+    The paths come from a process that ran user code. Where a file can't be compiled, the next request reports why.
+    """
+    limit_memory(MEMORY_MB)
+    end = time.process_time() + MOST_SECONDS
+    for path in itertools.takewhile(lambda path: time.process_time() < end, paths):
+        with contextlib.suppress(Exception):
+            if Path(path).is_file():
+                text = decode_source(_read(path))
+                if len(text) <= LONGEST and not cached_bytecode(path, text):
+                    emit(_compiled(path, text))
+
+
+def _read(path: str) -> bytes:
+    """What the file has, or enough of it to see that it is too long."""
+    with Path(path).open("rb") as file:
+        return file.read(4 * LONGEST + 4)
+
+
+def _compiled(path: str, text: str) -> CompiledFile:
+    with without_warnings():
+        code = marshal.dumps(compile(text, path, "exec", dont_inherit=True))
+        only_defines = first_work(ast.parse(text)) is None
+    return CompiledFile(path, _digest(text), base64.b64encode(code).decode(), only_defines)
+
+
+@contextlib.contextmanager
+def without_warnings() -> Iterator[None]:
+    """What is compiled does not depend on what the user's code would have done about a warning; nor does bytecode."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

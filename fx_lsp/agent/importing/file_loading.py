@@ -1,0 +1,195 @@
+"""Imports the file whose targets are traced, whatever state its packages are in.
+
+It is imported as Python would. Where that fails because something is not installed, it is imported again with stand-ins
+(``stand_ins.py``); where it fails otherwise, or would do more than define names, only its definitions are run
+(``script_definitions.py``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import io
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+from fx_lsp.agent.building.missing_weights import replace_weight_loader
+from fx_lsp.agent.importing.import_tolerance import is_consequence
+from fx_lsp.agent.importing.stand_ins import StandIn, StandInFinder
+from fx_lsp.agent.importing.workspace_importer import Workspace
+from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.agent.processes.limits import is_out_of_memory
+from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, describe
+
+_NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)'")
+"""How Python says which name an import did not find; an attribute of the error since Python 3.12."""
+
+
+@dataclass(frozen=True)
+class LoadedFile:
+    """An imported file, and what its import did not do."""
+
+    module: ModuleType
+    complete: bool
+    """The file's code ran to its end."""
+    notices: tuple[Failure, ...]
+    """What it had to do without, and what it raised."""
+
+
+class FileLoader:
+    """Imports one file, with stand-ins and in part if need be."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        """``name`` is that of the file's module, as `Workspace.enter` has it."""
+        self._workspace = workspace
+        self._name = name
+        self._stand_ins = StandInFinder()
+        self._before = frozenset(sys.modules)
+        self._bare: set[str] = set()
+        """Packages that were put up without running their ``__init__.py``, which fails."""
+        self._without: set[str] = set()
+        """Functions that were to load weights, and now yield none."""
+        self._notices: dict[tuple[str, str], Failure] = {}
+
+    def run(self) -> LoadedFile:
+        """Import the file. Raises what leaves nothing of it, such as a syntax error or a lack of memory."""
+        sys.meta_path.insert(0, self._stand_ins)
+        self._stand_ins.deny_when_asked()
+        with empty_command_line():
+            while True:
+                try:
+                    return self._loaded(self._workspace.load(self._name), complete=True)
+                except (Exception, SystemExit) as error:
+                    if is_out_of_memory(error):
+                        raise
+                    if is_consequence(error) and self._name in sys.modules:
+                        return self._loaded(sys.modules[self._name], complete=False)
+                    if not self._makes_up_for(error):
+                        return self._defined(error)
+                self._forget()
+
+    def _loaded(self, module: ModuleType, *, complete: bool) -> LoadedFile:
+        notices = [*self._notices.values(), *self._workspace.left_out]
+        return LoadedFile(module, complete and not self._workspace.left_out, tuple(dict.fromkeys(notices)))
+
+    def _defined(self, error: BaseException) -> LoadedFile:
+        """The file with what it defines: running all of it raises ``error``."""
+        self._note("definitions-only" if isinstance(error, SystemExit) else "import", error)
+        self._forget()
+        module = self._workspace.define(self._name)
+        return self._loaded(module, complete=False)
+
+    def _makes_up_for(self, error: BaseException) -> bool:
+        """Whether something was done about ``error``, so that the next try will not meet it."""
+        loads = replace_weight_loader(error)
+        if loads is not None and loads not in self._without:
+            self._without.add(loads)
+            self._note("import", error)
+            return True
+        missing = _import_error(error)
+        if missing is not None and self._provide(missing, error):
+            return True
+        broken = _package_that_raised(error, self._workspace.owns)
+        if broken is not None and broken not in self._stand_ins.missing:
+            self._stand_ins.missing.add(broken)
+            self._note("missing-package", error)
+            return True
+        above = self._name.rpartition(".")[0]
+        if above in sys.modules or not above:
+            return False
+        self._note("import", error)
+        self._bare |= set(self._workspace.put_up(above))
+        return True
+
+    def _provide(self, missing: ImportError, error: BaseException) -> bool:
+        """Have what the import did not find. False where that is for the workspace itself to have."""
+        if not missing.name or missing.name in self._stand_ins.missing:
+            return False
+        package = missing.name.partition(".")[0]
+        spec = None
+        with contextlib.suppress(ImportError, ValueError, AttributeError):
+            spec = importlib.util.find_spec(package)
+        if spec is None:
+            if self._workspace.look_above(package):
+                return True
+            self._stand_ins.missing.add(package)
+            self._note("missing-package", error)
+            return True
+        places = [spec.origin or "", *(spec.submodule_search_locations or ())]
+        if any(self._workspace.owns(place) for place in places if place):
+            return False
+        self._note("import", error)
+        return self._stand_in(missing, missing.name)
+
+    def _stand_in(self, missing: ImportError, module: str) -> bool:
+        """Have a stand-in for what an installed package lacks: one of its modules, or a name in one."""
+        name = getattr(missing, "name_from", None) or next(iter(_NOT_IN_MODULE.findall(str(missing))), None)
+        loaded = sys.modules.get(module)
+        if name is None or loaded is None:
+            self._stand_ins.missing.add(module)
+        elif hasattr(loaded, name):
+            return False
+        else:
+            setattr(loaded, name, StandIn(f"{module}.{name}"))
+        return True
+
+    def _note(self, kind: str, error: BaseException) -> None:
+        chain = chain_of_error(error, self._workspace.owns)
+        if not chain:  # it passed through no line of the workspace
+            chain = (Step("<module>", Span(self._workspace.file, 1, 0, 1, 0)),)
+        failure = Failure(kind, describe(_import_error(error) or error), chain)
+        self._notices.setdefault((kind, failure.error), failure)
+
+    def _forget(self) -> None:
+        """Drop the modules that a failed import has left: the workspace's, and what is below a package that failed."""
+        for name in sys.modules.keys() - self._before:
+            file = getattr(sys.modules[name], "__file__", None) or "<>"
+            is_own = self._workspace.owns(file) and name not in self._bare
+            if is_own or name.partition(".")[0] not in sys.modules:
+                del sys.modules[name]
+
+
+def _import_error(error: BaseException | None) -> ImportError | None:
+    """``error``, or the one that it was raised from, if it says that something could not be imported."""
+    return next((cause for cause in causes(error, stated=True) if isinstance(cause, ImportError)), None)
+
+
+def _package_that_raised(error: BaseException, belongs: Belongs) -> str | None:
+    """The installed package whose import raised ``error``; None where it was not raised by one."""
+    package, is_entered = None, False
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if belongs(frame.f_code.co_filename):
+            package, is_entered = None, False
+        elif not is_entered and not frame.f_code.co_filename.startswith("<frozen importlib"):
+            is_entered = True
+            if frame.f_code.co_name == "<module>":
+                package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return package or None
+
+
+@contextlib.contextmanager
+def empty_command_line() -> Iterator[None]:
+    """Within it, a parser that asks for arguments which were not given has none instead of exiting."""
+    parse = argparse.ArgumentParser.parse_known_args
+
+    def tolerant(self: argparse.ArgumentParser, args: Any = None, namespace: Any = None) -> Any:
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):
+                return parse(self, args, namespace)
+        except SystemExit:
+            given = namespace or argparse.Namespace()
+            for action in self._actions:
+                if action.dest != argparse.SUPPRESS and not hasattr(given, action.dest):
+                    wanted = action.required and action.default is None
+                    setattr(given, action.dest, StandIn(action.dest) if wanted else action.default)
+            return given, []
+
+    with mock.patch.object(argparse.ArgumentParser, "parse_known_args", tolerant):
+        yield

@@ -1,0 +1,127 @@
+"""Running what a script defines and leaving out what it does: reading data, training, exiting.
+
+Imports, definitions and assignments are run one by one, and one that raises takes nothing but its own names with it.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from fx_lsp.agent.importing.stand_ins import StandIn
+
+_WORK = frozenset({"backward", "fit", "exit", "quit", "input", "system", "urlretrieve", "Popen", "check_call", "sleep"})
+"""Names of functions that no file calls to define something."""
+
+_SETTING_UP = frozenset(
+    {"append", "insert", "extend", "add", "update", "setdefault", "register", "wrap"}
+    | {"add_argument", "set_defaults", "manual_seed", "simplefilter", "filterwarnings", "basicConfig"}
+)
+"""Names of functions that are called for what they leave behind."""
+
+
+def first_work(tree: ast.Module) -> ast.stmt | None:
+    """The first statement by which importing the file would do more than define: train, download, wait, exit."""
+    return next((statement for statement in _statements(tree.body) if _is_work(statement)), None)
+
+
+def run_definitions(tree: ast.Module, file: str, namespace: dict[str, Any]) -> None:
+    """Run the definitions of ``tree`` in ``namespace``."""
+    _Definitions(tree, file, namespace).run(tree.body)
+
+
+class _Definitions:
+    def __init__(self, tree: ast.Module, file: str, namespace: dict[str, Any]) -> None:
+        self._file = file
+        self._namespace = namespace
+        self._flags = 0
+        for statement in tree.body:
+            if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+                for alias in statement.names:
+                    self._flags |= getattr(__future__, alias.name).compiler_flag
+
+    def run(self, statements: Iterable[ast.stmt]) -> None:
+        for statement in statements:
+            match statement:
+                case ast.If():
+                    self.run(statement.body if self._holds(statement.test) else statement.orelse)
+                case ast.Try() if any(map(_is_left_out, statement.body)):
+                    self.run([*statement.body, *statement.orelse, *statement.finalbody])
+                case _ if _is_left_out(statement):
+                    self._leave_out(statement)
+                case _:
+                    self._execute(statement)
+
+    def _holds(self, test: ast.expr) -> bool:
+        try:
+            code = compile(ast.Expression(test), self._file, "eval", self._flags, dont_inherit=True)
+            return bool(eval(code, self._namespace))
+        except Exception:  # it hangs on something that was left out
+            return False
+
+    def _execute(self, statement: ast.stmt) -> None:
+        try:
+            code = compile(ast.Module([statement], []), self._file, "exec", self._flags, dont_inherit=True)
+            exec(code, self._namespace)
+        except (Exception, SystemExit):
+            self._leave_out(statement)
+
+    def _leave_out(self, statement: ast.stmt) -> None:
+        """Give stand-ins to the names that the statement would have bound."""
+        for node in ast.walk(statement):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()) | ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                    self._namespace.setdefault(name, StandIn(name))
+                case ast.alias(name=dotted, asname=asname) if dotted != "*":
+                    name = asname or dotted.partition(".")[0]
+                    self._namespace.setdefault(name, StandIn(name))
+
+
+def _is_left_out(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.For() | ast.While() | ast.AsyncFor() | ast.With() | ast.AsyncWith() | ast.Delete() | ast.Assert():
+            return True
+        case ast.Expr(value=ast.Call(func=function)):
+            return _last_name(function) not in _SETTING_UP
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Expr():
+            return _is_work(statement)
+    return False
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that importing runs, those in branches too."""
+    for statement in body:
+        match statement:
+            case ast.If():
+                if "__name__" not in ast.unparse(statement.test):
+                    yield from _statements([*statement.body, *statement.orelse])
+            case ast.Try():
+                yield from _statements([*statement.body, *statement.orelse, *statement.finalbody])
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                pass
+            case _:
+                yield statement
+
+
+def _is_work(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.While):
+        return True
+    return any(isinstance(node, ast.Call) and _calls_work(node) for node in ast.walk(statement))
+
+
+def _calls_work(call: ast.Call) -> bool:
+    if _last_name(call.func) in _WORK:
+        return True
+    return any(
+        keyword.arg == "download" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        for keyword in call.keywords
+    )
+
+
+def _last_name(function: ast.expr) -> str:
+    match function:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""

@@ -1,0 +1,257 @@
+"""Stand-ins for what an import did not find: a package that is not installed, a name that its version lacks.
+
+A stand-in takes part in everything that a file does while it is imported, so that its classes are defined. What is
+built and traced may hold stand-ins that decide nothing: a function that is called for its effect, a class decorator, a
+module that is missing (its call is one node), a base class that could as well be ``nn.Module``. What the program does
+with any other stand-in says nothing about it, so that is noted: see `used_stand_in`.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from types import FunctionType, ModuleType
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.missing_modules import MissingModule
+from fxcore.proxy import Proxy
+
+_touched: dict[str, None] = {}
+"""The names of the stand-ins that were used, in order."""
+
+_CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
+"""The end of a name that, by the usual style, is a class's."""
+
+
+class StandIn:
+    """A value whose name is all that is known, e.g. ``mmcv.cnn.ConvModule``."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = name
+
+    def __repr__(self) -> str:
+        return str(self._name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):  # Python asks what else it may be: nothing
+            raise AttributeError(name)
+        is_class = _CLASS_NAME.search(name) and "()" not in self._name
+        return StandIn(f"{self._name}.{name}") if is_class else self._another(f".{name}")
+
+    def _another(self, part: str = "") -> StandIn:
+        _touched[self._name] = None
+        return StandIn(f"{self._name}{part}"[:200])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Of a class, a module; of a function, what may never be used. As a decorator it leaves classes alone."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], type):
+            return args[0]
+        if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
+            return _noting_calls(args[0], self._name)
+        if "()" in self._name or any(map(_is_traced, (*args, *kwargs.values()))):
+            return self._another("()")
+        if _CLASS_NAME.search(self._name):
+            return MissingModule(self._name, self._another)
+        return StandIn(f"{self._name}()"[:200])
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        """A module's class where the others may follow in that order."""
+        is_module = any(isinstance(base, type) and issubclass(base, torch.nn.Module) for base in bases)
+        own = (StandInBase,) if is_module else (StandInBase, torch.nn.Module)
+        return (type(self._name.rpartition(".")[2], own, {"_name": self._name}),)
+
+    def _same(self, *args: object) -> StandIn:
+        return self._another()
+
+    def _nothing(self, *args: object) -> None:
+        _touched[self._name] = None
+
+    __getitem__ = __enter__ = _same
+    __add__ = __sub__ = __mul__ = __matmul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __and__ = __or__ = _same
+    __radd__ = __rsub__ = __rmul__ = __rmatmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __ror__ = _same
+    __neg__ = __pos__ = __invert__ = _same
+    __lt__ = __le__ = __gt__ = __ge__ = _same
+
+    def __eq__(self, other: object) -> bool:
+        _touched[self._name] = None
+        return self is other
+
+    def __hash__(self) -> int:
+        _touched[self._name] = None
+        return id(self)
+
+    __setattr__ = __setitem__ = __delitem__ = __exit__ = _nothing
+
+    def __iter__(self) -> Iterator[Any]:
+        _touched[self._name] = None
+        return iter(())
+
+    def __len__(self) -> int:
+        _touched[self._name] = None
+        return 0
+
+    def __bool__(self) -> bool:
+        _touched[self._name] = None
+        return True
+
+    def __int__(self) -> int:
+        _touched[self._name] = None
+        return 1
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        return float(int(self))
+
+    def __fspath__(self) -> str:
+        _touched[self._name] = None
+        return "missing"
+
+    def __fx_create_arg__(self, tracer: object) -> None:
+        """In a graph's arguments it is nothing, since it can't be known what it would be."""
+        _touched[self._name] = None
+
+    def __contains__(self, item: object) -> bool:
+        return len(self) > 0
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return False
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return False
+
+
+def _is_traced(value: object) -> bool:
+    """Whether it is a traced value, or a list or tuple with one."""
+    items = value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(item, Proxy) for item in items)
+
+
+def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function that a stand-in decorated: what it does is not known."""
+
+    @wraps(function)
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        _touched[name] = None
+        return function(*args, **kwargs)
+
+    return noted
+
+
+class StandInBase:
+    """The base of a class whose true base is missing. A module's has what ``nn.Module`` has, and is initialized."""
+
+    _name = ""
+
+    def __new__(cls, *args: object, **kwargs: object) -> Any:
+        """An instance; a module's is initialized, since the true base may have done that in its own way."""
+        self = super().__new__(cls)
+        if isinstance(self, torch.nn.Module):
+            torch.nn.Module.__init__(self)
+        return self
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Take anything, as the true base may."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Take any keyword, as the true base may."""
+
+    def __getattr__(self, name: str) -> Any:
+        if isinstance(self, torch.nn.Module):
+            try:
+                return torch.nn.Module.__getattr__(self, name)
+            except AttributeError:
+                pass
+        if not (name.startswith("__") and name.endswith("__")):
+            _touched[self._name] = None
+        raise AttributeError(f"{self._name} is missing, and so is its {name}")
+
+    def forward(self, *args: object, **kwargs: object) -> Any:
+        """What the true base does is not known. Raises RuntimeError."""
+        _touched[self._name] = None
+        raise RuntimeError(f"{self._name} is missing")
+
+
+class StandInModule(ModuleType):
+    """A module that is missing; it has every name, and any module below it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
+        self.__all__: list[str] = []
+        self.__version__ = "0"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{self.__name__}.{name}")
+
+
+class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds a `StandInModule` for each name in ``missing``, and for what is below one."""
+
+    def __init__(self) -> None:
+        self.missing: set[str] = set()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec of a module that is missing; None for any other."""
+        parts = fullname.split(".")
+        above = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+        return None if above.isdisjoint(self.missing) else importlib.machinery.ModuleSpec(fullname, self)
+
+    def deny_when_asked(self) -> None:
+        """Have ``importlib.util.find_spec`` say what is true, that a missing package is not there."""
+        find_spec = importlib.util.find_spec
+
+        def asked(name: str, package: str | None = None) -> importlib.machinery.ModuleSpec | None:
+            return None if name.partition(".")[0] in self.missing else find_spec(name, package)
+
+        importlib.util.find_spec = asked
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """The module that stands in for the missing one."""
+        return StandInModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing to run."""
+
+
+def forget_used_stand_ins() -> None:
+    """From here on `used_stand_in` tells of what comes."""
+    _touched.clear()
+
+
+def used_stand_in() -> str | None:
+    """The name of the first stand-in that was used since; None where none was."""
+    return next(iter(_touched), None)
+
+
+def missing_parts(root: object) -> tuple[list[str], list[str]]:
+    """The names of what is missing below a module that was built: of the classes of submodules, and of base classes."""
+    parts = root.modules() if isinstance(root, torch.nn.Module) else ()
+    modules: dict[str, None] = {}
+    bases: dict[str, None] = {}
+    for part in parts:
+        if isinstance(part, MissingModule):
+            modules[repr(part)] = None
+        elif isinstance(part, StandInBase):
+            bases[part._name] = None
+    return list(modules), list(bases)
+
+
+def is_only_a_stand_in(root: object) -> bool:
+    """Whether ``root`` takes what there is to trace from a base that is missing: it has no forward or no parts."""
+    if not isinstance(root, StandInBase):
+        return False
+    if not isinstance(root, torch.nn.Module):
+        return True
+    has_parts = bool(root._modules or root._parameters or root._buffers)
+    return type(root).forward is StandInBase.forward or not has_parts

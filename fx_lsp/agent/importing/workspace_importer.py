@@ -1,0 +1,305 @@
+"""Importing a workspace's modules under their true names, the editor's unsaved text in place of the disk's."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import io
+import linecache
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from fx_lsp.agent.importing.bytecode_cache import LONGEST, cached_bytecode, without_warnings
+from fx_lsp.agent.importing.script_definitions import first_work, run_definitions
+from fx_lsp.agent.importing.workspace_roots import Roots, real
+from fx_lsp.agent.messages import NOTEBOOK, Failure, Span, Step, Trace
+
+RELATIVE_IMPORT = re.compile(r"^\s*from\s+\.", re.MULTILINE)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a file with this text, as Python counts them: unlike ``str.splitlines``, not at form feeds."""
+    return io.StringIO(text, newline=None).readlines()
+
+
+class Workspace:
+    """The files of one request: what is theirs, and how they are imported."""
+
+    def __init__(self, request: Trace, builtin: Collection[str]) -> None:
+        """``builtin`` names the modules that torch and the agent themselves rest on; they are never replaced."""
+        self.file = request.file
+        self._builtin = builtin
+        self._folders = request.roots
+        self._roots = Roots(request.roots)
+        self._texts = {real(path): text for path, text in request.overlays.items()}
+        self._found = {self.file}
+        self._compiled: list[str] = []
+        """Files that had to be compiled as they are on the disk, and were not reported yet."""
+        self.left_out: list[Failure] = []
+        """Of each script whose definitions alone were run, the first thing that was left out."""
+        for path, text in request.overlays.items():
+            linecache.cache[path] = (len(text), None, lines_of(text), path)
+
+    @property
+    def dependencies(self) -> tuple[str, ...]:
+        """The workspace files that were looked up for an import so far, the failed ones among them."""
+        return tuple(sorted(self._found))
+
+    def owns(self, path: str) -> bool:
+        """Whether the file at ``path`` is part of the workspace, and was not installed there."""
+        if path.startswith("<"):  # no path, e.g. <frozen importlib._bootstrap>
+            return False
+        return real(path) == real(self.file) or self._roots.own(path)
+
+    def text(self, path: str) -> str | None:
+        """The unsaved text of the file at ``path``, if it has one."""
+        return self._texts.get(real(path))
+
+    def found(self, path: str) -> None:
+        """Remember that a module was looked for and found at ``path``."""
+        if self.owns(path):
+            self._found.add(path)
+
+    def enter(self) -> str:
+        """Make this process's import system see the workspace as Python would; return the name of the file's module."""
+        name, folder = self._identify()
+        self._roots.add(folder)
+        entries = [folder, *self._import_roots()]
+        self._forget_shadowed([entry for entry in entries if entry not in sys.path])
+        sys.path[:] = [*entries, *(entry for entry in sys.path if entry not in entries)]
+        sys.argv[:] = [self.file]
+        sys.dont_write_bytecode = True
+        sys.meta_path.insert(0, _Finder(self))
+        importlib.invalidate_caches()
+        return name
+
+    def load(self, name: str) -> ModuleType:
+        """Import the file as module ``name``. Where that fails, what it had defined is still in ``sys.modules``."""
+        parent = name.rpartition(".")[0]
+        if parent:
+            importlib.import_module(parent)
+        loaded = sys.modules.get(name)
+        if loaded is not None and real(loaded.__file__ or "") == real(self.file):
+            return loaded  # its package imports it
+        module, loader = self._new_module(name)
+        loader.exec_module(module)
+        return module
+
+    def define(self, name: str) -> ModuleType:
+        """Run the file's definitions alone as module ``name``."""
+        parent = name.rpartition(".")[0]
+        if parent:
+            importlib.import_module(parent)
+        module, loader = self._new_module(name)
+        text = loader.get_source(name) or ""
+        run_definitions(ast.parse(text, self.file), self.file, vars(module))
+        return module
+
+    def _new_module(self, name: str) -> tuple[ModuleType, importlib.machinery.SourceFileLoader]:
+        is_package = Path(self.file).name == "__init__.py"
+        loader = self.loader(name, self.file)
+        spec = importlib.util.spec_from_file_location(
+            name,
+            self.file,
+            loader=loader,
+            submodule_search_locations=[str(Path(self.file).parent)] if is_package else None,
+        )
+        assert spec is not None
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        return module, loader
+
+    def put_up(self, package: str) -> list[str]:
+        """Have ``package``, which holds the file, and those above it without running them; their names."""
+        folder = Path(self.file).parent
+        if Path(self.file).name == "__init__.py":
+            folder = folder.parent
+        names = []
+        while package:
+            names.append(package)
+            if package not in sys.modules:
+                module = sys.modules[package] = ModuleType(package)
+                module.__path__ = [str(folder)]
+            package, folder = package.rpartition(".")[0], folder.parent
+        return names
+
+    def look_above(self, name: str) -> bool:
+        """Look for the module or package ``name`` in the folders around the file; from then on it is found there."""
+        for folder in Path(self.file).parents:
+            if folder not in self._roots and not self.owns(str(folder / "_")):
+                return False
+            for place in (folder, folder / "src"):
+                found = self._exists(place / f"{name}.py") or any((place / name).glob("*.py"))
+                if found and str(place) not in sys.path:
+                    sys.path.append(str(place))
+                    importlib.invalidate_caches()
+                    return True
+        return False
+
+    def compiled(self, path: str, text: str) -> None:
+        """Remember that the file at ``path`` had to be compiled, unless that is the one that is edited."""
+        if self.text(path) is None and real(path) != real(self.file) and len(text) <= LONGEST:
+            self._compiled.append(path)
+
+    def take_compiled(self) -> tuple[str, ...]:
+        """The files that had to be compiled since this was last asked."""
+        taken = tuple(self._compiled)
+        self._compiled.clear()
+        return taken
+
+    def is_script(self, path: str) -> bool:
+        """Whether the file at ``path`` is one of the workspace's that is in no package, as no notebook is."""
+        return self.owns(path) and (is_notebook(path) or not self._exists(Path(path).parent / "__init__.py"))
+
+    def loader(self, name: str, path: str) -> importlib.machinery.SourceFileLoader:
+        """What loads the module ``name`` from ``path``, or from the text that the editor has for it."""
+        return _Loader(name, path, self)
+
+    def _exists(self, path: Path) -> bool:
+        return self.text(str(path)) is not None or path.is_file()
+
+    def _identify(self) -> tuple[str, str]:
+        """The name that the file's module has, and the folder where Python would start to look for it.
+
+        For a file of a package that is the folder of the outermost package, and never the file's own, where a
+        ``types.py`` would hide the standard library's. A file outside any package is a script, unless it imports
+        relatively, so that it can only be part of a namespace package.
+        """
+        path = Path(self.file)
+        folder = path.parent
+        names = [] if path.name == "__init__.py" else [path.stem.replace(".", "_")]
+        if not names or (self._exists(folder / "__init__.py") and not is_notebook(self.file)):
+            while self._exists(folder / "__init__.py"):
+                names.insert(0, folder.name)
+                folder = folder.parent
+        elif (root := self._nearest_root(folder)) and RELATIVE_IMPORT.search(self._source()):
+            names = [*folder.relative_to(root).parts, *names]
+            folder = root
+        if len(names) == 1 and names[0] in self._builtin:  # e.g. a script called random.py
+            names[0] += "_"
+        return ".".join(names), str(folder)
+
+    def _source(self) -> str:
+        text = self.text(self.file)
+        return Path(self.file).read_text(encoding="utf-8", errors="replace") if text is None else text
+
+    def _nearest_root(self, folder: Path) -> Path | None:
+        return next((path for path in [folder, *folder.parents] if path in self._roots), None)
+
+    def _import_roots(self) -> Iterator[str]:
+        for root in self._folders:
+            yield root
+            if (source := Path(root, "src")).is_dir():
+                yield str(source)
+
+    def _forget_shadowed(self, entries: Sequence[str]) -> None:
+        """Drop modules kept loaded from elsewhere whose names the workspace's own files have."""
+        own = {
+            path.stem if path.suffix == ".py" else path.name
+            for entry in entries
+            if Path(entry).is_dir()
+            for path in Path(entry).iterdir()
+            if path.suffix == ".py" or (path / "__init__.py").is_file()
+        }
+        shadowed = {name for name in own - set(self._builtin) if name in sys.modules}
+        # To go through all names touches the memory of each, which this process then gets a copy of.
+        for name in list(sys.modules) if shadowed else ():
+            if name.partition(".")[0] in shadowed:
+                del sys.modules[name]
+
+
+def is_notebook(path: str) -> bool:
+    """Whether the file at ``path`` is no Python file, but has such code in its cells."""
+    return path.endswith(NOTEBOOK)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Puts the editor's text in the place of what Python finds on disk, and takes note of what it finds."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        for finder in sys.meta_path:
+            if finder is self or (spec := finder.find_spec(fullname, path, target)) is None:
+                continue
+            if spec.origin is not None and spec.has_location:
+                self._workspace.found(spec.origin)
+                if isinstance(spec.loader, importlib.machinery.SourceFileLoader) and self._workspace.owns(spec.origin):
+                    spec.loader = self._workspace.loader(fullname, spec.origin)
+            return spec
+        return None
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module of the workspace: from the editor's text, if there is one, instead of the file."""
+
+    def __init__(self, name: str, path: str, workspace: Workspace) -> None:
+        super().__init__(name, path)
+        self._workspace = workspace
+        self._unsaved = workspace.text(path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module; of a script that does its work while it is imported, and of every notebook, the definitions
+        alone: a notebook's cells are not all there to be run, and what they call may be known to Jupyter only."""
+        tree = self._script()
+        if tree is not None and is_notebook(self.path):
+            run_definitions(tree, self.path, vars(module))
+            return
+        work = None if tree is None else first_work(tree)
+        if tree is None or work is None:
+            super().exec_module(module)
+            return
+        span = Span(self.path, work.lineno, work.col_offset, work.end_lineno or 0, work.end_col_offset or 0)
+        self._workspace.left_out.append(Failure("definitions-only", "", (Step("<module>", span),)))
+        run_definitions(tree, self.path, vars(module))
+
+    def _script(self) -> ast.Module | None:
+        """The syntax of a script; None for what is known to define only, or is a file of a package, and for what Python
+        itself is to refuse."""
+        if self._workspace.is_script(self.path):
+            text = self.get_source(self.name) or ""
+            if (known := cached_bytecode(self.path, text)) and known.only_defines:
+                return None
+            with contextlib.suppress(SyntaxError, ValueError):
+                return ast.parse(text)
+        return None
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        if self._unsaved is None:
+            return super().get_code(fullname)
+        return self.source_to_code(self._unsaved, self.path)
+
+    def get_source(self, fullname: str) -> str | None:
+        return super().get_source(fullname) if self._unsaved is None else self._unsaved
+
+    def source_to_code(self, data: Any, path: Any, **kwargs: Any) -> CodeType:  # type: ignore[override]
+        """Compile text, never bytes: only so do syntax errors count characters."""
+        text = importlib.util.decode_source(data) if isinstance(data, bytes) else data
+        if known := cached_bytecode(path, text):
+            return known.code
+        with without_warnings():
+            code = super().source_to_code(text, path, **kwargs)
+        self._workspace.compiled(path, text)
+        return code
+
+
+def third_party(names: Iterable[str], workspace: Workspace) -> tuple[str, ...]:
+    """Of the modules ``names``, those that were imported from outside the workspace, and wholly."""
+    return tuple(name for name in names if (module := sys.modules.get(name)) and _is_third_party(module, workspace))
+
+
+def _is_third_party(module: object, workspace: Workspace) -> bool:
+    spec = getattr(module, "__spec__", None)
+    if not isinstance(spec, importlib.machinery.ModuleSpec) or getattr(spec, "_initializing", False):
+        return False
+    return spec.origin is not None and spec.has_location and not workspace.owns(spec.origin)

@@ -1,0 +1,13 @@
+"""Which files are the agent's own. What depends on the place of a file asks here, so that files can move."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+AGENT_FOLDER = str(Path(__file__).parent)
+
+
+def is_own_file(filename: str) -> bool:
+    """Whether a code object's file belongs to the agent, rather than to the user, torch or fxcore."""
+    return filename.startswith(AGENT_FOLDER + os.sep)

@@ -1,0 +1,254 @@
+"""Forked children: each runs one job, says things through a pipe of its own, and is gone when the job is.
+
+`ForkedChildren` is an event loop for one thread: it waits on its children's pipes (and whatever else it should listen
+to), ends those that take too long, and reaps the dead. It serves the agent (one child per request) and, inside such a
+child, the request (one child per target).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import math
+import os
+import selectors
+import signal
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Set
+from os import _exit
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from fx_lsp.agent.processes.framing import CHUNK, write_all
+from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear, HeartbeatTimer, time_left
+from fx_lsp.agent.wire import encode
+
+Emit = Callable[[object], None]
+"""How a job speaks to its parent: it sends one object, of a class that `wire` knows."""
+
+Job = Callable[[Emit], None]
+
+
+class ForkedChild(ChildProcess):
+    """A running forked child."""
+
+    def __init__(
+        self,
+        pid: int,
+        pipe: int,
+        last_words: IO[bytes],
+        *,
+        seconds: float,
+        longest: float,
+        hear: Hear,
+        gone: Gone,
+        leads_group: bool,
+    ) -> None:
+        """It is heard through ``pipe``, and writes its stack to ``last_words`` when a signal ends it."""
+        super().__init__(pid, seconds, longest)
+        self.pipe = pipe
+        self.last_words = last_words
+        self.gone = gone
+        self.leads_group = leads_group
+        self._seconds = seconds
+        self._hear = hear
+
+    def hear(self, item: Any) -> None:
+        """Pass on what it says. From now on it may be silent for all its time again."""
+        self._hear(item)
+        self.allow_silence(self._seconds)
+
+
+class ForkedChildren:
+    """The forked children of this process, and the event loop that attends to them."""
+
+    def __init__(self, private: Iterable[int] = (), heartbeat: Callable[[], None] = lambda: None) -> None:
+        """``private`` are descriptors that no child may have.
+
+        ``heartbeat`` is called every second while there are children, so that whoever waits for this process knows
+        that it attends to them.
+        """
+        self._private = tuple(private)
+        self._heartbeat = HeartbeatTimer(heartbeat)
+        self._selector = selectors.DefaultSelector()
+        self._children: dict[int, ForkedChild] = {}
+        self._die_with_parent = parent_death_signal()
+        wake_read, wake_write = os.pipe()
+        os.set_blocking(wake_read, False)
+        os.set_blocking(wake_write, False)
+        signal.signal(signal.SIGCHLD, lambda signum, frame: None)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        self.listen(wake_read, lambda data: None)
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def listen(self, fd: int, heard: Callable[[bytes], object]) -> None:
+        """Call ``heard``, in `wait`, with what is read from ``fd``, with nothing at its end."""
+        self._selector.register(fd, selectors.EVENT_READ, lambda: heard(os.read(fd, CHUNK)))
+
+    def fork(
+        self,
+        job: Job,
+        *,
+        seconds: float,
+        longest: float = math.inf,
+        hear: Hear,
+        gone: Gone,
+        leads_group: bool = False,
+    ) -> ForkedChild:
+        """Start ``job`` in a child that may not be silent for longer than ``seconds``, nor live for longer than
+        ``longest``."""
+        read, write = os.pipe()
+        last_words = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when the child is buried
+        parent = os.getpid()
+        with warnings.catch_warnings():  # a linear algebra library's threads survive a fork; Python warns all the same
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            self._be_child(job, write, last_words, parent, leads_group)
+        os.close(write)
+        os.set_blocking(read, False)
+        if leads_group:  # the child does so too; whoever comes second changes nothing
+            with contextlib.suppress(OSError):
+                os.setpgid(pid, pid)
+        child = ForkedChild(
+            pid, read, last_words, seconds=seconds, longest=longest, hear=hear, gone=gone, leads_group=leads_group
+        )
+        self._children[pid] = child
+        self._selector.register(read, selectors.EVENT_READ, lambda: self._read(child))
+        return child
+
+    def wait(self) -> None:
+        """Sleep until something happens, and deal with it."""
+        seconds = min(time_left(self._children.values()), self._heartbeat.due_in()) if self._children else None
+        for key, _ in self._selector.select(seconds):
+            key.data()
+        for child in list(self._children.values()):
+            self._attend(child)
+        self._heartbeat.beat_if_due()
+
+    def kill_all(self) -> None:
+        """End and reap every child; none of them is heard any more."""
+        for child in self._children.values():
+            child.kill()
+        for pid in self._children:
+            os.waitpid(pid, 0)
+        self._children.clear()
+
+    def _read(self, child: ForkedChild) -> None:
+        """Take what is in the pipe. A closed pipe is no longer waited on: a signal announces the child's death."""
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(child.pipe, CHUNK)
+            if not data:
+                self._selector.unregister(child.pipe)
+            child.receive(data)
+
+    def _attend(self, child: ForkedChild) -> None:
+        """End a child that takes too long; let one go that is dead."""
+        child.enforce_time_limits()
+        pid, status, used = os.wait4(child.pid, os.WNOHANG)
+        if pid == 0:
+            return
+        if child.leads_group:
+            child.kill()  # what it started and left behind
+            kill_orphans(self._children.keys())
+        child.status = os.waitstatus_to_exitcode(status)
+        child.processor_seconds = used.ru_utime + used.ru_stime
+        self._bury(child)
+
+    def _bury(self, child: ForkedChild) -> None:
+        """Hear its last words, of which there may be many, and let it go."""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(child.pipe, CHUNK):
+                child.receive(data)
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(child.pipe)
+        os.close(child.pipe)
+        with child.last_words as file:
+            child.read_stack(file)
+        del self._children[child.pid]
+        child.gone(child)
+
+    def _be_child(self, job: Job, pipe: int, last_words: IO[bytes], parent: int, leads_group: bool) -> NoReturn:
+        """Run ``job`` in a process that has forgotten its parent's loop, and never return."""
+
+        def begin(emit: Emit) -> None:
+            if leads_group:
+                os.setpgid(0, 0)
+            self._die_with_parent()
+            if os.getppid() != parent:
+                _exit(1)
+            self._forget()
+            faulthandler.enable(last_words)
+            job(emit)
+
+        run_and_exit(begin, emitter(pipe))
+
+    def _forget(self) -> None:
+        """Give up what belongs to the parent alone."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # Registrations are shared with the parent, so none is undone: only this process's copies are closed.
+        for fd in [*self._private, *(key.fd for key in self._selector.get_map().values())]:
+            os.close(fd)
+        self._selector.close()
+
+
+def run_and_exit(job: Job, emit: Emit) -> NoReturn:
+    """Do the job and end this process; nothing that is registered to run at its end does."""
+    status = 1
+    try:
+        job(emit)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        _exit(status)
+
+
+def emitter(pipe: int) -> Emit:
+    """To write to a pipe what a parent hears."""
+    return lambda item: write_all(pipe, encode(item))
+
+
+def adopt_orphans() -> None:
+    """Become the parent of what this process's children start and leave behind, for `kill_orphans`; only on Linux."""
+    if sys.platform == "linux":
+        become_subreaper = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
+        ctypes.CDLL(None).prctl(become_subreaper, ctypes.c_ulong(1), *[ctypes.c_ulong(0)] * 3)
+
+
+def kill_orphans(known: Set[int]) -> None:
+    """End what this process has been given as its own because those that started it are dead.
+
+    ``known`` are the ids of the processes that it did start.
+    """
+    while strangers := _children_of_this_process() - known:
+        for pid in strangers:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def _children_of_this_process() -> set[int]:
+    """Their process ids; none where the system does not say."""
+    with contextlib.suppress(OSError):
+        return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+    return set()
+
+
+def parent_death_signal() -> Callable[[], object]:
+    """What a child calls to be killed when its parent dies. Only Linux has it."""
+    if sys.platform != "linux":
+        return lambda: None
+    set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(set_parent_death_signal, signal.SIGKILL)

@@ -1,0 +1,147 @@
+"""The limits of one child, and how a breach of those of wall clock and memory is noticed at the line that did it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from os import _exit
+from pathlib import Path
+from types import FrameType
+
+from fx_lsp.agent.processes.patience import Patience
+from fx_lsp.agent.traceback_steps import causes, describe
+
+try:
+    import resource
+except ImportError:  # Windows limits nothing of this
+    resource = None  # type: ignore[assignment]
+
+CAN_LIMIT = resource is not None
+
+GRACE = 3.0
+"""Seconds between the moment a child notices by itself that its time is over and the one when it is killed."""
+
+MIB = 1 << 20
+
+OPEN_FILES = 1024
+"""How many files a trace may have open. It can raise this to its user's limit, which harms nobody else."""
+
+FILE_MB = 256
+"""MiB that one file may grow to."""
+
+SPARE_PROCESSES = 256
+"""Processes and threads of the user's that there may be beside all that the system has when a trace begins."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iterator[None]:
+    """Run the block for at most ``seconds``, as `Patience` counts them; then call ``over`` with the frame at work, and
+    exit.
+
+    No exception is raised, since code that loops for ever may well catch it. A block that is stuck outside Python is
+    not interrupted: the parent kills it.
+    """
+    patience = Patience(os.getpid(), seconds)
+
+    def expire(frame: FrameType | None) -> None:
+        if left := patience.left():
+            set_alarm(left)
+            return
+        lift_memory_limit()
+        over(frame)
+        _exit(0)
+
+    set_alarm = _alarm(expire)
+    set_alarm(seconds)
+    try:
+        yield
+    finally:
+        set_alarm(0)
+
+
+def _alarm(expire: Callable[[FrameType | None], None]) -> Callable[[float], object]:
+    """What sets the time, in seconds, after which ``expire`` is called with the frame at work; 0 is never."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, lambda signum, frame: expire(frame))
+        return lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    return _Timer(expire).set
+
+
+class _Timer:
+    """A thread that does what an alarm does, where the system has none."""
+
+    def __init__(self, expire: Callable[[FrameType | None], None]) -> None:
+        self._expire = expire
+        self._thread = threading.get_ident()
+        self._timer: threading.Timer | None = None
+
+    def set(self, seconds: float) -> None:
+        """Expire after ``seconds``, unless it is set anew before; 0 is never."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(seconds, lambda: self._expire(sys._current_frames().get(self._thread)))
+        self._timer.daemon = True
+        if seconds:
+            self._timer.start()
+
+
+def limit_resources() -> None:
+    """Limit what a trace needs little of: open files, the size of a file, processes; and write no core dump.
+
+    The superuser's processes can't be limited this way. Where memory runs out all the same, the system should end this
+    process rather than another.
+    """
+    if not CAN_LIMIT:
+        return
+    _lower(resource.RLIMIT_CORE, 0)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, most), most))  # programs that load data raise it
+    _lower(resource.RLIMIT_FSIZE, FILE_MB * MIB)
+    with contextlib.suppress(OSError):  # what Linux tells
+        _, tasks = Path("/proc/loadavg").read_text().split()[3].split("/")
+        _lower(resource.RLIMIT_NPROC, int(tasks) + SPARE_PROCESSES)
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _lower(limit: int, value: int) -> None:
+    _, hard = resource.getrlimit(limit)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(limit, (value, value))
+
+
+def limit_memory(mebibytes: int) -> None:
+    """Refuse this process more than ``mebibytes`` MiB on top of what it has now.
+
+    It is private writable memory that counts. Where the system can't tell how much of it there is, or can't limit it,
+    there is no limit.
+    """
+    if not CAN_LIMIT:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (pages * resource.getpagesize() + mebibytes * MIB, hard))
+
+
+def lift_memory_limit() -> None:
+    """Allow what the system allows: to tell of a breach takes a little memory."""
+    if not CAN_LIMIT:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether ``error``, or one that it was raised from, says that memory ran out."""
+    # torch's allocator for the CPU has no exception of its own.
+    return any(
+        isinstance(cause, MemoryError)
+        or type(cause).__name__ == "OutOfMemoryError"
+        or "DefaultCPUAllocator" in describe(cause)
+        for cause in causes(error)
+    )

@@ -1,0 +1,73 @@
+"""How long a process may still go on: a busy machine takes nothing away from it.
+
+A process is granted seconds of processor time of its own. The time for which it waits for a processor counts for
+nothing, and it may sleep for several times as long.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+SLEEP_FACTOR = 3.0
+"""How many times its seconds a process may sleep: a disk may be slow, or a process that it waits for may have to wait
+for a processor."""
+
+MOST_SLOWDOWN = 2.0
+"""How many times its seconds a process may compute: beside other processes, which use the same caches and cores, the
+same work takes more processor time."""
+
+LEAST_SECONDS = 0.05
+"""Less than that is not worth waiting for."""
+
+
+class Usage(NamedTuple):
+    """What a process has done so far, in seconds."""
+
+    wall: float
+    """By ``time.monotonic``."""
+    computed: float
+    """Its main thread's processor time."""
+    waited: float
+    """How long its main thread could have run, but had no processor."""
+
+    def since(self, before: Usage) -> Usage:
+        """What it has done since then."""
+        return Usage(self.wall - before.wall, self.computed - before.computed, self.waited - before.waited)
+
+    @property
+    def slept(self) -> float:
+        """How long it neither computed nor waited for a processor."""
+        return self.wall - self.computed - self.waited
+
+
+class Patience:
+    """What one process has been granted, and how much of that is left."""
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        """From now on, the process may use ``seconds``, which may be infinite."""
+        self._pid = pid
+        self._file = Path(f"/proc/{pid}/schedstat")
+        self._seconds = seconds
+        self._begin = self._usage()
+
+    def left(self) -> float:
+        """For how many seconds it may go on at least; 0 where it has used what it was granted."""
+        if self._seconds == math.inf:
+            return math.inf
+        used = self._usage().since(self._begin)
+        slowdown = min(1 + used.waited / max(used.computed, LEAST_SECONDS), MOST_SLOWDOWN)
+        left = min(slowdown * self._seconds - used.computed, SLEEP_FACTOR * self._seconds - used.slept)
+        return left if left > LEAST_SECONDS else 0.0
+
+    def _usage(self) -> Usage:
+        """Where the system does not say what another process does, all of that is taken for sleep: Linux says it."""
+        wall = time.monotonic()
+        try:
+            computed, waited = self._file.read_text().split()[:2]
+            return Usage(wall, int(computed) / 1e9, int(waited) / 1e9)
+        except (OSError, ValueError):
+            return Usage(wall, time.process_time() if self._pid == os.getpid() else 0.0, 0.0)

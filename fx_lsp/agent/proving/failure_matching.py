@@ -1,0 +1,189 @@
+"""The failures of a program before and after an edit, told apart by the expression that fails: an edit moves lines.
+
+Of what fails in a library the expression is the one in the workspace that leads there: how it fails may depend on what
+the library was asked before.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+import linecache
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from fx_lsp.agent.building.build import Built, build_target
+from fx_lsp.agent.building.custom_tracer import tracer_for
+from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.importing.workspace_importer import lines_of
+from fx_lsp.agent.messages import Failure, Span, Target
+from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.tracing.trace_target import DOUBTFUL, ImportedFile
+from fxcore.explore import explore
+from fxcore.failures import FailureKind, TraceFailure
+from fxcore.source import SourceSpan
+
+Place = str
+"""The expression that failed, however it is laid out."""
+
+Owns = Callable[[str], bool]
+"""Whether a file is part of the workspace."""
+
+_Stop = tuple[FailureKind, "SourceSpan | None"]
+"""A failure's kind and where it is in the workspace."""
+
+Places = Counter[Place]
+"""How many failures there are at each place."""
+
+AnySpan = TypeVar("AnySpan", Span, SourceSpan)
+
+LONGEST_SHOWN = 60
+"""Characters of an expression in a reason."""
+
+
+@dataclass(frozen=True)
+class FoundFailures:
+    """Where the trace of a target can't go through."""
+
+    places: Places
+    certain: Places
+    """The failures without those that an earlier assumption may have caused: errors of the program's own."""
+    lines: frozenset[tuple[Place, str, int]]
+    """Of each place the file and the line where it begins."""
+    complete: bool
+    """Whether the program was seen to its end."""
+    doubtful: bool
+    """Whether tensors without memory may have caused the first failure."""
+
+
+NOWHERE = FoundFailures(Counter(), Counter(), frozenset(), complete=True, doubtful=False)
+"""Of a program that traces."""
+
+
+def explored_failures(apart: ChildRunner, file: ImportedFile, target: Target) -> FoundFailures:
+    """The places where ``target`` fails, with guessed inputs. Raises `ProofEnded` where they can't be found."""
+    try:
+        found = apart(partial(_guessed, file, target, on_meta=True))
+    except ProofEnded:
+        found = None
+    if found is None or found.doubtful:
+        found = apart(partial(_guessed, file, target, on_meta=False))
+    return found
+
+
+def failures_met(apart: ChildRunner, built: Built, owns: Owns, examples: Mapping[str, Any]) -> FoundFailures:
+    """The places that the program passes for ``examples``, a value for each parameter. Raises `ProofEnded`."""
+    traceable = dataclasses.replace(built, tracer=tracer_for(built.tracer))
+    first = apart(partial(_first_failure, traceable, owns))
+    return NOWHERE if first is None else apart(partial(_explored, traceable, owns, first, examples))
+
+
+def place_of(failure: Failure, owns: Owns) -> Place:
+    """The place of a failure that was reported of the text that this process has imported."""
+    return _expression(span_of(failure, owns))
+
+
+def span_of(failure: Failure, owns: Owns) -> Span | None:
+    """The innermost place of a failure that is in the workspace; where none is, the innermost of all."""
+    return _innermost([step.span for step in failure.chain], owns)
+
+
+def check_places(
+    before: FoundFailures, after: FoundFailures, mended: Places, edited: Collection[tuple[str, int]]
+) -> None:
+    """Raises `ProofEnded` unless ``mended``, a part of ``before``, are gone ``after`` the edit, and none is new.
+
+    Behind the end of what was seen before, a place is new only if it begins in a line that is ``edited``.
+    """
+    for place, count in mended.items():
+        if after.places[place] > before.places[place] - count:
+            raise ProofEnded("refuted", f"tracing still fails at {_shown(place)}")
+    new = set(after.certain - before.places)
+    if not before.complete:
+        new &= {place for place, file, line in after.lines if (file, line) in edited}
+    if new:
+        raise ProofEnded("refuted", f"after the edit, tracing fails at {_shown(min(new))}")
+
+
+def edited_lines(old: str, new: str) -> set[int]:
+    """The lines of ``new`` (from 1) that are not in ``old``."""
+    matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
+    return {
+        line + 1 for kind, _, _, start, end in matcher.get_opcodes() if kind != "equal" for line in range(start, end)
+    }
+
+
+def _shown(place: Place) -> str:
+    cut = place if len(place) <= LONGEST_SHOWN else f"{place[: LONGEST_SHOWN - 1]}…"
+    return f"`{cut}`"
+
+
+def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> FoundFailures:
+    owns = file.workspace.owns
+    first = _first_failure(_built(file, target, on_meta), owns)
+    if first is None:
+        return NOWHERE
+    found = _explored(_built(file, target, on_meta), owns, first)  # the trace may have left its mark on the other
+    return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
+
+
+def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any] | None = None) -> FoundFailures:
+    """What exploring finds. As in a report, the first failure has the kind that a plain trace gives it."""
+    exploration = explore(built.root, built.concrete_args, examples=examples, tracer=built.tracer)
+    stops = [_stop(site.failure, owns) for site in exploration.sites]
+    if stops and stops[0][1] == first[1]:
+        stops[0] = first
+    placed = [(_expression(span), kind, span) for kind, span in stops]
+    return FoundFailures(
+        Counter(place for place, _, _ in placed),
+        Counter(place for at, (place, kind, _) in enumerate(placed) if at == 0 or kind is not FailureKind.EXCEPTION),
+        frozenset((place, span.file, span.line) for place, _, span in placed if span),
+        complete=exploration.graph is not None,
+        doubtful=bool(stops) and stops[0][0] in DOUBTFUL,
+    )
+
+
+def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
+    seed()
+    built = build_target(target, file.workspace.file, file.namespace, on_meta=on_meta)
+    return dataclasses.replace(built, tracer=tracer_for(built.tracer))
+
+
+def _first_failure(built: Built, owns: Owns) -> _Stop | None:
+    """Where a plain trace ends; None where it does not fail."""
+    try:
+        built.tracer.trace(built.root, built.concrete_args)
+    except TraceFailure as failure:
+        return _stop(failure, owns)
+    except Exception:
+        return FailureKind.EXCEPTION, None
+    return None
+
+
+def _stop(failure: TraceFailure, owns: Owns) -> _Stop:
+    return failure.kind, _innermost([frame.span for frame in failure.frames], owns)
+
+
+def _innermost(spans: Sequence[AnySpan], owns: Owns) -> AnySpan | None:
+    """The last of a failure's places that is in the workspace; where none is, the last."""
+    own = [span for span in spans if owns(span.file)]
+    return next(reversed(own or spans), None)
+
+
+def _expression(span: Span | SourceSpan | None) -> str:
+    if span is None:
+        return ""
+    lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][: span.end_col]
+    lines[0] = lines[0][span.col :]
+    text = b"".join(lines).decode(errors="replace")
+    try:
+        return ast.unparse(ast.parse(f"({text})", mode="eval"))
+    except (SyntaxError, ValueError):
+        return " ".join(text.split())

@@ -1,0 +1,146 @@
+"""Which code a program runs: where no input reaches an edit, nothing is proven about it.
+
+Statements are identified by their lines, and the two sides of a conditional expression by the instructions that are run
+(Python 3.11 and later know the place of each). That a branch without an ``else`` is also skipped is not required.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import functools
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+from fx_lsp.agent.importing.workspace_importer import lines_of
+
+Seen = set[tuple[str, int, int]]
+"""The file, line and column (UTF-8 bytes, from 0) of instructions that were run; of lines the column is `LINE`."""
+
+LINE = -1
+
+Ends = tuple[tuple[int, int], tuple[int, int]]
+"""Line and column where something begins, and where it ends."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of a file of which one at least is to be run, or an expression in them."""
+
+    file: str
+    lines: range
+    expression: Ends | None = None
+
+    def is_in(self, seen: Seen) -> bool:
+        """Whether it was run."""
+        if self.expression is None:
+            return any((self.file, line, LINE) in seen for line in self.lines)
+        start, end = self.expression
+        return any(file == self.file and col != LINE and start <= (line, col) < end for file, line, col in seen)
+
+
+@contextlib.contextmanager
+def recording_lines(parts: Collection[Part], seen: Seen) -> Iterator[None]:
+    """Within the block, add to ``seen`` what is run in the files of ``parts``."""
+    files = {part.file for part in parts}
+    fine = {(part.file, line) for part in parts if part.expression for line in part.lines}
+
+    def in_function(frame: FrameType, event: str, argument: Any) -> Any:
+        code, line = frame.f_code, frame.f_lineno
+        if event == "line":
+            seen.add((code.co_filename, line, LINE))
+            frame.f_trace_opcodes = (code.co_filename, line) in fine
+        elif event == "opcode" and (place := _place(code, frame.f_lasti)):
+            seen.add((code.co_filename, *place))
+        return in_function
+
+    def called(frame: FrameType, event: str, argument: Any) -> Any:
+        return in_function if frame.f_code.co_filename in files else None
+
+    if parts:
+        sys.settrace(called)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+@functools.cache
+def _place(code: CodeType, offset: int) -> tuple[int, int] | None:
+    """The line and column of an instruction."""
+    line, _, col, _ = list(code.co_positions())[offset // 2]  # type: ignore[attr-defined]
+    return None if line is None or col is None else (line, col)
+
+
+def parts_not_run(parts: Collection[Part], seen: Seen) -> tuple[Part, ...]:
+    """Those of ``parts`` that were not run."""
+    return tuple(part for part in parts if not part.is_in(seen))
+
+
+def replaced_parts(file: str, old: str, new: str) -> list[Part]:
+    """The statements of functions in ``old`` that are not in ``new``, but for those that lead to a ``raise``.
+
+    Of a compound statement the head counts alone: what is in it are statements of their own. Of conditional expressions
+    that are not in ``new`` both sides count.
+    """
+    matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
+    opcodes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
+    gone = {line + 1 for start, end in opcodes for line in range(start, end)}
+    functions = [node for node in ast.walk(ast.parse(old)) if isinstance(node, ast.FunctionDef)]
+    inner = {node for function in functions for node in _run_through(function.body)}
+    heads = [Part(file, _head(node)) for node in inner if isinstance(node, ast.stmt) and _is_run(node)]
+    return [part for part in (*heads, *_sides(file, inner, new)) if not gone.isdisjoint(part.lines)]
+
+
+def _run_through(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """All that is in some statements, but for blocks that end with a ``raise``."""
+    if statements and isinstance(statements[-1], ast.Raise):
+        return
+    for node in statements:
+        waiting: list[ast.AST] = [node]
+        while waiting:
+            yield (inner := waiting.pop())
+            for _, value in ast.iter_fields(inner):
+                parts = value if isinstance(value, list) else [value]
+                if parts and isinstance(parts[0], ast.stmt):
+                    yield from _run_through(parts)
+                else:
+                    waiting += [part for part in parts if isinstance(part, ast.AST)]
+
+
+def _sides(file: str, nodes: Collection[ast.AST], new: str) -> Iterator[Part]:
+    """Both sides of the conditional expressions among ``nodes`` that are not in ``new``."""
+    if not hasattr(CodeType, "co_positions"):  # Python 3.10
+        return
+    kept = {ast.dump(node) for node in ast.walk(_parsed(new)) if isinstance(node, ast.IfExp)}
+    for node in nodes:
+        if isinstance(node, ast.IfExp) and ast.dump(node) not in kept:
+            for side in (node.body, node.orelse):
+                last = side.end_lineno or side.lineno
+                ends = (side.lineno, side.col_offset), (last, side.end_col_offset or side.col_offset)
+                yield Part(file, range(side.lineno, last + 1), ends)
+
+
+def _parsed(text: str) -> ast.Module:
+    """The tree of a text; an empty one where it is no Python, which the import will tell."""
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _is_run(node: ast.stmt) -> bool:
+    """Whether the interpreter executes the statement."""
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant)
+    return not isinstance(node, ast.Pass | ast.Global | ast.Nonlocal | ast.Try)
+
+
+def _head(node: ast.stmt) -> range:
+    body = getattr(node, "body", None)
+    last = max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or node.lineno
+    return range(node.lineno, last + 1)

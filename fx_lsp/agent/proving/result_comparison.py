@@ -1,0 +1,92 @@
+"""Whether two calls did the same: bit by bit, where NaN equals NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.running.observation import Observation
+from fx_lsp.agent.running.plain_values import Tree, as_in_graph
+
+GRADIENT_TOLERANCE = 1e-4
+"""How far gradients may be apart, in units of the largest: they are sums whose order an edit may change."""
+
+
+def difference(old: Observation, new: Observation) -> str | None:
+    """What differs between the calls, as the subject of a sentence; None where they did the same."""
+    return (
+        _difference("the output", old.output, new.output)
+        or _difference("the content of the inputs after the call", old.inputs, new.inputs)
+        or _difference("the content of the module's buffers after the call", _tree(old.buffers), _tree(new.buffers))
+        or _gradients(old.gradients, new.gradients)
+    )
+
+
+def difference_in_graph(program: Observation, graph: Observation) -> str | None:
+    """As `difference`, where mappings of any class are the same: a graph returns a ``dict`` for each."""
+    old, new = (replace(seen, output=as_in_graph(seen.output)) for seen in (program, graph))
+    return difference(old, new)
+
+
+def _difference(what: str, old: Any, new: Any) -> str | None:
+    if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor):
+        return _tensors(what, old, new)
+    if isinstance(old, Tree) and isinstance(new, Tree):
+        return _trees(what, old, new)
+    if type(old) is not type(new):
+        return f"the structure of {what}"
+    is_same = bool(old == new) or (isinstance(old, float) and math.isnan(old) and math.isnan(new))
+    return None if is_same else what
+
+
+def _tensors(what: str, old: torch.Tensor, new: torch.Tensor) -> str | None:
+    if old.shape != new.shape:
+        return f"the shape of {what}, {tuple(old.shape)} and {tuple(new.shape)},"
+    if old.dtype != new.dtype:
+        return f"the dtype of {what}, {old.dtype} and {new.dtype},"
+    return None if _same_bits(old, new) else what
+
+
+def _trees(what: str, old: Tree, new: Tree) -> str | None:
+    if (old.kind, old.keys, old.names, len(old.values)) != (new.kind, new.keys, new.names, len(new.values)):
+        return f"the structure of {what}"
+    pairs = zip((*old.values, *old.attributes), (*new.values, *new.attributes), strict=True)
+    return next((found for pair in pairs if (found := _difference(what, *pair))), None)
+
+
+def _same_bits(old: torch.Tensor, new: torch.Tensor) -> bool:
+    """Whether each element is the same, the sign of zeros included; NaNs are all the same."""
+    if old.is_complex():
+        old, new = torch.view_as_real(old.resolve_conj()), torch.view_as_real(new.resolve_conj())
+    if not old.is_floating_point():
+        return torch.equal(old, new)
+    same = (old == new) & (old.signbit() == new.signbit())
+    return bool((same | (old.isnan() & new.isnan())).all())
+
+
+def _gradients(
+    old: Mapping[str, torch.Tensor | None] | None, new: Mapping[str, torch.Tensor | None] | None
+) -> str | None:
+    """A gradient that is no longer, or was not there before, is as good as zeros."""
+    if old is None or new is None:
+        return None
+    for name in dict.fromkeys([*old, *new]):
+        one, other = old.get(name), new.get(name)
+        one = torch.zeros_like(other) if one is None and other is not None else one
+        other = torch.zeros_like(one) if other is None and one is not None else other
+        if one is not None and other is not None and not _close(one, other):
+            return f"the gradient of `{name}`"
+    return None
+
+
+def _close(old: torch.Tensor, new: torch.Tensor) -> bool:
+    largest = float(old.nan_to_num(posinf=0, neginf=0).abs().max()) if old.numel() else 0.0
+    return torch.allclose(old, new, rtol=0.0, atol=GRADIENT_TOLERANCE * largest, equal_nan=True)
+
+
+def _tree(values: Mapping[str, torch.Tensor]) -> Tree:
+    return Tree("dict", tuple(values), tuple(values.values()))

@@ -1,0 +1,96 @@
+"""Running a job in a child of one's own and waiting for what it returns: what it did to its process is gone then."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from fx_lsp.agent.messages import Verdict
+from fx_lsp.agent.processes.children import Emit, ForkedChildren
+from fx_lsp.agent.processes.limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory
+from fx_lsp.agent.processes.watchdog import ChildProcess
+from fx_lsp.agent.traceback_steps import describe
+from fx_lsp.agent.tracing.death_reports import describe_exit
+from fx_lsp.agent.wire import wire_message
+
+T = TypeVar("T")
+
+
+@wire_message
+@dataclass(frozen=True)
+class JobResult:
+    """What a job returned, or how it ended."""
+
+    pickled: str
+    """As base64: both ends run the same code of the user's, under the same confinement."""
+
+    @classmethod
+    def of(cls, value: object) -> JobResult:
+        """The answer that is ``value``."""
+        return cls(base64.b64encode(pickle.dumps(value)).decode())
+
+    @property
+    def value(self) -> Any:
+        """What the job returned."""
+        return pickle.loads(base64.b64decode(self.pickled))
+
+
+class ProofEnded(Exception):
+    """A proof is at its end; ``reason`` is one sentence without its full stop."""
+
+    def __init__(self, verdict: Verdict, reason: str) -> None:
+        super().__init__(verdict, reason)
+        self.verdict = verdict
+        self.reason = reason
+
+
+class ChildRunner:
+    """Runs jobs in children, one after another, until ``end`` (by ``time.monotonic``). One for each process."""
+
+    def __init__(self, end: float, memory_mb: int) -> None:
+        self._end = end
+        self._memory_mb = memory_mb
+        self._children = ForkedChildren()
+
+    def __call__(self, job: Callable[[], T]) -> T:
+        """What ``job`` returns, which must be picklable. Raises `ProofEnded` where it raises or never ends."""
+        answers: list[JobResult] = []
+        seconds = max(self._end - time.monotonic(), 0.0) + GRACE / 10
+        self._children.fork(
+            partial(self._work, job), seconds=seconds, hear=answers.append, gone=partial(_gone, answers)
+        )
+        while self._children:
+            self._children.wait()
+        answer: T | ProofEnded = answers[0].value
+        if isinstance(answer, ProofEnded):
+            raise answer
+        return answer
+
+    def _work(self, job: Callable[[], T], emit: Emit) -> None:
+        limit_memory(self._memory_mb)
+        try:
+            answer: object = job()
+        except ProofEnded as end:
+            answer = end
+        except BaseException as error:
+            answer = self._raised(error)
+        emit(JobResult.of(answer))
+
+    def _raised(self, error: BaseException) -> ProofEnded:
+        if not is_out_of_memory(error):
+            return ProofEnded("untried", f"trying it raises {describe(error)}")
+        lift_memory_limit()
+        return ProofEnded("untried", f"trying it takes more than {self._memory_mb} MiB of memory")
+
+
+def _gone(answers: list[JobResult], child: ChildProcess) -> None:
+    """Settle for a child that is dead; only what came before that counts."""
+    why = (
+        "trying it takes too long" if child.overdue else f"the process that was trying it {describe_exit(child.status)}"
+    )
+    answers.append(JobResult.of(ProofEnded("untried", why)))

@@ -1,0 +1,41 @@
+"""The inputs that a recipe names as an example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.device_redirection import Devices
+from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.messages import Snippet
+from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.plain_values import map_tensors
+
+
+def example_input(inputs: Snippet | None, namespace: dict[str, Any]) -> Input | None:
+    """The values of ``inputs`` in the file's namespace; None where there are none, or evaluating them fails."""
+    if inputs is None:
+        return None
+    given = {**namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
+    seed()
+    try:
+        with Devices():
+            found: Input = eval(f"_given{inputs.source}", given)
+    except Exception:  # whatever it reads is not there, or not what the text seems to say
+        return None
+    return found
+
+
+def values_for_exploring(given: Input | None, root: Any) -> dict[str, Any] | None:
+    """The values of ``given`` by parameter, on the device meta if ``root``'s weights are; None if they don't fit."""
+    if given is None:
+        return None
+    try:
+        values = given.by_parameter(root)
+    except TypeError:
+        return None
+    weights = [*root.parameters(), *root.buffers()] if isinstance(root, torch.nn.Module) else []
+    if not any(weight.is_meta for weight in weights):
+        return values
+    return {name: map_tensors(lambda tensor: tensor.to("meta"), value) for name, value in values.items()}

@@ -1,0 +1,196 @@
+"""What the nodes of a graph yield, for an input that was found, and for others that differ from it in some sizes.
+
+The graph is run on the device meta: nothing is computed, so that a large model takes as long as a small one of as many
+nodes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+import fxcore
+from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
+from fx_lsp.agent.running.symbolic_sizes import Symbols, Value, merged, value_of
+from fxcore.graph import Graph
+from fxcore.node import Node
+
+MOST_INPUTS = 40
+"""How many inputs are tried."""
+
+FACTOR, CHECK = 2, 3
+"""How many times larger a size is in the run that varies it, and all are in the last run."""
+
+NAMES: Mapping[int, tuple[str, ...]] = {
+    1: ("b",),
+    2: ("b", "t"),
+    3: ("b", "t", "c"),
+    4: ("b", "c", "h", "w"),
+    5: ("b", "c", "d", "h", "w"),
+}
+"""What the sizes of a tensor are called, by the number of its dimensions."""
+
+MODULES_FOR_META = ("torch._meta_registrations", "torch.fx.experimental.symbolic_shapes")
+"""What torch imports for the first operation on meta, which takes it half a second."""
+
+Run = dict[str, Value]
+"""The values of one run by the nodes' names, without those that depend on data."""
+
+
+class NotRun(Exception):
+    """The graph does not run on an input, or there was no time."""
+
+
+@dataclass(frozen=True)
+class NodeValues:
+    """The values of a graph's nodes, as text."""
+
+    input: str
+    """What they hold for, e.g. ``x: [2, 3, 224, 224]``."""
+    symbols: Mapping[str, int]
+    """The sizes of that input which may be others."""
+    values: Mapping[str, tuple[Value, tuple[str, ...]]]
+    """By the nodes' names: the value for the input, and its sizes as text."""
+
+
+def values_of_nodes(
+    graph: Graph,
+    module: torch.nn.Module,
+    forward: Callable[..., Any],
+    inputs: Iterator[Input],
+    until: float,
+) -> NodeValues | None:
+    """What the nodes yield for the first of ``inputs`` on which the graph runs; None where there is none.
+
+    ``module`` holds what the graph refers to, and is moved to meta; ``forward`` is what the graph was traced from. No
+    run begins or goes on after ``until`` (by ``time.process_time``).
+    """
+    program = _Program(graph, module.to("meta"), inspect.signature(forward), until)
+    for given in itertools.islice(inputs, MOST_INPUTS):
+        try:
+            given = _on_meta(given)
+            base = program.run(given)
+        except NotRun:
+            continue
+        return _varied(program, given, base)
+    return None
+
+
+def _varied(program: _Program, given: Input, base: Run) -> NodeValues:
+    """The values of ``base`` with symbols for the sizes that may be others."""
+    runs: dict[str, Run] = {}
+    dims: dict[str, tuple[int, int]] = {}
+    tensors = tensors_of([*given.args, *given.kwargs.values()])
+    shape = tensors[0].shape if tensors else torch.Size()
+    for dim, (name, size) in enumerate(zip(NAMES.get(len(shape), ()), shape, strict=False)):
+        try:
+            runs[name] = program.run(_resized(given, {dim: size}, FACTOR))
+            dims[name] = dim, size
+        except NotRun:
+            continue
+    try:
+        together = program.run(_resized(given, dict(dims.values()), CHECK))
+    except NotRun:  # each may be another, but not all of them
+        runs, dims, together = {}, {}, base
+    symbols = Symbols({name: size for name, (_, size) in dims.items()}, FACTOR, CHECK)
+    values = {
+        node: merged(value, {name: run[node] for name, run in runs.items()}, together[node], symbols)
+        for node, value in base.items()
+        if node in together and all(node in run for run in runs.values())
+    }
+    return NodeValues(_described(program.bound(given)), symbols.sizes, values)
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A graph that can be run."""
+
+    graph: Graph
+    module: torch.nn.Module
+    signature: inspect.Signature
+    until: float
+
+    def bound(self, given: Input) -> inspect.BoundArguments:
+        """The arguments by parameter. Raises `NotRun` where they don't fit."""
+        try:
+            return self.signature.bind(*given.args, **given.kwargs)
+        except TypeError:
+            raise NotRun from None
+
+    def run(self, given: Input) -> Run:
+        """What the nodes yield for ``given``. Raises `NotRun`."""
+        arguments = self.bound(given)
+        arguments.apply_defaults()
+        recorder = _Recorder(self.module, self.graph, self.until)
+        try:
+            with torch.no_grad(), torch.device("meta"):
+                recorder.run(*arguments.args, *arguments.kwargs.values())
+        except Exception:
+            raise NotRun from None
+        return recorder.values
+
+
+class _Recorder(fxcore.Interpreter):
+    """Notes what the nodes yield, and goes on where only data could tell."""
+
+    def __init__(self, module: torch.nn.Module, graph: Graph, until: float) -> None:
+        super().__init__(module, graph=graph)
+        self.extra_traceback = False
+        self.values: Run = {}
+        self._until = until
+        self._unknown: set[Node] = set()
+
+    def run_node(self, n: Node) -> Any:
+        """The node's value; None where it depends on data."""
+        if time.process_time() > self._until:
+            raise NotRun
+        if not self._unknown.isdisjoint(n.all_input_nodes):
+            self._unknown.add(n)
+            return None
+        try:
+            value = super().run_node(n)
+        except Exception as error:
+            # On meta, tensors have no values: is it an operation that needs them?
+            if not isinstance(error, NotImplementedError) and "meta tensor" not in str(error):
+                raise
+            self._unknown.add(n)
+            return None
+        self.values[n.name] = value_of(value)
+        return value
+
+    def fetch_attr(self, target: str) -> Any:
+        """The attribute, on meta: the program may have made the trace's constants on any device."""
+        value = super().fetch_attr(target)
+        return value.to("meta") if isinstance(value, torch.Tensor) else value
+
+
+def _on_meta(given: Input) -> Input:
+    move = partial(torch.Tensor.to, device="meta")
+    return Input(map_tensors(move, given.args), map_tensors(move, dict(given.kwargs)))
+
+
+def _resized(given: Input, sizes: Mapping[int, int], factor: int) -> Input:
+    """``given`` with each of ``sizes`` (dimension -> size) ``factor`` times larger in whatever tensor has it there."""
+
+    def resized(tensor: torch.Tensor) -> torch.Tensor:
+        shape = [size * factor if sizes.get(dim) == size else size for dim, size in enumerate(tensor.shape)]
+        return torch.empty(shape, dtype=tensor.dtype, device="meta")
+
+    return Input(map_tensors(resized, given.args), map_tensors(resized, dict(given.kwargs)))
+
+
+def _described(arguments: inspect.BoundArguments) -> str:
+    """e.g. ``x: [2, 3, 224, 224], mask: None``; the type of tensors where it isn't the usual one."""
+    parts = []
+    for name, argument in arguments.arguments.items():
+        value = value_of(argument)
+        parts.append(f"{name}: {value.text(list(map(str, value.sizes)))}".removesuffix(" float32"))
+    return ", ".join(parts)

@@ -1,0 +1,163 @@
+"""What one call of a program does, as plain values that two processes can compare.
+
+That is more than what it returns: what it writes to its inputs and to the module's buffers, and the gradients that go
+back through it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+import zlib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.random_seeds import SEED, seed_all
+from fx_lsp.agent.running.plain_values import tensors_of, to_plain
+
+NUDGE = 0.01
+"""How far weights are moved, in units of a standard deviation of 1."""
+
+SKETCHED = 1024
+"""Elements of a gradient that are kept: a large model has as many as weights, for each input."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """The arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def by_parameter(self, program: Callable[..., Any]) -> dict[str, Any]:
+        """The arguments by name. Raises TypeError where ``program`` doesn't take them."""
+        return inspect.signature(forward_of(program)).bind(*self.args, **self.kwargs).arguments
+
+    def __str__(self) -> str:
+        values = [*self.args, *self.kwargs.values()]
+        return ", ".join(_described(value) for value in values)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one call did. Values are tensors, numbers, texts and `Tree`s of them."""
+
+    output: Any
+    inputs: Any
+    """The arguments after the call."""
+    buffers: Mapping[str, torch.Tensor]
+    """The module's, after the call."""
+    gradients: Mapping[str, torch.Tensor | None] | None
+    """Of the sum of all outputs, by input and weight, large ones as a `sketch`; None where they were not asked for."""
+
+
+def forward_of(program: Callable[..., Any]) -> Callable[..., Any]:
+    """What has the signature of ``program``, a function or a module."""
+    forward: Callable[..., Any] = program.forward if isinstance(program, torch.nn.Module) else program
+    return forward
+
+
+def call(
+    program: Callable[..., Any], given: Input, leaves: dict[str, torch.Tensor] | None = None
+) -> tuple[Any, list[Any]]:
+    """What ``program`` returns for a copy of ``given``, from a fixed random state, and that copy after the call.
+
+    ``leaves``, where it is given, takes what gradients can be asked of. Raises what the program raises.
+    """
+    args, kwargs = _copied(given, leaves)
+    seed_all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return program(*args, **kwargs), [*args, *kwargs.values()]
+
+
+def observe(
+    program: Callable[..., Any],
+    given: Input,
+    root: torch.nn.Module,
+    names: Collection[str],
+    *,
+    gradients: bool,
+) -> Observation:
+    """What one call of ``program`` does; see `call`.
+
+    ``root`` holds the program's state, of which what is called one of ``names`` is looked at. Raises what the program
+    raises, and `Opaque`.
+    """
+    leaves: dict[str, torch.Tensor] = {}
+    output, inputs = call(program, given, leaves if gradients else None)
+    sources = leaves | {name: weight for name, weight in root.named_parameters() if name in names}
+    return Observation(
+        to_plain(output),
+        to_plain(inputs),
+        {name: buffer.detach().clone() for name, buffer in root.named_buffers() if name in names},
+        _gradients(output, sources) if gradients else None,
+    )
+
+
+def weight_names(root: torch.nn.Module) -> frozenset[str]:
+    """The names of the module's weights and buffers."""
+    return frozenset(name for values in (root.named_parameters(), root.named_buffers()) for name, _ in values)
+
+
+def perturb_weights(root: torch.nn.Module, names: Collection[str]) -> None:
+    """Move the weights of these names off where their initialization left them, by the name alone.
+
+    A scale that starts at zero would hide every difference behind it.
+    """
+    with torch.no_grad():
+        for name, weight in root.named_parameters():
+            if name in names and weight.is_floating_point():
+                generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+                weight.add_(NUDGE * torch.randn(weight.shape, generator=generator).to(weight.dtype))
+
+
+def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of the same values. Where ``leaves`` is given it takes what gradients are asked of."""
+
+    def copied(name: str, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(copied(f"{name}[{index}]", item) for index, item in enumerate(value))
+        if isinstance(value, dict):
+            return {key: copied(f"{name}[{key!r}]", item) for key, item in value.items()}
+        if not isinstance(value, torch.Tensor):
+            return value
+        if leaves is None or not value.is_floating_point():
+            return value.clone()
+        leaves[name] = value.clone().requires_grad_()
+        return leaves[name].clone()  # no leaf itself, so that the program may write to it
+
+    args = tuple(copied(f"input {index}", value) for index, value in enumerate(given.args))
+    return args, {name: copied(f"input {name}", value) for name, value in given.kwargs.items()}
+
+
+def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
+    results = [tensor.sum() for tensor in tensors_of([output]) if tensor.requires_grad and not tensor.is_complex()]
+    wanted = {name: source for name, source in sources.items() if source.requires_grad}
+    if not results or not wanted:
+        return {}
+    total = torch.stack([result.to(torch.float64) for result in results]).sum()
+    # A module may keep what it computed from its weights for the next call.
+    found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True, retain_graph=True)
+    return {name: None if value is None else sketch(value) for name, value in zip(wanted, found, strict=True)}
+
+
+def sketch(values: torch.Tensor) -> torch.Tensor:
+    """A tensor of more than `SKETCHED` elements as so many sums of them, weighted at random, else itself.
+
+    Two tensors that differ have sketches that do; it is a projection as Johnson and Lindenstrauss's (1984).
+    """
+    if values.numel() <= SKETCHED:
+        return values
+    rows = torch.nn.functional.pad(values.flatten(), (0, -values.numel() % SKETCHED)).view(-1, SKETCHED)
+    weights = torch.randn(len(rows), generator=torch.Generator().manual_seed(SEED))
+    return weights.to(values.dtype) @ rows
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    return f"a {type(value).__name__}" if isinstance(value, list | tuple | dict) else repr(value)

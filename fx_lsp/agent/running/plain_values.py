@@ -1,0 +1,158 @@
+"""Values of a program as plain ones, which two processes can compare, and the tensors in them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from types import MemberDescriptorType
+from typing import Any
+
+import torch
+
+POINTER = struct.calcsize("P")
+"""Bytes that an object has for each of its slots."""
+
+AGAIN = "again"
+"""The kind of a tree that stands for an object or a container that was met before; its one value says which."""
+
+
+class NotComparable(Exception):
+    """A program returned what has no values to compare; the text is the type's name."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A container or an object, without the class itself: two processes have two classes of the same name."""
+
+    kind: str
+    keys: tuple[Any, ...] | None = None
+    """The keys of a mapping."""
+    values: tuple[Any, ...] = ()
+    """The items, by key or in order."""
+    names: tuple[str, ...] = ()
+    attributes: tuple[Any, ...] = ()
+    """The attributes' values, in the order of ``names``."""
+
+
+def to_plain(value: Any) -> Any:
+    """``value`` as tensors, numbers, texts and `Tree`s of them. Raises `NotComparable` where that is impossible."""
+    return _Copy().of(value)
+
+
+class _Copy:
+    """One value on its way to be portable."""
+
+    def __init__(self) -> None:
+        self._met: dict[int, int] = {}
+        """The numbers of mutable values, by id: which are the same one is part of what they are, and may be a cycle."""
+        self._tensors: dict[int, torch.Tensor] = {}
+        """The copies of tensors, by id: of those the values count alone."""
+
+    def of(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self._tensors.setdefault(id(value), value.detach().clone())
+        if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+            return value
+        kind = _name(type(value))
+        if isinstance(value, type):
+            return Tree(kind, values=(_name(value),))
+        if isinstance(value, torch.dtype | torch.device | torch.layout):
+            return Tree(kind, values=(str(value),))
+        if id(value) in self._met:
+            return Tree(AGAIN, values=(self._met[id(value)],))
+        if not isinstance(value, tuple):
+            self._met[id(value)] = len(self._met)
+        return self._tree(kind, value)
+
+    def _tree(self, kind: str, value: Any) -> Tree:
+        if not isinstance(value, dict | list | tuple) and _hides_state(type(value)):
+            raise NotComparable(kind)
+        keys = tuple(map(self.of, value)) if isinstance(value, dict) else None
+        items = tuple(map(self.of, _items(value)))
+        attributes = _attributes(value)
+        names = tuple(sorted(attributes))
+        return Tree(kind, keys, items, names, tuple(self.of(attributes[name]) for name in names))
+
+
+def as_in_graph(value: Any) -> Any:
+    """A portable value as a graph returns it, which has a ``dict`` for each mapping, whatever its class."""
+    if not isinstance(value, Tree):
+        return value
+    values = tuple(map(as_in_graph, value.values))
+    if value.keys is not None:
+        return Tree(_name(dict), value.keys, values)
+    return replace(value, values=values, attributes=tuple(map(as_in_graph, value.attributes)))
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """What a container holds; nothing for an object."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """The values of an object's own attributes, in slots or not."""
+    found = dict(getattr(value, "__dict__", {}))
+    for name, slot in _slots(type(value)):
+        try:
+            found[name] = slot.__get__(value)
+        except AttributeError:  # it has none now
+            continue
+    return found
+
+
+def _slots(cls: type) -> list[tuple[str, MemberDescriptorType]]:
+    """Of all its bases, too; a base's may have the same name."""
+    return [
+        (f"{_name(base)}.{name}", slot)
+        for base in cls.__mro__
+        for name, slot in vars(base).items()
+        if isinstance(slot, MemberDescriptorType)
+    ]
+
+
+def _hides_state(cls: type) -> bool:
+    """Whether objects of ``cls`` hold something that is no attribute, as those do that are written in C.
+
+    They take more room then. ``pickle`` goes by this, too, before it takes the attributes for all there is (PEP 307).
+    """
+    pointers = len(_slots(cls)) + (cls.__dictoffset__ > 0) + (cls.__weakrefoffset__ > 0)
+    return cls.__basicsize__ != object.__basicsize__ + POINTER * pointers
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def map_tensors(change: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
+    """``value`` with ``change`` made to each tensor in it."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return type(value)(map_tensors(change, item) for item in value)
+    if isinstance(value, dict):
+        return {key: map_tensors(change, item) for key, item in value.items()}
+    return value
+
+
+def tensors_of(values: Iterable[Any]) -> list[torch.Tensor]:
+    """The tensors in ``values``, which are as the program has them or portable."""
+    return list(_tensors(values, set()))
+
+
+def _tensors(values: Iterable[Any], met: set[int]) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, tuple) or id(value) not in met:
+            met.add(id(value))
+            yield from _tensors(_parts(value), met)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """The items of a container, and the attributes of an object; those of a container repeat its items, if any."""
+    if isinstance(value, dict | list | tuple):
+        return _items(value)
+    return () if isinstance(value, type) or _hides_state(type(value)) else _attributes(value).values()

@@ -1,0 +1,63 @@
+"""The agent's first steps: keep its channel to itself, say hello, serve."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+
+def claim_channel() -> tuple[int, int]:
+    """Take standard input and output for the messages, and put /dev/null and standard error in their place.
+
+    What is printed from now on, by whomever and from whatever language, can no longer garble the messages: the two
+    descriptors returned (to read from, to write to) are known to the agent alone and are closed in what it executes.
+    """
+    read, write = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return read, write
+
+
+def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> None:
+    """Serve the server at the other end of standard input and output until it hangs up.
+
+    ``scratch`` is a folder that the server will remove. With ``last_words``, a path, this is a process that an agent
+    has started for one job (see ``worker.py``).
+    """
+    read, write = claim_channel()
+    # Only now may anything be loaded that could print.
+    from fx_lsp.agent.messages import PROTOCOL, Hello
+    from fx_lsp.agent.processes.framing import write_all
+    from fx_lsp.agent.processes.priority import give_way
+    from fx_lsp.agent.processes.scratch_folder import keep_caches_in
+    from fx_lsp.agent.serving.warmup import load_torch
+    from fx_lsp.agent.wire import encode
+
+    give_way()
+    keep_caches_in(scratch)
+    torch_version, problem = load_torch(fxcore_folder)
+    if last_words is not None:
+        from fx_lsp.agent.serving.worker import run_worker
+
+        run_worker(read, write, last_words)
+    hello = Hello(PROTOCOL, platform.python_version(), sys.executable, torch_version, problem)
+    write_all(write, encode(hello))
+    if problem is None:
+        serve(read, write)
+
+
+def serve(read: int, write: int) -> None:
+    """Answer requests, in forked children where the system can fork."""
+    from fx_lsp.agent.sandbox.confinement import can_fork
+
+    if can_fork():
+        from fx_lsp.agent.serving.fork_service import ForkService
+
+        ForkService(read, write).serve()
+    else:
+        from fx_lsp.agent.serving.spawn_service import SpawnService
+
+        SpawnService(read, write).serve()

@@ -1,0 +1,156 @@
+"""The agent where processes can be forked: each request is answered by a child that begins with all that is loaded."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
+from fx_lsp.agent.messages import Details, Done, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren, Job
+from fx_lsp.agent.processes.limits import GRACE
+from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
+from fx_lsp.agent.processes.watchdog import ChildProcess
+from fx_lsp.agent.proving.prove_edit import prove
+from fx_lsp.agent.sandbox.sandbox_entry import run_confined
+from fx_lsp.agent.serving.preload import Preloader, third_party_modules
+from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
+from fx_lsp.agent.serving.service import Service
+from fx_lsp.agent.serving.warmup import freeze
+from fx_lsp.agent.tracing.attempt import Imported
+from fx_lsp.agent.tracing.death_reports import death_report, describe_exit
+from fx_lsp.agent.tracing.trace_request import TraceSession
+
+LONGEST = 20
+"""A request may take this many times its allowed silence for each of its targets, and once more: a target can be built
+in several ways, and may have to wait for a processor.
+"""
+
+MOST_NAMED = 10_000
+"""Files, and modules, that a request may have imported."""
+
+
+@dataclass
+class _Request:
+    """A request that is being worked on."""
+
+    message: Trace | Prove
+    sessions: deque[Trace] = field(default_factory=deque)
+    """For a trace: what is being traced in a session of its own, and what will be."""
+    is_second_try: bool = False
+    """A session has died, and what it left open is being tried again."""
+    imported: bool = False
+    """The file was imported, at least once."""
+    child: ForkedChild | None = None
+    waiting: set[str] = field(default_factory=set)
+    """Keys of the targets that are not reported yet."""
+    dependencies: set[str] = field(default_factory=set)
+    third_party: dict[str, None] = field(default_factory=dict)
+    """Modules from elsewhere that it has imported, in order."""
+    answered: bool = False
+    cancelled: bool = False
+
+    def note(self, imported: Imported) -> None:
+        """Keep what its processes have imported; they may name what they like."""
+        self.dependencies.update(only_strings(imported.dependencies)[: MOST_NAMED - len(self.dependencies)])
+        self.third_party.update(dict.fromkeys(only_strings(imported.third_party)[: MOST_NAMED - len(self.third_party)]))
+
+
+class ForkService(Service[_Request]):
+    """A process with everything loaded that forks per request."""
+
+    def __init__(self, read: int, write: int) -> None:
+        self._children = ForkedChildren(private=[write], heartbeat=self._send_heartbeats)
+        super().__init__(read, write, self._children)
+        self._preloader = Preloader(self._children)
+        self._compiler = BackgroundCompiler(self._children)
+        freeze()
+
+    def _proceed(self) -> None:
+        if not self._children or self._preloader.is_due:
+            self._preloader.proceed()
+        if not self._children or self._compiler.is_due:
+            self._compiler.proceed()
+
+    def _start_trace(self, trace: Trace) -> None:
+        request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
+        self._requests[trace.id] = request
+        self._start_session(request)
+
+    def _start_session(self, request: _Request) -> None:
+        """Start the next session of a trace."""
+        trace = request.sessions[0]
+        # A session speaks after the import, and every second while it attends to its own children.
+        seconds = trace.limits.seconds + 2 * GRACE
+        self._start(request, lambda emit: TraceSession(trace, self._builtin, emit).run(), seconds)
+
+    def _start_proof(self, message: Prove) -> None:
+        request = self._requests[message.id] = _Request(message)
+        self._start(request, partial(prove, message, self._builtin), message.limits.seconds + 2 * GRACE)
+
+    def _start(self, request: _Request, job: Job, seconds: float) -> None:
+        request.child = self._children.fork(
+            partial(run_confined, job),
+            seconds=seconds,
+            longest=LONGEST * seconds * (1 + len(request.waiting)),
+            hear=partial(self._heard, request),
+            gone=partial(self._gone, request),
+            leads_group=True,
+        )
+
+    def _cancel(self, number: int) -> None:
+        request = self._requests.get(number)
+        if request is not None and request.child is not None:
+            request.cancelled = True
+            request.child.kill()
+
+    def _heard(self, request: _Request, item: object) -> None:
+        if isinstance(item, Imported):
+            request.imported = True
+            request.note(item)
+            self._compiler.want(only_strings(item.compiled))
+        elif isinstance(item, Report | Details | Proof) and is_answer(item, request.message) and not request.cancelled:
+            request.answered = True
+            if isinstance(item, Report):
+                request.waiting.discard(item.target)
+            self._send(item)
+
+    def _gone(self, request: _Request, child: ChildProcess) -> None:
+        remove(scratch_folder(child.pid))
+        message = request.message
+        self._preloader.heed(message)
+        self._preloader.want(third_party_modules([*request.third_party], message))
+        if not request.cancelled:
+            self._answer_for(request, child)
+            if request.sessions:
+                self._start_session(request)
+                return
+        del self._requests[message.id]
+        self._send(Done(message.id, tuple(sorted({message.file, *request.dependencies})), request.cancelled))
+
+    def _answer_for(self, request: _Request, child: ChildProcess) -> None:
+        """Answer what a child that is dead did not, or have it tried again."""
+        if isinstance(request.message, Prove):
+            if not request.answered:
+                reason = f"the process that was trying it {describe_exit(child.status)}"
+                self._send(Proof(request.message.id, "untried", reason))
+            return
+        trace = request.sessions.popleft()
+        left = [target for target in trace.targets if target.key in request.waiting]
+        if left and not request.is_second_try and not (child.overdue and not request.imported):
+            request.is_second_try = True
+            request.sessions.extend(replace(trace, targets=targets) for targets in _tried_again(left, request))
+            return
+        for target in left:
+            request.waiting.discard(target.key)
+            self._send(death_report(trace, target.key, child))
+
+
+def _tried_again(left: Sequence[Target], request: _Request) -> list[tuple[Target, ...]]:
+    """The targets of each session that follows one that died: one for each target, so that one costs only itself.
+
+    Where it was the import that ended it, none would live longer than all together.
+    """
+    return [(target,) for target in left] if request.imported else [tuple(left)]

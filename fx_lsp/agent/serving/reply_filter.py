@@ -1,0 +1,23 @@
+"""What the agent passes on of what is said to it: answers to what was asked, and to nothing else.
+
+The process that says it has run the user's code, which may have written to its pipe whatever it likes.
+"""
+
+from __future__ import annotations
+
+from fx_lsp.agent.messages import Details, Heartbeat, Proof, Prove, Report, Trace
+
+
+def is_answer(item: object, request: Trace | Prove) -> bool:
+    """Whether ``item`` answers ``request``, and not another one or a target that this one has not."""
+    if isinstance(item, Report | Details):
+        is_asked = isinstance(request, Trace) and any(item.target == target.key for target in request.targets)
+        return is_asked and item.id == request.id
+    if isinstance(item, Proof):
+        return isinstance(request, Prove) and item.id == request.id
+    return isinstance(item, Heartbeat) and item.id == request.id
+
+
+def only_strings(items: object) -> tuple[str, ...]:
+    """Those of ``items``, paths or names of modules, that are texts at all."""
+    return tuple(item for item in items if isinstance(item, str)) if isinstance(items, tuple) else ()

@@ -1,0 +1,74 @@
+"""What is loaded before the first request."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from fx_lsp.agent.own_files import AGENT_FOLDER
+from fx_lsp.agent.serving.torch_compile_warmup import spare_compiler
+
+
+def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
+    """Load torch and fxcore; return torch's version, or None and, in one sentence, why it can't be used."""
+    # The accelerators are left to the user's own work: to initialize one takes seconds and its memory, and a process
+    # that has done so can't fork.
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        if error.name == "torch":
+            return None, "torch is not installed in this Python."
+        return None, f"torch is installed in this Python but can't be imported: {error}."
+    except Exception as error:  # a broken installation fails in any way it likes
+        return None, f"torch is installed in this Python but can't be imported: {type(error).__name__}: {error}."
+    try:
+        spare_compiler()
+        _load_fxcore(fxcore_folder)
+        _trace_something()
+    except Exception as error:
+        return None, f"torch {torch.__version__} can't be used for tracing: {type(error).__name__}: {error}."
+    return torch.__version__, None
+
+
+def _load_fxcore(folder: str) -> None:
+    """Load the package from where the server keeps it; nothing else there can be imported by its name."""
+    init = Path(folder, "__init__.py")
+    spec = importlib.util.spec_from_file_location("fxcore", init, submodule_search_locations=[folder])
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["fxcore"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    from fxcore.source import disown
+
+    disown(AGENT_FOLDER)
+
+
+def _trace_something() -> None:
+    """Make the first request as fast as the others, and spare each child what is looked up once: torch lists all of
+    its functions when the first of them is traced. No operation runs: that could start threads, and threads and fork
+    don't go together."""
+    import torch
+
+    from fx_lsp.agent.building.device_redirection import Devices
+    from fx_lsp.agent.building.random_seeds import seed
+    from fxcore.explore import explore
+
+    class Sample(torch.nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.relu(super().forward(x)) if x.shape[0] > 0 else x
+
+    torch.set_num_threads(1)
+    seed()
+    with Devices(on_meta=True):
+        sample = Sample(1, 1)
+    explore(sample).recorded.python_code("self")
+
+
+def freeze() -> None:
+    """Spare the children a private copy of everything that is loaded by now, which collecting garbage would make."""
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,100 @@
+"""A process that was started ahead of the one job that it will do, on a system where processes are not forked."""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import os
+import pickle
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import _exit
+from pathlib import Path
+from typing import Any
+
+from fx_lsp.agent.processes.children import Emit, emitter, parent_death_signal, run_and_exit
+from fx_lsp.agent.processes.framing import CHUNK, Frames
+from fx_lsp.agent.sandbox.audit_guard import GUARD
+from fx_lsp.agent.wire import wire_message
+
+
+@wire_message
+@dataclass(frozen=True)
+class ImportBegins:
+    """Said before a module is imported, so that the agent knows which one a worker died of."""
+
+    module: str
+
+
+@wire_message
+@dataclass(frozen=True)
+class WorkerReady:
+    """All is imported: the job can begin."""
+
+
+@wire_message
+@dataclass(frozen=True)
+class JobBegun:
+    """The job has begun: what is said from here on is what it says, and who dies now dies of it."""
+
+
+def run_worker(read: int, write: int, last_words: str) -> None:
+    """Hear from ``read`` which modules to import and then the job; do it, say to ``write`` what comes of it, and exit.
+
+    Where a signal ends it, the Python stack is written to the file ``last_words``.
+    """
+    parent_death_signal()()
+    GUARD.install()
+    emit = emitter(write)
+    items = _ObjectReader(read)
+    _import(items.next(), emit)
+    emit(WorkerReady())
+    job = items.next()
+    emit(JobBegun())
+    if sys.platform == "linux":  # where it dies with the agent in any case
+        os.close(read)
+    else:
+        threading.Thread(target=_end_with, args=(read,), daemon=True).start()
+    with Path(last_words).open("wb") as file:
+        faulthandler.enable(file)
+        run_and_exit(job, emit)
+
+
+class _ObjectReader:
+    """The objects that come through a pipe."""
+
+    def __init__(self, read: int) -> None:
+        self._read = read
+        self._frames = Frames()
+        self._bodies: list[bytes] = []
+
+    def next(self) -> Any:
+        """The next object. Where the pipe is closed, this process ends."""
+        while not self._bodies:
+            data = os.read(self._read, CHUNK)
+            if not data:
+                _exit(0)
+            self._bodies += self._frames.feed(data)
+        return pickle.loads(self._bodies.pop(0))
+
+
+def _end_with(read: int) -> None:
+    """End this process when the one at the other end of the pipe does."""
+    while os.read(read, CHUNK):
+        pass
+    _exit(1)
+
+
+def _import(modules: Iterable[str], emit: Emit) -> None:
+    """Import modules of third parties, which must neither fail nor start a thread: what confines this process would
+    not confine that."""
+    GUARD.close(tempfile.gettempdir())
+    for name in modules:
+        emit(ImportBegins(name))
+        importlib.import_module(name)
+        if threading.active_count() > 1:
+            sys.exit(f"{name} starts threads when it is imported")
+    GUARD.reopen()

@@ -1,0 +1,145 @@
+"""One attempt at a target, in a process of its own that has imported the file, and the messages that it emits."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+
+from fx_lsp.agent.building.build import Built, build_target
+from fx_lsp.agent.messages import Failure, Heartbeat, Report, Target, Trace
+from fx_lsp.agent.processes.children import Emit
+from fx_lsp.agent.processes.limits import limit_memory, time_limit
+from fx_lsp.agent.running.node_shapes import MODULES_FOR_META
+from fx_lsp.agent.sandbox.confinement import confine_alone
+from fx_lsp.agent.sandbox.denial_reports import reporting_denials
+from fx_lsp.agent.traceback_steps import chain_of_frame, is_outside_python
+from fx_lsp.agent.tracing.submodule_targets import Host, held_classes
+from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun, is_explorable
+from fx_lsp.agent.wire import wire_message
+
+
+@wire_message
+@dataclass(frozen=True)
+class Imported:
+    """To the agent: what is imported so far."""
+
+    dependencies: tuple[str, ...]
+    """The files of the workspace that were imported."""
+    third_party: tuple[str, ...] = ()
+    """Modules from elsewhere that the agent didn't have."""
+    compiled: tuple[str, ...] = ()
+    """Files of the workspace, as they are on the disk, whose code it didn't have."""
+
+
+@wire_message
+@dataclass(frozen=True)
+class RetryOnCpu:
+    """The result on meta is inconclusive: build the target once more, on the CPU."""
+
+
+@wire_message
+@dataclass(frozen=True)
+class HasParts:
+    """The module that was built has submodules of the classes of these targets."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Attempt:
+    """One attempt at a target: what to build, and where."""
+
+    target: Target
+    on_meta: bool = True
+    answered: bool = False
+    parts: tuple[Target, ...] = ()
+    """What is to be reported instead of it: targets whose classes it has parts of."""
+
+
+def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+    """Build and trace, and emit what comes of it. From here on this process is one for the code of the user."""
+    limit_memory(request.limits.memory_mb)
+    confine_alone()
+
+    def emit_noted(item: object) -> None:
+        emit(with_notices(item, file.notices) if isinstance(item, Report) else item)
+
+    told = reporting_denials(emit_noted, file.workspace.owns)
+    missing = [name for name in MODULES_FOR_META if name not in sys.modules]
+    (_trace_parts if attempt.parts else _trace)(attempt, request, file, told)
+    if loaded := tuple(name for name in missing if name in sys.modules):
+        emit(Imported(file.workspace.dependencies, loaded))
+
+
+def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:
+    """The report with the notices of the file's import added."""
+    return dataclasses.replace(report, notices=(*report.notices, *notices))
+
+
+def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+    """Trace the parts of one target, and emit reports on the targets of their classes."""
+    known, seconds = file.workspace.dependencies, request.limits.seconds
+    host = Host(request.id, file, partial(_host, attempt, file))
+    for part in attempt.parts:
+        emit(Heartbeat(request.id))  # each has all the time
+        with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+            report = host.report(part)
+            if report is not None:
+                emit(report)
+    if file.workspace.dependencies != known:
+        emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
+    for run in host.traced if request.details else ():
+        _describe(run, request, emit)
+
+
+def _host(attempt: Attempt, file: ImportedFile) -> Built:
+    """Build the module that holds the parts: on the CPU where another file shows it and building it on meta fails."""
+    build = partial(build_target, attempt.target, file.workspace.file, file.namespace)
+    try:
+        return build(on_meta=attempt.on_meta)
+    except Exception:
+        if not (attempt.on_meta and attempt.target.recipe.file):
+            raise
+        return build(on_meta=False)
+
+
+def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+    """Trace one target and emit what comes of it."""
+    seconds, on_meta = request.limits.seconds, attempt.on_meta
+    run = TargetRun(request.id, attempt.target, file)
+
+    def timed_out(frame: FrameType | None) -> None:
+        error = f"the trace took longer than {seconds:g} seconds"
+        emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_outside_python))))
+
+    known = file.workspace.dependencies
+    try:
+        with time_limit(seconds, timed_out):
+            answer: object = run.run(on_meta=on_meta)
+    except InconclusiveOnMeta:
+        answer = RetryOnCpu()
+    if file.workspace.dependencies != known:
+        emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
+    if held := held_classes(run.root, request.targets, file):
+        emit(HasParts(held))
+    if isinstance(answer, Report) and is_explorable(answer):
+        emit(dataclasses.replace(answer, partial=True))
+        # The first failure is told already: what goes wrong from here on costs no more than the rest.
+        with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+            emit(run.explore(answer, on_meta=on_meta, for_details=request.details))
+    else:
+        emit(answer)
+    if isinstance(answer, Report) and answer.outcome in ("traced", "failed") and request.details:
+        _describe(run, request, emit)
+
+
+def _describe(run: TargetRun, request: Trace, emit: Emit) -> None:
+    """Tell the details of what a run traced, or recorded where it failed."""
+    seconds = request.limits.seconds
+    with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+        for details in run.details(seconds):
+            emit(details)

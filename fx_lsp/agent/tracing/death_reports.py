@@ -1,0 +1,77 @@
+"""What to report for a target whose child died before it could."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import signal
+from pathlib import Path
+
+from fx_lsp.agent.importing.workspace_importer import lines_of
+from fx_lsp.agent.messages import Failure, Report, Span, Step, Trace
+from fx_lsp.agent.processes.watchdog import ChildProcess
+from fx_lsp.agent.traceback_steps import is_outside_python
+
+FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+"""A line of a stack that `faulthandler` writes."""
+
+ESCAPED = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+"""How it writes a character that is not ASCII."""
+
+
+LARGEST = 8_000_000
+"""Bytes of a file whose lines are looked up."""
+
+
+def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
+    """The report for the target ``key`` of ``request``, whose child is dead."""
+    chain = _chain(child.stack, request)
+    if child.overdue:
+        error = f"the trace took longer than {request.limits.seconds:g} seconds, outside Python code"
+        failure = Failure("time-limit", error, chain)
+        return Report(request.id, key, "timed-out", (failure,), processor_seconds=child.processor_seconds)
+    error = f"the process that was tracing it {describe_exit(child.status)}"
+    return Report(request.id, key, "crashed", (Failure("crash", error, chain),))
+
+
+def describe_exit(status: int) -> str:
+    """In words: a process's exit status, or minus the signal that ended it."""
+    if status >= 0:
+        return f"exited with status {status}"
+    try:
+        return f"was terminated by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was terminated by signal {-status}"
+
+
+def _chain(stack: str, request: Trace) -> tuple[Step, ...]:
+    """The steps of the main thread, whose stack comes last, innermost frame first."""
+    main_thread = stack.rpartition("(most recent call first):")[2]
+    try:
+        frames = [tuple(map(_unescape, found)) for found in FRAME.findall(main_thread)]
+        return tuple(
+            Step(name, _line_span(file, int(line), request))
+            for file, line, name in reversed(frames)
+            if is_outside_python(file)
+        )
+    except (ValueError, OverflowError, OSError):  # no stack, but what the code that the child ran has written there
+        return ()
+
+
+def _line_span(file: str, line: int, request: Trace) -> Span:
+    """A line of the text that was traced, without its indentation: a dying process knows no columns."""
+    overlay = request.overlays.get(file)
+    lines = _saved_lines(file) if overlay is None else lines_of(overlay)
+    text = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+    indent = len(text) - len(text.lstrip())
+    return Span(file, line, indent, line, len(text.encode()))
+
+
+def _saved_lines(file: str) -> list[str]:
+    """The lines of a file; none where it is no usual one: it is what the user's code ran in that has named it."""
+    path = Path(file)
+    return linecache.getlines(file) if path.is_file() and path.stat().st_size <= LARGEST else []
+
+
+def _unescape(text: str) -> str:
+    return ESCAPED.sub(lambda found: chr(int(found[0][2:], 16)), text)

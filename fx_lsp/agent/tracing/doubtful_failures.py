@@ -1,0 +1,162 @@
+"""Which failures to believe: those that would be there however the module is built."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import traceback
+from types import CodeType
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.building.invented_values import InventedModule
+from fx_lsp.agent.building.missing_modules import MissingModule
+from fx_lsp.agent.building.missing_weights import NoWeights, weights_are_missing
+from fx_lsp.agent.importing.stand_ins import StandIn, StandInBase, is_only_a_stand_in, missing_parts, used_stand_in
+from fx_lsp.agent.messages import Intent
+from fx_lsp.agent.traceback_steps import Belongs, causes
+from fxcore.failures import FailureKind, TraceFailure
+from fxcore.node import Node
+from fxcore.proxy import Proxy
+
+
+def missing_dependency(
+    root: object = None, error: BaseException | None = None, *, building: bool = False
+) -> str | None:
+    """Why nothing can be said about ``root``: it depends on something that is missing. None where it does not.
+
+    ``error`` is what its trace, or with ``building`` its build, ended in.
+    """
+    name = used_stand_in()
+    if name is None and isinstance(root, StandInBase) and is_only_a_stand_in(root):
+        name = root._name
+    name = name or _handled(error, (*_VALUES, MissingModule, StandInBase) if building else _VALUES)
+    return None if name is None else f"it depends on `{name}`, which is missing"
+
+
+def condition_of(root: object) -> str:
+    """Under which condition ``root`` can be traced: "`a.B` can be traced if …"; empty where there is none."""
+    modules, bases = (", ".join(f"`{name}`" for name in names) for names in missing_parts(root))
+    looked = f"up to {modules} (missing, so not looked into)" if modules else ""
+    based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
+    return " and ".join(filter(None, (looked, based)))
+
+
+_VALUES: tuple[type, ...] = (StandIn, NoWeights)
+
+
+def _handled(error: BaseException | None, kinds: tuple[type, ...]) -> str | None:
+    """The name of a stand-in among the local variables on the way of ``error``; None where there is none."""
+    for cause in causes(error, stated=True):
+        for frame, _ in traceback.walk_tb(cause.__traceback__):
+            for value in frame.f_locals.values():
+                if isinstance(value, kinds) and frame.f_locals is not frame.f_globals:
+                    return value._name if isinstance(value, StandInBase) else repr(value)
+    return None
+
+
+def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs: Belongs) -> str | None:
+    """Why a trace that ended in ``error`` says nothing about the program; None where it does.
+
+    What a traced value refuses, or a library that was given one, fails however the module was built. An error of the
+    program itself may be due to arguments that fx-lsp invented, or to weights that the program asked for parts to
+    build, unless a name is not defined. ``belongs`` says which files are the program's.
+    """
+    cause = error.__cause__ or error
+    raised_by_program = not isinstance(error, TraceFailure) or error.kind is FailureKind.EXCEPTION
+    is_unimplemented = isinstance(cause, NotImplementedError | AttributeError) and type(built.root).__subclasses__()
+    if raised_by_program and intent != "explicit" and is_unimplemented:
+        return "it leaves part of its work to subclasses"
+    if isinstance(error, TraceFailure) and (missing := _missing_module(error, built.root)):
+        return f"it depends on what `{missing}` is, which is missing"
+    if raised_by_program and (bases := missing_parts(built.root)[1]):
+        return f"it raises {type(cause).__name__}, possibly because `{bases[0]}` is missing"
+    if not built.recipe.made_up and not weights_are_missing():
+        return None
+    is_certain = isinstance(cause, NameError) or _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs)
+    if raised_by_program and not is_certain:
+        blamed = "the arguments that fx-lsp invented" if built.recipe.made_up else "weights that could not be loaded"
+        return f"it raises {type(cause).__name__}, possibly because of {blamed}"
+    if (
+        isinstance(error, TraceFailure)
+        and error.kind is FailureKind.NOT_A_SUBMODULE
+        and InventedModule.__name__ in str(error)
+    ):
+        return "it calls a module that fx-lsp invented; a real module might be one of its submodules"
+    if isinstance(error, TraceFailure) and isinstance(_module_behind(error.node, built.root), InventedModule):
+        return "it depends on the output of a module that fx-lsp invented"
+    return None
+
+
+def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:
+    """Whether it was raised by a library that the program had handed a traced value to."""
+    handed = False
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if belongs(frame.f_code.co_filename):
+            handed = False
+        elif name not in ("torch", "fxcore", "fx_lsp"):
+            handed = handed or any(map(_has_proxy, frame.f_locals.values()))
+    return handed
+
+
+def _has_proxy(value: object) -> bool:
+    """Whether it is a traced value, or a few values with one among them: ``*args``, ``**kwargs``."""
+    if type(value) in (list, tuple, dict):
+        items = value.values() if isinstance(value, dict) else value
+        return any(isinstance(item, Proxy) for item in items)  # type: ignore[attr-defined]
+    return isinstance(value, Proxy)
+
+
+def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
+    """Whether the program raised it because it was handed a traced value: where it had nothing else, or asked that."""
+    *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
+    if frame is None or not belongs(frame.f_code.co_filename):
+        return False
+    code, names = frame.f_code, frame.f_locals
+    given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    is_open = bool(code.co_freevars or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    asked = [] if is_open else [set(given)]
+    asked += [{name for name in _names_in(test) if name in names} for test in _tests_around(code, line)]
+    return any(group and all(isinstance(names.get(name), Proxy) for name in group) for group in asked)
+
+
+def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
+    """What decided that the ``raise`` of a line is run: the test of the ``if`` whose branch it is in."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError):
+        return []
+    ast.increment_lineno(tree, first - 1)
+    branches = [node for node in ast.walk(tree) if isinstance(node, ast.If)]
+    return [
+        node.test
+        for node in branches
+        for statement in node.body
+        if isinstance(statement, ast.Raise) and statement.lineno <= line <= (statement.end_lineno or line)
+    ]
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    """The names in an expression."""
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+
+
+def _missing_module(error: TraceFailure, root: Any) -> str | None:
+    """The class that is missing of the module whose output, or an item of it, was refused, or that was no submodule."""
+    module = _module_behind(error.node, root)
+    if isinstance(module, MissingModule):
+        return repr(module)
+    return _handled(error, (MissingModule,)) if error.kind is FailureKind.NOT_A_SUBMODULE else None
+
+
+def _module_behind(node: Node | None, root: Any) -> torch.nn.Module | None:
+    """The module that returned the value, or what the value is an item of; None where no module did."""
+    while node is not None and node.op == "call_function" and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    is_call = node is not None and node.op == "call_module" and isinstance(root, torch.nn.Module)
+    return root.get_submodule(str(node.target)) if is_call else None  # type: ignore[union-attr]

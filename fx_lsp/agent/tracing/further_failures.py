@@ -1,0 +1,88 @@
+"""The failures that lie behind a target's first one, and what can be recorded in spite of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.agent.traceback_steps import chain_of_frames, to_failure, to_span
+from fxcore.exec_order import ExecOrderTracer, ExecutionInfo
+from fxcore.explore import explore
+from fxcore.explore.failure_sites import Site
+from fxcore.failures import FailureKind, TraceFailure
+from fxcore.graph import Graph
+from fxcore.node import Node
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What was recorded of a program that can't be traced."""
+
+    graph: Graph
+    """Without an output, unless a trace came to the end."""
+    root: torch.nn.Module
+    """The module that the graph refers to."""
+    failing: Mapping[Node, tuple[Span, ...]]
+    """The nodes that stand for failing expressions, and these."""
+    order: ExecutionInfo | None = None
+
+
+class Explored:
+    """A trace of a fresh build that goes on past failures."""
+
+    def __init__(self, built: Built, examples: Mapping[str, Any] | None, *, with_order: bool) -> None:
+        """``examples`` has a value for each input, if some are known: they show which way the program really goes.
+
+        ``with_order``: whether to note in which order modules and parameters are used.
+        """
+        order = ExecOrderTracer(deep=True) if with_order else None
+        self._found = explore(built.root, built.concrete_args, tracer=built.tracer, examples=examples, order=order)
+        self._order = order.exec_info if order else None
+
+    def failures(self, first: Failure) -> tuple[Failure, ...]:
+        """``first``, which ended a plain trace, and after it the other failures.
+
+        An error of the program's own is left out behind the first: an earlier assumption, or parameters without memory,
+        may have caused it.
+        """
+        found = [_failure(site) for site in self._found.sites if site.failure.kind is not FailureKind.EXCEPTION]
+        same = next((failure for failure in found if failure.chain == first.chain), None)
+        if same is not None:
+            first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)
+        return first, *(failure for failure in found if failure is not same)
+
+    def recorded(self) -> Recorded:
+        """What was recorded; an expression that nothing stands for fails where something else is recorded at it."""
+        graph = self._found.recorded
+        failing: dict[Node, tuple[Span, ...]] = {}
+        for site in self._found.sites:
+            span = site.failure.span
+            if span is not None:
+                for node in site.nodes or (node for node in graph.nodes if node.span == span):
+                    failing[node] = (*failing.get(node, ()), to_span(span))
+        return Recorded(graph, self._found.root, failing, self._order)
+
+
+def recorded_until(error: BaseException, built: Built) -> Recorded:
+    """What a plain trace of ``built`` recorded before ``error`` ended it."""
+    failing: dict[Node, tuple[Span, ...]] = {}
+    if isinstance(error, TraceFailure) and error.node is not None and error.span is not None:
+        failing[error.node] = (to_span(error.span),)
+    return Recorded(built.tracer.graph, built.tracer.root, failing)
+
+
+def _failure(site: Site) -> Failure:
+    after = site.after.failure.span if site.after else None
+    return dataclasses.replace(
+        to_failure(site.failure),
+        count=site.count,
+        assumption=site.assumption,
+        after=None if after is None else to_span(after),
+        cause=chain_of_frames(site.cause),
+    )

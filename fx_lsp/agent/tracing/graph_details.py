@@ -1,0 +1,208 @@
+"""What was traced, for views: nodes and where they come from, what they yield, what is called in which order."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+import fxcore
+from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, ParameterUse, Span
+from fx_lsp.agent.running.input_search import candidates
+from fx_lsp.agent.running.node_shapes import NodeValues, values_of_nodes
+from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.traceback_steps import to_span
+from fx_lsp.agent.tracing.further_failures import Recorded
+from fxcore.code.serialization import import_block
+from fxcore.codegen import PythonCode
+from fxcore.exec_order import ExecOrderTracer, ExecutionInfo
+from fxcore.exec_order import ModuleCall as ExecutedCall
+from fxcore.graph import Graph
+from fxcore.node import Node
+from fxcore.nodes.node_text import pretty_target
+from fxcore.source import Place, span_at
+
+
+def details_of(request: int, target: str, built: Built, inputs: Iterator[Input], seconds: float) -> Iterator[Details]:
+    """The details of a program that can be traced, first without what its nodes yield; it is traced once more for them.
+
+    What its nodes yield is told for the first of ``inputs`` that it runs on, if it is found within ``seconds`` of
+    processor time. Raises what tracing raises.
+    """
+    tracer, root = built.tracer, built.root
+    recorder = ExecOrderTracer(deep=True)
+    with recorder.patch_tracer(tracer, root if isinstance(root, torch.nn.Module) else torch.nn.Module()):
+        graph = tracer.trace(root, built.concrete_args)
+    code = graph.python_code("self")
+    nodes, imports = _Nodes(tracer.root, _lines(graph, code), {}), imports_of(code)
+    names = _parameter_names(tracer.root)  # running on meta may give it other ones
+
+    def told(shapes: NodeValues | None) -> Details:
+        described = tuple(nodes.described(node, shapes) for node in graph.nodes)
+        order = _order(tracer.root, names, recorder.exec_info, shapes) if recorder.exec_info else ()
+        given, symbols = (shapes.input, dict(shapes.symbols)) if shapes else ("", {})
+        return Details(request, target, described, order, given, symbols, imports=imports)
+
+    yield told(None)
+    if shapes := _shapes(graph, built, inputs, time.process_time() + seconds):
+        yield told(shapes)
+
+
+def details_of_failing(request: int, target: str, recorded: Recorded) -> Details:
+    """The details of a program that can't be traced: what was recorded in spite of that, and where it fails."""
+    nodes = _Nodes(recorded.root, {}, recorded.failing)
+    described = tuple(nodes.described(node, None) for node in recorded.graph.nodes)
+    root, order = recorded.root, recorded.order
+    calls = _order(root, _parameter_names(root), order, None) if order else ()
+    return Details(request, target, described, calls, outcome="failed")
+
+
+def parameter_count(root: object) -> int:
+    """How many numbers the parameters of ``root`` hold; 0 where it is no module."""
+    return sum(parameter.numel() for parameter in root.parameters()) if isinstance(root, torch.nn.Module) else 0
+
+
+def inputs_for(built: Built, known: Input | None, file: str, namespace: dict[str, Any]) -> Iterator[Input]:
+    """What the program may take: what it is ``known`` to be given, then what is found in its file, then guesses."""
+    fixed = built.concrete_args if isinstance(built.concrete_args, Mapping) else {}
+    return candidates(built.root, fixed, known, "".join(linecache.getlines(file)), namespace)
+
+
+def _shapes(graph: Graph, built: Built, inputs: Iterator[Input], until: float) -> NodeValues | None:
+    try:
+        return values_of_nodes(graph, built.tracer.root, forward_of(built.root), inputs, until)
+    except Exception:  # finding inputs runs the user's code, and not every module can be moved to meta
+        return None
+
+
+class _Nodes:
+    """Describes the nodes of one graph."""
+
+    def __init__(
+        self, root: torch.nn.Module, lines: Mapping[str, int], failing: Mapping[Node, tuple[Span, ...]]
+    ) -> None:
+        self._root = root
+        self._lines = lines
+        self._failing = failing
+
+    def described(self, node: Node, shapes: NodeValues | None) -> GraphNode:
+        """One node; what it yields where ``shapes`` know that."""
+        span = node.span
+        value, sizes = shapes.values.get(node.name, (None, ())) if shapes else (None, ())
+        is_tensor = value is not None and value.dtype is not None
+        return GraphNode(
+            name=node.name,
+            op=node.op,
+            target=pretty_target(node.target),
+            inputs=tuple(other.name for other in node.all_input_nodes),
+            users=tuple(other.name for other in node.users),
+            scope=self._scope(node),
+            module=self._module(node),
+            span=to_span(span) if span else None,
+            line=self._lines.get(node.name),
+            value=value.text(sizes) if value else "",
+            shape=sizes if is_tensor else None,
+            dtype=value.dtype if value else None,
+            fails=self._failing.get(node, ()),
+        )
+
+    def _module(self, node: Node) -> str:
+        """The class of the module that it calls; empty for one that is not below the root, too."""
+        if node.op == "call_module":
+            with contextlib.suppress(AttributeError):
+                return type(self._root.get_submodule(str(node.target))).__name__
+        return ""
+
+    def _scope(self, node: Node) -> str:
+        """The innermost module of its stack; the call of a module belongs to the one that makes it."""
+        stack = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
+        if node.op == "call_module" and stack:
+            stack.pop()
+        return stack[-1] if stack else ""
+
+
+def imports_of(code: PythonCode) -> tuple[str, ...]:
+    """The statements that bring in the globals of generated code, for those who have torch.fx and not fxcore.
+
+    Where there is none for a name, a comment says so.
+    """
+    return tuple(dict.fromkeys(_import_of(name, value) for name, value in code.globals.items()))
+
+
+def _import_of(name: str, value: object) -> str:
+    try:
+        return re.sub(r"\bfxcore\b", "torch.fx", import_block({name: value}))
+    except Exception:  # what is written there is up to the object of the user's code that is named
+        return f"# No import was found for `{name}`; define it here."
+
+
+def _lines(graph: Graph, code: PythonCode) -> dict[str, int]:
+    """The line of each node in the generated code, from 1."""
+    nodes = list(graph.nodes)
+    lines: dict[str, int] = {}
+    for line, index in (code._lineno_map or {}).items():
+        if index is not None:
+            lines.setdefault(nodes[index].name, line + code._prologue_start)
+    return lines
+
+
+def _parameter_names(root: torch.nn.Module) -> dict[torch.nn.Parameter, str]:
+    return {parameter: name for name, parameter in root.named_parameters()}
+
+
+def _order(
+    root: torch.nn.Module,
+    names: Mapping[torch.nn.Parameter, str],
+    info: ExecutionInfo,
+    shapes: NodeValues | None,
+) -> tuple[ModuleCall, ...]:
+    """The calls of modules, each parameter with the first call of the module that has it."""
+    if root not in info.module_forward_order:
+        return ()  # a function was traced
+    paths = {module: path for path, module in root.named_modules()}
+    calls = [ExecutedCall(root, None), *(call for call in info.calls if call.module in paths)]
+    called = [paths[call.module] for call in calls]
+    uses: dict[str, list[ParameterUse]] = {path: [] for path in called}
+    for parameter in filter(names.__contains__, info.param_forward_order):
+        name = names[parameter]
+        owner = next(path for path in _upwards(name) if path in uses)
+        uses[owner].append(ParameterUse(name, parameter.numel()))
+    return tuple(
+        ModuleCall(
+            path,
+            type(call.module).__name__,
+            depth=sum(above in uses for above in _upwards(path)) if path else 0,
+            parameters=tuple(uses[path]) if path not in called[:at] else (),
+            span=_span(call.place),
+            value=_value(call.result, shapes),
+        )
+        for at, (path, call) in enumerate(zip(called, calls, strict=True))
+    )
+
+
+def _span(place: Place | None) -> Span | None:
+    span = span_at(*place) if place else None
+    return to_span(span) if span else None
+
+
+def _value(result: Any, shapes: NodeValues | None) -> str:
+    """What a call returned, as text; empty where some of it is not known."""
+    if isinstance(result, fxcore.Proxy):
+        value, sizes = shapes.values.get(result.node.name, (None, ())) if shapes else (None, ())
+        return value.text(sizes) if value else ""
+    if isinstance(result, list | tuple):
+        items = [_value(item, shapes) for item in result]
+        return f"({', '.join(items)})" if items and all(items) else ""
+    return ""
+
+
+def _upwards(path: str) -> list[str]:
+    """The paths that ``path`` lies in, the innermost first, the root's last."""
+    atoms = path.split(".")
+    return [".".join(atoms[:depth]) for depth in range(len(atoms) - 1, -1, -1)]

@@ -1,0 +1,124 @@
+"""Tracing the parts of a module that was built: a class that nobody shows how to build takes its host's word.
+
+A part is traced alone. What fails then may still be traced through in the host, which hands over a list where the part
+alone gets a symbol: then the host's trace counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import torch
+
+import fxcore
+from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.messages import Failure, Report, Target
+from fx_lsp.agent.traceback_steps import to_failure
+from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun
+from fxcore.failures import TraceFailure
+
+
+def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) -> tuple[str, ...]:
+    """The keys of those of ``targets`` whose class is that of a module below ``root``."""
+    if not isinstance(root, torch.nn.Module):
+        return ()
+    classes = {type(part) for path, part in root.named_modules() if path}
+    return tuple(target.key for target in targets if file.namespace.get(target.symbol or "") in classes)
+
+
+class Host:
+    """A module that is built anew whenever a trace may have left its mark on it."""
+
+    def __init__(self, request: int, file: ImportedFile, make: Callable[[], Built]) -> None:
+        self._request = request
+        self._file = file
+        self._make = make
+        self._built: Built | None = None
+        self.traced: list[TargetRun] = []
+        """The runs of the parts that were traced alone."""
+
+    def report(self, target: Target) -> Report | None:
+        """What is known of the class of ``target`` by its place in the host; None where that is nothing."""
+        cls = self._file.namespace[target.symbol or ""]
+        run = TargetRun(self._request, target, self._file, lambda on_meta: self._part(cls))
+        try:
+            report = run.run(on_meta=True)
+        except InconclusiveOnMeta:
+            report = run.report("unchecked", reason="when it is traced alone, it raises an error of its own")
+        if report.outcome == "traced":
+            self.traced.append(run)
+            return report
+        self._built = None
+        if report.outcome not in ("failed", "unchecked"):
+            return None
+        in_host = self._watched.report_on(cls, report)
+        if in_host is not None or report.outcome == "unchecked":
+            return in_host
+        return dataclasses.replace(report, intent="assumed")
+
+    def _part(self, cls: type) -> Built:
+        if self._built is None:
+            self._built = self._make()
+        host = self._built
+        path, part = next((path, part) for path, part in host.root.named_modules() if path and type(part) is cls)
+        return dataclasses.replace(host, root=part, concrete_args=None, shown=f"{host.shown}{_indexed(path)}")
+
+    @cached_property
+    def _watched(self) -> _HostTrace:
+        return _HostTrace(self._make())
+
+
+class _HostTrace:
+    """A trace of the whole host, and which classes it came through."""
+
+    def __init__(self, host: Built) -> None:
+        self._tracer = _HostTracer(host.tracer)
+        self._failure: Failure | None = None
+        seed()
+        try:
+            self._tracer.trace(host.root, host.concrete_args)
+        except TraceFailure as failure:
+            self._failure = to_failure(failure)
+        except Exception:  # nothing that a tracer would say
+            self._tracer.passed.clear()
+
+    def report_on(self, cls: type, alone: Report) -> Report | None:
+        """The report on a part that can't be traced alone; None where the trace did not reach it."""
+        if cls in self._tracer.stopped and self._failure is not None:
+            return dataclasses.replace(alone, outcome="failed", failures=(self._failure,), reason="")
+        if cls in self._tracer.passed:
+            reason = "as part of the module that contains it, but not alone"
+            return dataclasses.replace(alone, outcome="traced", failures=(), reason=reason)
+        return None
+
+
+class _HostTracer(fxcore.Tracer):
+    """A tracer that notes of which classes it came through a call, and within which ones it ended."""
+
+    def __init__(self, like: Any) -> None:
+        super().__init__()
+        self.is_leaf_module = like.is_leaf_module  # type: ignore[method-assign]
+        self.passed: set[type] = set()
+        self.stopped: set[type] = set()
+
+    def call_module(
+        self, m: torch.nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Make the call and take note of how it ended."""
+        try:
+            result = super().call_module(m, forward, args, kwargs)
+        except BaseException:
+            self.stopped.add(type(m))
+            raise
+        self.passed.add(type(m))
+        return result
+
+
+def _indexed(path: str) -> str:
+    """``.layers[0].attn`` for the path ``layers.0.attn``."""
+    return re.sub(r"\.(\d+)", r"[\1]", f".{path}")

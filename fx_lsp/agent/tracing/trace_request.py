@@ -1,0 +1,105 @@
+"""One request, in a process of its own: import the file once, then trace each target in a child that starts from it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import itertools
+import linecache
+import sys
+import time
+from collections.abc import Collection
+from functools import partial
+from types import FrameType
+
+from fx_lsp.agent.building.device_redirection import Devices, stand_in_for_accelerators
+from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.importing.file_loading import FileLoader
+from fx_lsp.agent.importing.import_tolerance import failures_tolerated
+from fx_lsp.agent.importing.workspace_importer import Workspace, third_party
+from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Trace
+from fx_lsp.agent.processes.children import Emit, ForkedChildren
+from fx_lsp.agent.processes.limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
+from fx_lsp.agent.processes.watchdog import Gone, Hear
+from fx_lsp.agent.running.node_shapes import MODULES_FOR_META
+from fx_lsp.agent.sandbox.denial_reports import reporting_denials
+from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frame, describe
+from fx_lsp.agent.tracing.attempt import Attempt, Imported, run_attempt
+from fx_lsp.agent.tracing.target_rounds import TargetRounds
+from fx_lsp.agent.tracing.trace_target import ImportedFile
+from fxcore.accelerators import OnCpu, may_use_accelerator
+
+
+class TraceSession:
+    """The work on one `Trace`."""
+
+    def __init__(self, request: Trace, builtin: Collection[str], emit: Emit) -> None:
+        self._request = request
+        self._workspace = Workspace(request, builtin)
+        self.emit: Emit = reporting_denials(emit, self._workspace.owns)
+
+    def run(self) -> None:
+        """Import, trace, and emit `Imported` and one `Report` for each target."""
+        file = self.imported()
+        if file is None:
+            return
+        if self._request.details:
+            self._load_for_meta()
+        children = ForkedChildren(heartbeat=lambda: self.emit(Heartbeat(self._request.id)))
+        seconds = self._request.limits.seconds + GRACE
+
+        def start(attempt: Attempt, hear: Hear, gone: Gone) -> None:
+            children.fork(partial(run_attempt, attempt, self._request, file), seconds=seconds, hear=hear, gone=gone)
+
+        for _ in TargetRounds(self._request, file.classes, file.notices, start, self.emit).steps():
+            children.wait()
+
+    def imported(self) -> ImportedFile | None:
+        """The imported file; None where it could not be imported, which has then been reported.
+
+        From here on this process is one for the code of the user.
+        """
+        limit_memory(self._request.limits.memory_mb)
+        stand_in_for_accelerators()
+        last = next(reversed(sys.modules))
+        seed()
+        try:
+            name = self._workspace.enter()
+            with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
+                loaded = FileLoader(self._workspace, name).run()
+        except BaseException as error:
+            self._import_failed(error)
+            return None
+        if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self._workspace.dependencies):
+            OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for as long as this process lives, and those that it forks
+        new = [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))][::-1]
+        self._emit_imported(third_party(new, self._workspace))
+        return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
+
+    def _load_for_meta(self) -> None:
+        """Spare each child the import of what running on meta takes, and have the agent spare it the next request."""
+        self._emit_imported(MODULES_FOR_META)
+        for name in MODULES_FOR_META:
+            with contextlib.suppress(ImportError):  # another torch has others
+                importlib.import_module(name)
+
+    def _import_failed(self, error: BaseException) -> None:
+        chain = chain_of_error(error, self._workspace.owns)
+        if is_out_of_memory(error):
+            lift_memory_limit()
+            self._give_up("out-of-memory", Failure("memory-limit", describe(error), chain))
+        else:
+            self._give_up("not-imported", Failure("import", describe(error), chain))
+
+    def _import_timed_out(self, frame: FrameType | None) -> None:
+        seconds = self._request.limits.seconds
+        error = f"the import took longer than {seconds:g} seconds"
+        self._give_up("timed-out", Failure("time-limit", error, chain_of_frame(frame, self._workspace.owns)))
+
+    def _emit_imported(self, elsewhere: tuple[str, ...] = ()) -> None:
+        self.emit(Imported(self._workspace.dependencies, elsewhere, self._workspace.take_compiled()))
+
+    def _give_up(self, outcome: Outcome, failure: Failure) -> None:
+        self._emit_imported()
+        for target in self._request.targets:
+            self.emit(Report(self._request.id, target.key, outcome, (failure,), processor_seconds=time.process_time()))

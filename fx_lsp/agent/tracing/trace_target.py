@@ -1,0 +1,253 @@
+"""Tracing one target and putting what came of it into a `Report`."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.argument_synthesis import CannotInvent
+from fx_lsp.agent.building.build import Built, build_target, span_of
+from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
+from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
+from fx_lsp.agent.importing.workspace_importer import Workspace
+from fx_lsp.agent.messages import Details, Failure, Intent, Outcome, Report, Target
+from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
+from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
+from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frames, describe, is_user_code, to_failure
+from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt
+from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
+from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, parameter_count
+from fxcore.failures import FailureKind, TraceFailure
+from fxcore.notices.watch import noticing
+
+LONGEST_CODE = 200_000
+"""Characters of generated code that a report carries; a reader wants far fewer."""
+
+
+DOUBTFUL = frozenset({FailureKind.EXCEPTION, FailureKind.FOREIGN_CALL})
+"""Kinds of failure that a tensor without memory can be the cause of."""
+
+
+class InconclusiveOnMeta(Exception):
+    """The failure may be due to the device meta: only a build on the CPU can tell."""
+
+
+@dataclass(frozen=True)
+class ImportedFile:
+    """The file whose targets are traced."""
+
+    workspace: Workspace
+    namespace: dict[str, Any]
+    """The namespace of its module."""
+    complete: bool
+    """Its code ran to the end. Otherwise it used the result of a failed call of torch.fx (see ``import_tolerance.py``),
+    or only its definitions were run.
+    """
+    notices: tuple[Failure, ...] = ()
+    """What its import had to do without, and what that raised."""
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """The names that its module has for classes."""
+        return frozenset(name for name, value in self.namespace.items() if isinstance(value, type))
+
+
+Make = Callable[[bool], Built]
+"""Builds what is to be traced; the argument says whether on meta."""
+
+
+class TargetRun:
+    """The build and trace of one target, in a process of its own."""
+
+    def __init__(self, request: int, target: Target, file: ImportedFile, make: Make | None = None) -> None:
+        """``make`` builds it, by default by the target's recipes."""
+        self._request = request
+        self._target = target
+        self._file = file
+        self._make = make or self._by_recipe
+        self._owns = file.workspace.owns
+        self._start = time.perf_counter()
+        self._built: Built | None = None
+        self._recorded: Callable[[], Recorded] | None = None
+        """Of what failed: tells what was recorded."""
+
+    def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
+        """The target's report, with the time since the run began."""
+        seconds = time.perf_counter() - self._start
+        report = Report(
+            self._request, self._target.key, outcome, failures, nodes, code, seconds, time.process_time(), reason=reason
+        )
+        if self._built is None:
+            return report
+        recipe = self._built.recipe
+        span = None if recipe.made_up else span_of(recipe, self._file.workspace.file)
+        return dataclasses.replace(report, intent=self._intent, recipe=self._built.shown, recipe_span=span)
+
+    @property
+    def root(self) -> object:
+        """What was built last; None where nothing was."""
+        return None if self._built is None else self._built.root
+
+    def run(self, *, on_meta: bool) -> Report:
+        """Build and trace. Raises `InconclusiveOnMeta` where that failed with ``on_meta`` and might not without."""
+        forget_used_stand_ins()
+        try:
+            built = self._build(on_meta)
+        except BaseException as error:
+            return self._not_built(error, on_meta)
+        if isinstance(built.root, FailedTrace):
+            return self.report("skipped")
+        if reason := missing_dependency(built.root):
+            return self.report("unchecked", reason=reason)
+        if not is_traceable(built.root):
+            return self.report("skipped")
+        try:
+            report, reason = self._traced(built), missing_dependency()
+        except BaseException as error:
+            if (reason := missing_dependency(error=error)) is None:
+                return self._by_default(built, on_meta) or self._failed(error, built, on_meta)
+        if reason is not None:
+            return self.report("unchecked", reason=reason)
+        condition = condition_of(built.root)
+        return dataclasses.replace(report, reason=condition, parameters=0) if condition else report
+
+    def _by_default(self, built: Built, on_meta: bool) -> Report | None:
+        """Trace once more without the optional inputs, where nobody shows how to call the program.
+
+        With symbols for them it takes paths that hardly any caller takes. None where there are none, or where it fails
+        without them, too.
+        """
+        optional = _optional_inputs(built.root) if self._intent == "assumed" and built.concrete_args is None else {}
+        if not optional:
+            return None
+        again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
+        try:
+            conditions = ("without its optional inputs", condition_of(again.root))
+            report = dataclasses.replace(self._traced(again), reason=", ".join(filter(None, conditions)))
+            return None if missing_dependency() else report
+        except BaseException as error:
+            failed = None if missing_dependency(error=error) else self._failed(error, again, on_meta)
+            return failed if failed and failed.outcome == "failed" else None
+
+    def explore(self, first: Report, *, on_meta: bool, for_details: bool) -> Report:
+        """``first``, the report of a failed trace, with all the failures that there are."""
+        built = self._build(on_meta)  # the trace may have left its mark on the other
+        given = example_input(built.recipe.inputs, self._file.namespace)
+        found = Explored(built, values_for_exploring(given, built.root), with_order=for_details)
+        self._recorded = found.recorded
+        return self.report("failed", *found.failures(first.failures[0]))
+
+    def details(self, seconds: float) -> Iterator[Details]:
+        """The details of the trace that was just reported; the last ones are complete if ``seconds`` are enough."""
+        if self._recorded is not None:
+            yield details_of_failing(self._request, self._target.key, self._recorded())
+            return
+        assert self._built is not None
+        seed()
+        namespace = self._file.namespace
+        known = example_input(self._built.recipe.inputs, namespace)
+        inputs = inputs_for(self._built, known, self._file.workspace.file, namespace)
+        yield from details_of(self._request, self._target.key, self._built, inputs, seconds)
+
+    @property
+    def _intent(self) -> Intent:
+        """That of the recipe that was used."""
+        if self._built is not None and self._built.recipe.made_up:
+            return "assumed"
+        return "inferred" if self._target.intent == "assumed" else self._target.intent
+
+    def _by_recipe(self, on_meta: bool) -> Built:
+        return build_target(self._target, self._file.workspace.file, self._file.namespace, on_meta=on_meta)
+
+    def _build(self, on_meta: bool) -> Built:
+        self._built = self._make(on_meta)
+        seed()
+        return self._built
+
+    def _traced(self, built: Built) -> Report:
+        with noticing() as watch:
+            graph = built.tracer.trace(built.root, built.concrete_args)
+        notices = tuple(
+            Failure(notice.kind.value, notice.detail, chain_of_frames(notice.frames))
+            for notice in watch.notices(built.root, graph)
+        )
+        code = graph.python_code("self").src
+        report = self.report("traced", nodes=len(graph.nodes), code=code[:LONGEST_CODE])
+        return dataclasses.replace(report, notices=notices, parameters=parameter_count(built.root))
+
+    def _not_built(self, error: BaseException, on_meta: bool) -> Report:
+        if is_consequence(error) or (isinstance(error, NameError) and not self._file.complete):
+            return self._lost()
+        if self._is_undefined(error.__cause__ or error):
+            return self.report("skipped")
+        if is_out_of_memory(error):
+            return self._out_of_memory(error)
+        if reason := missing_dependency(error=error, building=True):
+            return self.report("unchecked", reason=reason)
+        if on_meta:
+            raise InconclusiveOnMeta from error
+        if isinstance(error, CannotInvent) and not isinstance(error.__cause__, NameError):
+            cause = describe(error.__cause__ or error).partition("\n")[0]
+            return self.report("unchecked", reason=f"fx-lsp could not invent arguments for it: {cause}")
+        error = error.__cause__ if isinstance(error, CannotInvent) and error.__cause__ else error
+        chain = chain_of_error(error, self._owns)
+        return self.report("not-built", Failure("build", describe(error), chain))
+
+    def _is_undefined(self, error: BaseException) -> bool:
+        """Whether the target does not exist here: the file defines it under a condition that does not hold."""
+        symbol = self._target.symbol or ""
+        is_name = isinstance(error, NameError) and error.name == symbol
+        return is_name and self._target.intent != "explicit" and symbol not in self._file.namespace
+
+    def _lost(self) -> Report:
+        """The report on what the import did not define; the place where the import ended says why."""
+        ended = [notice for notice in self._file.notices if notice.kind in ("import", "definitions-only")]
+        return self.report("not-imported", *ended) if ended else self.report("skipped")
+
+    def _failed(self, error: BaseException, built: Built, on_meta: bool) -> Report:
+        if is_out_of_memory(error):
+            return self._out_of_memory(error)
+        if on_meta and not (isinstance(error, TraceFailure) and error.kind not in DOUBTFUL):
+            raise InconclusiveOnMeta from error
+        if reason := reason_for_doubt(error, built, self._intent, self._owns):
+            return self.report("unchecked", reason=reason)
+        self._recorded = partial(recorded_until, error, built)
+        if isinstance(error, TraceFailure):
+            failure = to_failure(error)
+        else:  # SystemExit and the like
+            failure = Failure("exception", describe(error), chain_of_error(error, is_user_code))
+        return self.report("failed", failure)
+
+    def _out_of_memory(self, error: BaseException) -> Report:
+        lift_memory_limit()
+        chain = chain_of_error(error, self._owns)
+        return self.report("out-of-memory", Failure("memory-limit", describe(error), chain))
+
+
+def is_explorable(report: Report) -> bool:
+    """Whether there may be more failures behind the reported one, and they are worth reporting.
+
+    That is so where the program was being traced, with arguments that are not invented: more would be guesses upon
+    guesses.
+    """
+    kinds = {kind.value for kind in FailureKind} - {FailureKind.CALL_BINDING.value}
+    return report.outcome == "failed" and report.intent != "assumed" and report.failures[0].kind in kinds
+
+
+def is_traceable(root: object) -> bool:
+    """Whether ``root`` is what a tracer takes: a module, or a function or method written in Python."""
+    return isinstance(root, torch.nn.Module) or (callable(root) and hasattr(inspect.unwrap(root), "__code__"))
+
+
+def _optional_inputs(root: torch.nn.Module) -> dict[str, Any]:
+    """The parameters of its forward that may be left out, with what they are then."""
+    parameters = inspect.signature(root.forward).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not one.empty}

@@ -1,0 +1,49 @@
+"""Applies fixes to many files, in memory, until no proven one is left; writing the files is a separate step."""
+
+from __future__ import annotations
+
+import tokenize
+from collections.abc import Sequence
+from pathlib import Path
+
+from fx_lsp.analysis.fix_proofs import FixProofs
+from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.documents.documents import on_disk
+from fx_lsp.fixes.editing.text_edits import applied
+
+MOST_ROUNDS = 10
+"""How often the fixes of one round may bring up failures for the next one."""
+
+
+async def mend(scheduler: Scheduler, proofs: FixProofs, files: Sequence[str], *, unproven: bool) -> dict[str, str]:
+    """Path -> new text, for every file that a fix changes; afterwards ``scheduler`` has the results that are left.
+
+    ``files`` were traced. ``unproven``: also take fixes that could not be tried, but none that was refuted.
+    """
+    changed: dict[str, str] = {}
+    for _ in range(MOST_ROUNDS):
+        before = dict(changed)
+        for file in files:
+            changed |= await _round(scheduler, proofs, file, unproven=unproven)
+        if changed == before:
+            break
+    return {path: text for path, text in changed.items() if (disk := on_disk(path)) is None or disk.text != text}
+
+
+def write(path: str, text: str) -> None:
+    """Write a file in the encoding that it has. Raises OSError, and UnicodeEncodeError if that can't encode it."""
+    with Path(path).open("rb") as file:
+        encoding, _ = tokenize.detect_encoding(file.readline)
+    Path(path).write_bytes(text.encode(encoding))
+
+
+async def _round(scheduler: Scheduler, proofs: FixProofs, file: str, *, unproven: bool) -> dict[str, str]:
+    """Make one edit that fixes failures of a file, in memory, and trace its dependants again. Returns the new texts."""
+    fix = await proofs.prove_at_once(file) or await proofs.prove_together(file, unproven=unproven)
+    edited = applied(fix.changes, scheduler.documents.lines) if fix else {}
+    for path, text in edited.items():
+        scheduler.documents.open(path, text, 0)
+    for other, result in list(scheduler.results.items()):
+        if edited and ({other} | result.dependencies) & edited.keys():
+            await scheduler.trace(other)
+    return edited

@@ -1,0 +1,153 @@
+"""The composition root: puts documents, workspace, agents, the scheduler and what works on its results together.
+
+The language server makes one engine for each client, and ``fx-lsp check`` one for each run. Whatever else is to trace
+a workspace starts here, too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from fx_lsp.analysis.fix_proofs import FixProofs
+from fx_lsp.analysis.graph_descriptions import GraphDescriptions
+from fx_lsp.analysis.idle_work import IdleWork
+from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.documents.documents import Documents
+from fx_lsp.documents.positions import Encoding
+from fx_lsp.fixes import fixes_for
+from fx_lsp.fixes.fix_cache import kept_fixes_for
+from fx_lsp.settings.pyproject import FILE
+from fx_lsp.settings.settings import Settings
+from fx_lsp.supervisor.agent_pool import AgentPool, TracingAgent
+from fx_lsp.supervisor.cached_agent import CachedAgent
+from fx_lsp.supervisor.cluster_agent import Cluster, ClusterAgent
+from fx_lsp.supervisor.interpreter_choice import Interpreter, choose
+from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
+from fx_lsp.targets.target_finder import CachedTargetFinder
+from fx_lsp.workspace.disk_cache import Cache
+from fx_lsp.workspace.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Traces the files of a workspace for one user: an editor, a run of the command line. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        settings_of: Callable[[str], Settings],
+        *,
+        folders: Iterable[str] = (),
+        encoding: Encoding = "utf-16",
+        python: Sequence[str] = (),
+        selected: Callable[[Path], Sequence[str]] = lambda folder: (),
+        on_agent_state: Callable[[AgentState, Interpreter, Path], None] = lambda state, interpreter, folder: None,
+        on_result: Callable[[str, bool], None] = lambda path, complete: None,
+        cache: Cache | None = None,
+        findings_cache: Cache | None = None,
+        cluster: Cluster | None = None,
+        interactive: bool = False,
+    ) -> None:
+        """``settings_of`` gives the settings of a file.
+
+        ``folders`` are those of the workspace, and ``encoding`` is how the user counts characters. ``python`` is the
+        command of the Python for all folders, whatever the settings say; ``selected`` gives the Python that is selected
+        for a folder, which counts when the settings name none. ``on_agent_state`` is called when the state of a
+        folder's agent changes, ``on_result`` as `Scheduler.on_result` is. Traces are kept in ``cache``, targets and
+        fixes in ``findings_cache``. When there is a ``cluster``, its workers trace. ``interactive``: someone is editing
+        the files. Agents then start before they are needed, and idle time is used to describe graphs and to try fixes.
+        """
+        self.settings_of = settings_of
+        self.documents = Documents(encoding)
+        self.workspace = Workspace(folders)
+        self._python = python
+        self._selected = selected
+        self._on_agent_state = on_agent_state
+        self._listener = on_result
+        self._cache = cache
+        self._cluster = cluster
+        self._interactive = interactive
+        self._agents = AgentPool()
+        finder = None
+        if findings_cache:
+            finder = CachedTargetFinder(self.workspace.folders, self.documents.text, findings_cache)
+        self.scheduler = Scheduler(self.documents, self.workspace, self.agent_for, settings_of, finder)
+        self.scheduler.on_result = self._on_result
+        self.results = self.scheduler.results
+        self.proofs = FixProofs(
+            self.scheduler, partial(kept_fixes_for, findings_cache) if findings_cache else fixes_for
+        )
+        self.descriptions = GraphDescriptions(self.scheduler)
+        self._idle_work: tuple[IdleWork, ...] = (self.proofs, self.descriptions) if interactive else ()
+
+    def agent_for(self, path: str) -> TracingAgent:
+        """The agent that traces the file ``path``."""
+        folder = Path(self.workspace.folder_of(path))
+        interpreter, settings = self.interpreter_of(folder), self._settings_in(folder)
+        started_with = (interpreter.command, settings.env, settings.cache)
+        return self._agents.agent_for(folder, started_with, lambda: self._start_agent(interpreter, settings, folder))
+
+    def interpreter_of(self, folder: Path) -> Interpreter:
+        """The Python that traces the files of ``folder``."""
+        setting = self._settings_in(folder).interpreter
+        return choose(folder, given=self._python, setting=setting, selected=self._selected(folder))
+
+    def edited(self, path: str) -> None:
+        """Trace a file whose text was edited, and stop the work that is done while nothing is traced."""
+        for work in self._idle_work:
+            work.pause()
+        self.scheduler.edited(path)
+
+    def closed(self, path: str) -> None:
+        """Close a document: edits that were not saved are gone."""
+        self.documents.close(path)
+        self.scheduler.forget(path)
+        self.scheduler.trace_dependants(path)
+
+    def trace_anew(self, path: str) -> None:
+        """Trace an open file from scratch, without what is known of it or kept on disk."""
+        if self.scheduler.held_back:
+            return
+        agent = self.agent_for(path)
+        if isinstance(agent, CachedAgent):
+            agent.forget(path)
+        self.scheduler.trace_anew(path)
+
+    def restart_agents(self) -> None:
+        """End every tracing process, and trace everything with new ones."""
+        self._agents.restart()
+        self.scheduler.trace_all()
+
+    async def close(self) -> None:
+        """Stop all work and every tracing process."""
+        await self.scheduler.close()
+        for work in self._idle_work:
+            await work.close()
+        await self._agents.close()
+
+    def _on_result(self, path: str, complete: bool) -> None:
+        self._listener(path, complete)
+        for work in self._idle_work:
+            work.on_result(path, complete)
+
+    def _settings_in(self, folder: Path) -> Settings:
+        return self.settings_of(str(folder / FILE))
+
+    def _start_agent(self, interpreter: Interpreter, settings: Settings, folder: Path) -> TracingAgent:
+        assert not self.scheduler.held_back, "an agent runs a Python and code that may be the workspace's"
+        if self._cluster is not None:
+            return ClusterAgent(self._cluster, settings.interpreter, folder)
+        log.info("tracing the files of %s with %s, from %s", folder, " ".join(interpreter.command), interpreter.origin)
+        agent = SupervisedAgent(
+            interpreter.command,
+            cwd=folder,
+            env=settings.env,
+            log=lambda line: log.info("agent: %s", line),
+            on_state=lambda state: self._on_agent_state(state, interpreter, folder),
+        )
+        if self._cache is None or not settings.cache:
+            return agent
+        return CachedAgent(agent, self._cache, interpreter.command, settings.env, start_early=self._interactive)

@@ -1,0 +1,157 @@
+"""Turns what the agent reports into what the user is shown, and where."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from fx_lsp.agent.messages import Failure, Report, Span, Step, Target
+from fx_lsp.analysis.related_places import Link, call_links, cause_links, expression_at, guess_link
+from fx_lsp.documents.directives import directives_of
+from fx_lsp.documents.documents import Place, Snapshot
+from fx_lsp.documents.source_size import is_oversize, oversize
+from fx_lsp.rules import Rule, Severity, rule_for
+from fx_lsp.settings.rule_selection import SEVERITIES, Selection
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A failure or a notice, at the place where the user can fix it."""
+
+    failure: Failure
+    message: str
+    place: Place
+    """The innermost frame in the workspace; if there is none, the target itself."""
+    links: tuple[Link, ...]
+    """Related places: the calls that lead there, the cause, what was assumed."""
+    targets: tuple[str, ...]
+    """The titles of the targets that fail there."""
+    moment: int
+    """The moment of the text that was traced, which ``failure`` refers to."""
+    severity: Severity
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that explains it."""
+        return rule_for(self.failure.kind)
+
+    @property
+    def line(self) -> str:
+        """The message on one line."""
+        return " ".join(self.message.split())
+
+    @property
+    def is_serious(self) -> bool:
+        """Whether it is an error or a warning; information and hints are about what is often intended."""
+        return self.severity in ("error", "warning")
+
+    @property
+    def identity(self) -> tuple[str, int, int, str]:
+        """Its place and kind: targets that fail in the same way there share one finding."""
+        return self.place.path, self.place.start, self.place.end, self.failure.kind
+
+
+def findings_of(
+    target: Target, report: Report, snapshot: Snapshot, owned: Callable[[str], bool], selection: Selection
+) -> list[Finding]:
+    """The failures and notices of one target whose rules ``selection`` has.
+
+    ``owned`` says whether a path is the user's own; notices elsewhere are left out.
+    """
+    notices = [notice for notice in report.notices if owned(notice.chain[-1].span.file)]
+    shown = (*report.failures, *notices)
+    places = {failure.chain[-1].span: failure for failure in report.failures if failure.chain}
+    found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
+    told = [finding for finding in found if finding and is_shown(finding, snapshot, selection)]
+    intent = report.intent or target.intent
+    return [dataclasses.replace(finding, severity=selection.severity(finding.rule, intent)) for finding in told]
+
+
+def is_shown(finding: Finding, snapshot: Snapshot, selection: Selection) -> bool:
+    """Whether ``selection`` has its rule, and no comment in its file suppresses it."""
+    if finding.rule not in selection:
+        return False
+    lines = snapshot.lines_of(finding.place.path)
+    if lines is None:
+        return True
+    first, last = (lines.position(offset, "utf-8").line + 1 for offset in (finding.place.start, finding.place.end))
+    return not directives_of(lines.text).ignores(finding.rule.code, first, last)
+
+
+def findings_in_text(path: str, snapshot: Snapshot, selection: Selection) -> tuple[Finding, ...]:
+    """The findings that the text of a file gives without a trace, if ``selection`` has their rules: comments that are
+    not valid directives, and a text that is too large."""
+    found = []
+    for failure in _in_text(path, snapshot):
+        span = failure.chain[-1].span
+        if place := snapshot.place(span):
+            message, severity = _message(failure, snapshot, 0, None), selection.severity(rule_for(failure.kind))
+            found.append(Finding(failure, message, place, (), (), snapshot.moment, severity))
+    return tuple(finding for finding in found if finding.rule in selection)
+
+
+def _in_text(path: str, snapshot: Snapshot) -> Iterator[Failure]:
+    lines = snapshot.lines_of(path)
+    if lines is None:
+        return
+    if is_oversize(lines.text):
+        yield Failure("import", oversize(lines.text), (Step("", Span(path, 1, 0, 1, 1)),))
+        return
+    for mistake in directives_of(lines.text).mistakes:
+        start, end = mistake.columns
+        yield Failure("directive", mistake.reason, (Step("", Span(path, mistake.line, start, mistake.line, end)),))
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding for each kind of failure at each place, with all of its targets, in the order they were found.
+
+    It has the highest severity of those it stands for.
+    """
+    by_place: dict[tuple[str, int, int, str], Finding] = {}
+    for finding in findings:
+        first = by_place.setdefault(finding.identity, finding)
+        if first is not finding:
+            targets = tuple(dict.fromkeys(first.targets + finding.targets))
+            severity = min(first.severity, finding.severity, key=SEVERITIES.index)
+            by_place[finding.identity] = dataclasses.replace(first, targets=targets, severity=severity)
+    return list(by_place.values())
+
+
+def _finding(
+    target: Target, failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snapshot, owned: Callable[[str], bool]
+) -> Finding | None:
+    """The failure at its place; None if the file of the target is gone."""
+    places = [snapshot.place(step.span) for step in failure.chain]
+    own = [index for index, place in enumerate(places) if place and owned(place.path)]
+    shown = own[-1] if own else None
+    place = places[shown] if shown is not None else snapshot.place(target.span)
+    if place is None:
+        return None
+    guess = guess_link(failure, earlier, snapshot)
+    return Finding(
+        failure=failure,
+        message=_message(failure, snapshot, shown, guess),
+        place=place,
+        links=(
+            *call_links(failure.chain, shown, snapshot),
+            *cause_links(failure, snapshot),
+            *([guess] if guess else ()),
+        ),
+        targets=(target.title,),
+        moment=snapshot.moment,
+        severity=rule_for(failure.kind).severity,
+    )
+
+
+def _message(failure: Failure, snapshot: Snapshot, shown: int | None, guess: Link | None) -> str:
+    """The rule's message on the failing expression, where that is if not here, and the guess that led there."""
+    last = failure.chain[-1] if failure.chain else None
+    parts = [rule_for(failure.kind).message(failure, expression_at(last.span, snapshot) if last else "")]
+    if last is not None and shown != len(failure.chain) - 1:
+        where = f"{PurePath(last.span.file).name}, line {last.span.line}, in {last.name}"
+        parts.append(f"The failure is in code that is called from here: {where}.")
+    if guess is not None:
+        parts.append(f"(Found by {guess.text}.)")
+    return " ".join(parts)

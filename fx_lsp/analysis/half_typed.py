@@ -1,0 +1,34 @@
+"""Recognizes a line that is still being typed.
+
+A name that stands nowhere else in the file is usually the beginning of another one, and a line that ends in a space
+usually goes on. Tracing it would use a CPU at each key, only to report that a name is unknown.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+
+SECONDS = 0.5
+"""How long after the last edit a line still counts as half typed."""
+
+_WORD = re.compile(r"\w+")
+_KNOWN = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist})
+
+
+def is_half_typed(text: str, offset: int) -> bool:
+    """Whether the line of ``offset``, where the last edit ended, is likely to go on there.
+
+    It does after a space at its end, unless it is blank, and in a word that stands nowhere else in ``text``.
+    Numbers, keywords and the names of builtins are never half-typed.
+    """
+    start = text.rfind("\n", 0, offset) + 1
+    before, after = text[start:offset], text[offset:].partition("\n")[0]
+    if before.endswith(" ") and before.strip() and not after.strip():
+        return True
+    found = next((match for match in _WORD.finditer(text, start) if match.end() >= offset), None)
+    if found is None or found.start() >= offset:
+        return False
+    word = found[0]
+    return word.isidentifier() and word not in _KNOWN and len(re.findall(rf"\b{word}\b", text)) == 1

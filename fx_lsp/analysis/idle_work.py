@@ -1,0 +1,66 @@
+"""Work that runs while nothing is traced, and stops for the next trace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+
+from fx_lsp.analysis.scheduler import Scheduler
+
+log = logging.getLogger(__name__)
+
+
+class IdleWork(ABC):
+    """Runs `work` while ``scheduler`` traces nothing. Belongs to one event loop."""
+
+    name: str
+    """What the log calls the work."""
+    quiet_seconds: float
+    """How long nothing is traced before the work begins."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._timer: asyncio.TimerHandle | None = None
+        self._worker: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    def on_result(self, path: str, complete: bool) -> None:
+        """Called when `Scheduler.on_result` is: drop what no longer holds, and begin once nothing is traced."""
+
+    @abstractmethod
+    async def work(self) -> None:
+        """Do what there is to do. It may be cancelled at any await; run again, it continues with what is left."""
+
+    def begin(self, *, at_once: bool = False) -> None:
+        """Start once it is quiet; ``at_once``: without waiting, unless something is traced."""
+        if self._timer:
+            self._timer.cancel()
+        seconds = 0.0 if at_once else self.quiet_seconds
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._start)
+
+    def pause(self) -> None:
+        """Stop until the next `begin`: something is about to be traced."""
+        if self._timer:
+            self._timer.cancel()
+        if self._worker:
+            self._worker.cancel()
+            self._worker = None
+
+    async def close(self) -> None:
+        """Stop the work, and wait until it has stopped."""
+        worker = self._worker
+        self.pause()
+        if worker:
+            await asyncio.gather(worker, return_exceptions=True)
+
+    def _start(self) -> None:
+        if any(map(self._scheduler.is_tracing, self._scheduler.results)):
+            self.begin()
+        elif self._worker is None or self._worker.done():
+            self._worker = asyncio.get_running_loop().create_task(self.work())
+            self._worker.add_done_callback(self._log_error)
+
+    def _log_error(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()):
+            log.error("%s failed", self.name, exc_info=error)

@@ -1,0 +1,69 @@
+"""The places related to a finding: the calls that lead there, its cause, what was assumed before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.documents.documents import Place, Snapshot
+from fx_lsp.documents.excerpt import quoted
+from fx_lsp.rules import called
+
+MOST_CAUSES = 3
+"""How many places between an input and the failure are linked: the first, and the last ones."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A place, and how it is related to a finding."""
+
+    text: str
+    """e.g. ``called in `forward` ``."""
+    place: Place
+
+
+def call_links(chain: Sequence[Step], shown: int | None, snapshot: Snapshot) -> Iterator[Link]:
+    """The frames from the traced forward to the failure, all but the one at index ``shown``."""
+    for index, step in enumerate(chain):
+        place = snapshot.place(step.span)
+        if place and index != shown:
+            yield Link(f"{'fails' if index == len(chain) - 1 else 'called'} in `{step.name}`", place)
+
+
+def cause_links(failure: Failure, snapshot: Snapshot) -> Iterator[Link]:
+    """The places between an input and the value that failed, without those in the failing expression."""
+    failing = failure.chain[-1].span if failure.chain else None
+    spans = [step.span for step in failure.cause if failing is None or not _within(step.span, failing)]
+    if len(spans) > MOST_CAUSES:
+        spans = [spans[0], *spans[1 - MOST_CAUSES :]]
+    for span in spans:
+        place, expression = snapshot.place(span), expression_at(span, snapshot)
+        if place and expression:
+            yield Link(f"the value depends on `{expression}`", place)
+
+
+def guess_link(failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snapshot) -> Link | None:
+    """The guess that led to a failure; ``earlier`` has the failures that were passed, by their places."""
+    if failure.after is None or failure.after not in earlier:
+        return None
+    guess = earlier[failure.after]
+    place, expression = snapshot.place(failure.after), expression_at(failure.after, snapshot)
+    if place is None or not expression:
+        return None
+    assumed = guess.assumption.removeprefix("it ")
+    if called(expression) == guess.operation:  # what was called asked for something from a value that it was given
+        return Link(f"assuming that a value in `{expression}` {assumed}", place)
+    return Link(f"assuming that `{expression}` {assumed}", place)
+
+
+def expression_at(span: Span, snapshot: Snapshot) -> str:
+    """The source text of an expression, shortened if it is long; ``""`` if it can't be read."""
+    lines = snapshot.lines_of(span.file)
+    return quoted(lines, span) if lines else ""
+
+
+def _within(inner: Span, outer: Span) -> bool:
+    starts = (outer.line, outer.col) <= (inner.line, inner.col)
+    ends = (inner.end_line, inner.end_col) <= (outer.end_line, outer.end_col)
+    return inner.file == outer.file and starts and ends

@@ -1,0 +1,169 @@
+"""The latest that is known of every file: what is traced there, what came of it, and where its findings stand now."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fx_lsp.agent.messages import Failure, Report, Span, Target
+from fx_lsp.analysis.findings import Finding, findings_in_text, findings_of, is_shown
+from fx_lsp.documents.documents import Documents, Place, Snapshot
+from fx_lsp.settings.rule_selection import Selection
+from fx_lsp.settings.settings import Settings
+from fx_lsp.targets.workspace_recipes import lacks_own_recipe
+from fx_lsp.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A target and the latest report on it."""
+
+    target: Target
+    place: Place
+    """The target's span."""
+    report: Report | None = None
+    """None until the first one comes."""
+    findings: tuple[Finding, ...] = ()
+    kept: tuple[Finding, ...] = ()
+    """While the report is partial: findings of earlier reports behind the first failure, which may still be true."""
+
+    @property
+    def was_traced(self) -> bool:
+        """Whether the target was traced, to its end or to a failure."""
+        return self.report is not None and self.report.outcome in ("traced", "failed")
+
+
+@dataclass
+class FileResult:
+    """The latest that is known of one file."""
+
+    traced: dict[str, Traced] = field(default_factory=dict)
+    """By the target's key, in the order of the file."""
+    mistakes: tuple[Finding, ...] = ()
+    """Findings in the text itself, e.g. comments that are not valid fx-lsp directives."""
+    dependencies: frozenset[str] = frozenset()
+    """The other files of the workspace that were imported to trace this one."""
+
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """Every finding of the file's targets and text, where it stood when it was made."""
+        yield from self.mistakes
+        for traced in self.traced.values():
+            yield from traced.findings
+            yield from traced.kept
+
+
+class Results(dict[str, FileResult]):
+    """The result of each file, by path. The scheduler writes them; everyone else only reads."""
+
+    def __init__(self, documents: Documents, workspace: Workspace, settings_of: Callable[[str], Settings]) -> None:
+        super().__init__()
+        self._documents = documents
+        self._workspace = workspace
+        self._settings_of = settings_of
+
+    def findings(self, files: Collection[str] | None = None) -> Iterator[Finding]:
+        """Every finding that lies in one of ``files`` (None: in any file), where its text stands now.
+
+        Leaves out findings whose text was edited.
+        """
+        all_findings = (finding for result in self.values() for finding in result.findings)
+        yield from self._standing(found for found in all_findings if files is None or found.place.path in files)
+
+    def files_concerned(self, path: str) -> set[str]:
+        """The files whose diagnostics the text or the result of ``path`` may change.
+
+        These are the file itself, those in which its result has findings, and those whose findings link to it.
+        """
+        own = {finding.place.path for finding in self[path].findings} if path in self else set()
+        linking = {
+            finding.place.path
+            for result in self.values()
+            for finding in result.findings
+            if any(link.place.path == path for link in finding.links)
+        }
+        return {path} | own | linking
+
+    def owner(self, failure: Failure) -> tuple[str, Traced] | None:
+        """The file and the first target that was reported to have ``failure``."""
+        return next(self._reported(failure), None)
+
+    def calls_with(self, failure: Failure) -> tuple[Span, ...]:
+        """The calls by which the workspace itself traces a program that was reported to have ``failure``.
+
+        An edit can change these calls as it can change the program.
+        """
+        return tuple(traced.target.span for _, traced in self._reported(failure) if traced.target.intent == "explicit")
+
+    def dependants(self, path: str) -> list[str]:
+        """The files that imported ``path`` when they were last traced."""
+        return [other for other, result in self.items() if path in result.dependencies]
+
+    def needing_recipes(self, names: Collection[str]) -> list[str]:
+        """The files with a class of one of these names that they don't show how to build themselves."""
+        return [
+            path
+            for path, result in self.items()
+            if any(
+                lacks_own_recipe(traced.target) and traced.target.symbol in names for traced in result.traced.values()
+            )
+        ]
+
+    def keep_targets(self, path: str, targets: Sequence[Target], snapshot: Snapshot, *, with_mistakes: bool) -> None:
+        """Note what is to be traced in a file; what is known of a target stays until its next report."""
+        result = self.setdefault(path, FileResult())
+        selection = self._settings_of(path).selection
+        result.mistakes = findings_in_text(path, snapshot, selection) if with_mistakes else ()
+        before, result.traced = result.traced, {}
+        for target in targets:
+            if place := snapshot.place(target.span):
+                last = before.get(target.key, Traced(target, place))
+                result.traced[target.key] = dataclasses.replace(last, target=target, place=place)
+
+    def keep_report(self, path: str, report: Report, snapshot: Snapshot) -> None:
+        """Note a report on a target of a file; ``snapshot`` has the texts that were traced."""
+        traced = self[path].traced
+        last = traced[report.target]
+        roots = self._workspace.roots_of(path)
+        selection = self._settings_of(path).selection
+        findings = findings_of(last.target, report, snapshot, lambda file: self._workspace.owns(file, roots), selection)
+        kept = self._behind(findings, last, selection) if report.partial else ()
+        traced[report.target] = Traced(last.target, last.place, report, tuple(findings), kept)
+
+    def drop_kept(self, path: str) -> bool:
+        """Drop the findings that a partial report of a file left open: no more reports will come.
+
+        Returns whether there were any.
+        """
+        result = self.get(path)
+        keeping = [item for item in result.traced.values() if item.kept] if result else []
+        for item in keeping:
+            self[path].traced[item.target.key] = dataclasses.replace(item, kept=())
+        return bool(keeping)
+
+    def _reported(self, failure: Failure) -> Iterator[tuple[str, Traced]]:
+        for path, result in self.items():
+            for traced in result.traced.values():
+                if traced.report is not None and failure in traced.report.failures:
+                    yield path, traced
+
+    def _standing(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        for finding in findings:
+            if now := self._documents.now(finding.place):
+                yield dataclasses.replace(finding, place=now)
+
+    def _behind(self, found: Iterable[Finding], last: Traced, selection: Selection) -> tuple[Finding, ...]:
+        """The findings of the last report behind those ``found`` now, as far as they may still be true."""
+        if not last.was_traced:
+            return ()
+        snapshot, places = self._documents.snapshot(), [item.place for item in self._standing(found)]
+        known = [*self._standing((*last.findings, *last.kept))]
+        again = [any(map(item.place.touches, places)) for item in known]
+        # What came before a failure that is met again was passed this time.
+        passed = again.index(True) + 1 if True in again else 0
+        return tuple(
+            item
+            for item, is_again in zip(known[passed:], again[passed:], strict=True)
+            if not is_again and self._documents.is_open(item.place.path) and is_shown(item, snapshot, selection)
+        )

@@ -1,0 +1,241 @@
+"""What to trace when.
+
+After an edit, the scheduler looks for the file's targets, has its agent trace them, and puts each report into the store
+of results as it comes. When edits follow each other fast, only the first and the last are traced; a line that is still
+being typed is waited for. A new edit cancels what is under way for the file: a cancelled task takes no further step, so
+nothing stale is stored. Files that import the edited one are traced again, too.
+
+Nothing here knows a client: the language server and the command line both use this module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import math
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
+
+from fx_lsp.agent.messages import Done, Target, Trace
+from fx_lsp.analysis import half_typed
+from fx_lsp.analysis.results import Results, Traced
+from fx_lsp.documents.documents import Documents, Snapshot, on_disk
+from fx_lsp.settings.settings import Settings
+from fx_lsp.supervisor.agent_pool import TracingAgent
+from fx_lsp.targets.configured_targets import as_configured
+from fx_lsp.targets.target_finder import TargetFinder
+from fx_lsp.workspace.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+
+class Scheduler:
+    """Keeps the results of all files that it was given up to date. Belongs to one event loop.
+
+    ``agent_for`` gives the agent that traces a file, ``settings_of`` the file's settings. ``finder`` finds the targets;
+    the default one keeps nothing on disk.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        workspace: Workspace,
+        agent_for: Callable[[str], TracingAgent],
+        settings_of: Callable[[str], Settings] = lambda path: Settings(),
+        finder: TargetFinder | None = None,
+    ) -> None:
+        self.documents = documents
+        self.workspace = workspace
+        self.agent_for = agent_for
+        self.settings_of = settings_of
+        self.results = Results(documents, workspace, settings_of)
+        self.held_back = ""
+        """Why nothing is traced, though targets are looked for; empty when files are traced."""
+        self.on_result: Callable[[str, bool], None] = lambda path, complete: None
+        """Called with a path whenever the result of that file, or where it stands in the text, may have changed; and
+        with whether the file's current text is fully traced."""
+        self._finder = finder or TargetFinder(lambda: workspace.folders, documents.text)
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._looking: set[asyncio.Task[None]] = set()
+        """The tasks that check whether another file has changed how a file's targets are built."""
+        self._quiet: dict[str, asyncio.TimerHandle] = {}
+        """By file that is edited fast or in a half-typed line: the timer that starts its trace."""
+        self._edited_at: dict[str, float] = {}
+        """When each file was last edited, by the loop's clock."""
+
+    def opened(self, path: str) -> None:
+        """Trace ``path`` now; if the editor restored unsaved edits of it, also the files that import it."""
+        disk = on_disk(path)
+        saved = disk is not None and disk.text == self.documents.text(path)
+        self._start(path, self.trace(path) if saved else self._trace_edited(path))
+
+    def edited(self, path: str) -> None:
+        """Trace ``path`` and the files that import it: at once, or after a run of fast edits or a half-typed line."""
+        self._stop(path)
+        loop = asyncio.get_running_loop()
+        before, self._edited_at[path] = self._edited_at.get(path), loop.time()
+        if seconds := self._seconds_to_wait(path, math.inf if before is None else loop.time() - before):
+            self._quiet[path] = loop.call_later(seconds, lambda: self._start(path, self._trace_edited(path)))
+        else:
+            self._start(path, self._trace_edited(path))
+
+    def trace_dependants(self, path: str) -> None:
+        """Trace the files that import ``path``, whose text has changed, and those whose classes it may show how to
+        build."""
+        dependants = self.results.dependants(path)
+        for other in dependants:
+            self._again(other)
+        names = self._finder.changed(path)
+        for other in self.results.needing_recipes(names):
+            if other != path and other not in dependants:
+                look = asyncio.get_running_loop().create_task(self._again_if_built_otherwise(other))
+                self._looking.add(look)
+                look.add_done_callback(self._looking.discard)
+
+    def trace_all(self) -> None:
+        """Trace every file again, after a change that may concern all of them."""
+        self._finder.forget()
+        for path in list(self.results):
+            self._again(path)
+
+    def trace_anew(self, path: str) -> None:
+        """Trace a file now, as if nothing were known of it."""
+        self.results.pop(path, None)
+        self._start(path, self._trace_edited(path))
+        self.on_result(path, False)
+
+    def forget(self, path: str) -> None:
+        """Drop what is known of a file, and stop tracing it."""
+        self._stop(path)
+        self._edited_at.pop(path, None)
+        if self.results.pop(path, None):
+            self.on_result(path, True)
+
+    def cancel(self) -> None:
+        """Stop tracing until something else happens; reports that came so far are kept."""
+        for path in [*self._tasks, *self._quiet]:
+            self._stop(path)
+            if self.results.drop_kept(path):
+                self.on_result(path, False)
+
+    def is_tracing(self, path: str) -> bool:
+        """Whether newer reports on a file are expected."""
+        return path in self._tasks or path in self._quiet
+
+    async def close(self) -> None:
+        """Stop all work, and wait until it has stopped."""
+        tasks = [*self._tasks.values(), *self._looking]
+        self.cancel()
+        for task in self._looking:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def trace(self, path: str) -> None:
+        """Trace the targets of one file now. Returns when all of them are reported."""
+        if self._find_targets(path):
+            await self._complete_and_trace(path)
+
+    async def _trace_edited(self, path: str) -> None:
+        """Like `trace`, and start to trace the files that import this one; text that does not parse would only break
+        them."""
+        if self._find_targets(path):
+            self.trace_dependants(path)
+            await self._complete_and_trace(path)
+
+    async def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
+        """``targets`` of the file ``path``, with what other files show of how to build them, as the settings say."""
+        found = await asyncio.to_thread(self._finder.completed, path, targets)
+        return as_configured(found, self.settings_of(path))
+
+    def request(self, path: str, traced: Sequence[Traced], snapshot: Snapshot, time_factor: int = 1) -> Trace:
+        """A request to trace or describe targets of a file, with ``time_factor`` times the time of a trace."""
+        limits = self.settings_of(path).limits
+        limits = dataclasses.replace(limits, seconds=time_factor * limits.seconds)
+        targets = tuple(item.target for item in traced)
+        return Trace(path, targets, snapshot.overlays(), self.workspace.roots_of(path), limits)
+
+    def _seconds_to_wait(self, path: str, since_edit: float) -> float:
+        """How long a file that is edited now, and was ``since_edit`` seconds ago, has to stay as it is."""
+        delay, edit = self.settings_of(path).trace_delay / 1000, self.documents.last_edit(path)
+        if delay and edit.is_typed and half_typed.is_half_typed(self.documents.text(path) or "", edit.new_end):
+            return max(delay, half_typed.SECONDS)
+        return delay if since_edit < delay else 0.0
+
+    def _find_targets(self, path: str) -> bool:
+        """Look for what to trace. Returns False, and keeps the file's result, while the file does not parse."""
+        snapshot = self.documents.snapshot()
+        lines = snapshot.lines_of(path)
+        traces = self.workspace.traces(path) and self.settings_of(path).includes(path)
+        targets = self._finder.find(path, lines.text) if lines and traces else ()
+        if targets is None:
+            self.on_result(path, True)
+            return False
+        self.results.keep_targets(path, targets, snapshot, with_mistakes=traces)
+        return True
+
+    async def _complete_and_trace(self, path: str) -> None:
+        traced = self.results[path].traced
+        for target in await self.completed(path, [item.target for item in traced.values()]):
+            traced[target.key] = dataclasses.replace(traced[target.key], target=target)
+        if traced and not self.held_back:
+            snapshot = self.documents.snapshot()
+            silent = set(traced)
+            request = self.request(path, self._by_distance(path, traced.values()), snapshot)
+            # Leaving the block closes the generator, and that cancels the request.
+            async with contextlib.aclosing(self.agent_for(path).trace(request)) as answers:
+                async for answer in answers:
+                    if isinstance(answer, Done):
+                        self._keep_dependencies(path, answer, snapshot)
+                    else:
+                        silent.discard(answer.target)
+                        self.results.keep_report(path, answer, snapshot)
+                        self.on_result(path, False)
+            self.results.drop_kept(path)
+            for key in silent:
+                # No agent could be started: what an earlier one reported is about another text or another Python.
+                traced[key] = Traced(traced[key].target, traced[key].place)
+        self.on_result(path, True)
+
+    def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
+        """The targets from that which was edited last, whose name stands before the edit, to the farthest away."""
+        edit = self.documents.last_edit(path).new_end
+        return sorted(traced, key=lambda item: (item.place.start > edit, abs(item.place.start - edit)))
+
+    def _keep_dependencies(self, path: str, done: Done, snapshot: Snapshot) -> None:
+        dependencies = frozenset(done.dependencies) - {path}
+        self.results[path].dependencies = dependencies
+        # A dependency that was edited since the request was made did not cause a new trace: it was not yet known.
+        if any(self.documents.changed_since(other, snapshot.moment) for other in dependencies):
+            asyncio.get_running_loop().call_soon(self._again, path)
+
+    async def _again_if_built_otherwise(self, path: str) -> None:
+        """Trace a file again if other files now show another way to build its classes."""
+        known = {key: item.target for key, item in self.results[path].traced.items()}
+        found = await self.completed(path, self._finder.find(path, self.documents.text(path) or "") or ())
+        if path in self.results and {target.key: target for target in found} != known:
+            self._again(path)
+
+    def _again(self, path: str) -> None:
+        """Trace a file for another reason than its own edit; one that waits for quiet will be traced anyway."""
+        if path in self.results and path not in self._quiet:
+            self._start(path, self.trace(path))
+
+    def _start(self, path: str, work: Coroutine[Any, Any, None]) -> None:
+        self._stop(path)
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[path] = task
+        task.add_done_callback(lambda done: self._ended(path, done))
+
+    def _stop(self, path: str) -> None:
+        if timer := self._quiet.pop(path, None):
+            timer.cancel()
+        if task := self._tasks.pop(path, None):
+            task.cancel()
+
+    def _ended(self, path: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(path) is task:
+            del self._tasks[path]
+        if not task.cancelled() and (error := task.exception()):
+            log.error("tracing %s failed", path, exc_info=error)

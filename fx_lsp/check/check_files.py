@@ -1,0 +1,238 @@
+"""``fx-lsp check``: does once, with files on disk, what the language server does with the files of an editor."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fx_lsp.agent.messages import NOTEBOOK, Proof
+from fx_lsp.analysis.apply_fixes import mend, write
+from fx_lsp.analysis.engine import Engine
+from fx_lsp.analysis.findings import Finding, merged
+from fx_lsp.analysis.results import FileResult
+from fx_lsp.documents.documents import Documents, why_not_python
+from fx_lsp.documents.nbformat import read_notebook
+from fx_lsp.errors import CannotCheck
+from fx_lsp.fixes import Fix
+from fx_lsp.settings.pyproject import project_of
+from fx_lsp.settings.settings import Settings
+from fx_lsp.supervisor.cluster_agent import Cluster, connected
+from fx_lsp.supervisor.interpreter_choice import Interpreter
+from fx_lsp.supervisor.supervised_agent import AgentState, why_not
+from fx_lsp.workspace.disk_cache import Cache
+from fx_lsp.workspace.python_files import FileSelection, folders_of
+
+Progress = Callable[[int, int, Path], None]
+"""``progress(done, of, file)``: ``done`` of ``of`` files are traced, and ``file`` is next."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A finding, and the edits that may fix it."""
+
+    finding: Finding
+    fixes: tuple[Fix, ...]
+    proofs: Mapping[Fix, Proof] = field(default_factory=dict)
+    """What came of the fixes that were tried."""
+
+
+@dataclass(frozen=True)
+class Mending:
+    """Which problems are fixed, not only reported."""
+
+    unproven: bool = False
+    """Also apply fixes that could not be tried."""
+    write: bool = True
+    """Change the files; otherwise, only report the edits."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Everything that was found in some files."""
+
+    problems: tuple[Problem, ...]
+    """By path and place."""
+    documents: Documents
+    """The texts that the problems' places refer to."""
+    results: Mapping[str, FileResult]
+    """By path, in the order of the files."""
+    unread: Mapping[Path, str]
+    """Files that can't be read or parsed, and why."""
+    edits: Mapping[str, str] = field(default_factory=dict)
+    """Path -> new text of each file that fixes change; ``problems`` are those that remain."""
+
+    def traced_targets(self) -> list[int]:
+        """For each file with traced targets, how many were traced, to their end or to a failure."""
+        counts = (sum(traced.was_traced for traced in result.traced.values()) for result in self.results.values())
+        return [count for count in counts if count]
+
+
+async def check(
+    paths: Sequence[Path],
+    settings: Settings | None = None,
+    *,
+    scope: FileSelection | None = None,
+    jobs: int = 1,
+    cache: Cache | None = None,
+    cluster: str | None = None,
+    mending: Mending | None = None,
+    with_fixes: bool = True,
+    progress: Progress = lambda done, of, file: None,
+) -> Checked:
+    """Trace the targets of the files that ``paths`` name (see `python_files.files_of`), ``jobs`` at a time.
+
+    What is found, and its order, does not depend on ``jobs``. ``settings`` override those of each file's project;
+    ``scope`` selects some of the files; what ``cache`` has is not traced again. With ``mending``, fixes are applied
+    first. Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``cluster`` is
+    the address of a Dask scheduler, whose workers trace instead of this machine, as many files at a time as they can;
+    what they find is not cached.
+
+    Raises CannotCheck if a path does not exist, a project's settings can't be used, a notebook would have to be fixed,
+    or there is no PyTorch to trace with.
+    """
+    files = (scope or FileSelection()).of(paths)
+    if mending and (notebook := next(filter(_is_notebook, files), None)):
+        raise CannotCheck(
+            f"{notebook} can't be fixed: fx-lsp check reports problems in notebooks but does not fix them."
+        )
+    async with contextlib.AsyncExitStack() as stack:
+        workers = None
+        if cluster is not None and files:
+            workers = await stack.enter_async_context(connected(cluster))
+            await workers.send(folders_of(paths), files[0])
+            jobs = workers.threads
+        shared = _shared_out(settings or Settings(), jobs, len(files))
+        run = _Run(folders_of(paths), shared, cache, workers, with_fixes=with_fixes, edits=mending is not None)
+        stack.push_async_callback(run.close)
+        return await run.check(files, jobs, progress, mending)
+
+
+def _shared_out(settings: Settings, jobs: int, files: int) -> Settings:
+    """``settings`` with each file's share of ``jobs``: how many of its targets are traced at a time."""
+    return dataclasses.replace(settings, jobs=max(1, jobs // max(1, files)))
+
+
+class _Run:
+    """One run over files: has them traced, mends them, and collects what was found."""
+
+    def __init__(
+        self,
+        folders: Sequence[str],
+        settings: Settings,
+        cache: Cache | None,
+        cluster: Cluster | None,
+        *,
+        with_fixes: bool,
+        edits: bool,
+    ) -> None:
+        self._settings = settings
+        self._with_fixes = with_fixes
+        self._problem: str | None = None
+        """Why the agent can't trace."""
+        self._no_notebooks: dict[Path, str] = {}
+        """Files that should be notebooks but are not, and why."""
+        self._engine = Engine(
+            self._settings_of,
+            folders=folders,
+            python=settings.interpreter,
+            on_agent_state=self._on_agent_state,
+            cache=cache,
+            # The targets and fixes of texts that are being edited are not those of the files on disk.
+            findings_cache=None if edits else cache,
+            cluster=cluster,
+        )
+
+    async def check(self, files: Sequence[Path], jobs: int, progress: Progress, mending: Mending | None) -> Checked:
+        for file in filter(_is_notebook, files):
+            self._open_notebook(file)
+        await self._trace([file for file in files if file not in self._no_notebooks], jobs, progress)
+        edits = await self._mend(files, mending) if mending else {}
+        results = self._engine.results
+        findings = sorted(merged(results.findings()), key=lambda found: (found.place.path, found.place.start))
+        return Checked(
+            problems=tuple(map(self._as_problem, findings)),
+            documents=self._engine.documents,
+            results=results,
+            unread={
+                file: self._no_notebooks.get(file) or why_not_python(str(file))
+                for file in files
+                if str(file) not in results or self._engine.documents.lines(str(file)) is None
+            },
+            edits=edits,
+        )
+
+    async def close(self) -> None:
+        """Stop all work and every tracing process."""
+        await self._engine.close()
+
+    def _open_notebook(self, file: Path) -> None:
+        try:
+            self._engine.documents.open_notebook(str(file), read_notebook(file), 0)
+        except OSError as error:
+            self._no_notebooks[file] = f"it can't be read: {error.strerror}"
+        except ValueError as error:
+            self._no_notebooks[file] = str(error)
+
+    async def _trace(self, files: Sequence[Path], jobs: int, progress: Progress) -> None:
+        """Trace the files, the largest first, so that the others don't wait for one that is started last."""
+        waiting = enumerate(sorted(files, key=_size, reverse=True))
+
+        async def work() -> None:
+            for done, file in waiting:
+                progress(done, len(files), file)
+                await self._engine.scheduler.trace(str(file))
+                if self._problem is not None:
+                    raise CannotCheck(self._problem)
+
+        workers = [asyncio.create_task(work()) for _ in range(jobs)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        results = self._engine.results
+        in_order = {str(file): results[str(file)] for file in files if str(file) in results}
+        results.clear()
+        results.update(in_order)
+
+    async def _mend(self, files: Sequence[Path], mending: Mending) -> dict[str, str]:
+        engine = self._engine
+        edits = await mend(engine.scheduler, engine.proofs, list(map(str, files)), unproven=mending.unproven)
+        if mending.write:
+            for path, text in edits.items():
+                try:
+                    write(path, text)
+                except (OSError, UnicodeEncodeError) as error:
+                    raise CannotCheck(f"{path} can't be written: {error}.") from error
+        return edits
+
+    def _as_problem(self, finding: Finding) -> Problem:
+        proofs = self._engine.proofs
+        fixes = proofs.fixes(finding.failure) if self._with_fixes else ()
+        tried = {fix: proofs.known(finding.failure, fix) for fix in fixes}
+        return Problem(finding, fixes, {fix: proof for fix, proof in tried.items() if proof})
+
+    def _settings_of(self, path: str) -> Settings:
+        project = project_of(path)
+        for mistake in project.mistakes:
+            raise CannotCheck(f"{mistake.file}:{mistake.line}: {mistake.reason}")
+        return self._settings.over(project.settings)
+
+    def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
+        self._problem = why_not(state, interpreter, "specify your project's Python with --python") or self._problem
+
+
+def _is_notebook(file: Path) -> bool:
+    return file.suffix == NOTEBOOK
+
+
+def _size(file: Path) -> int:
+    """The size of a file in bytes; 0 if it can't be read."""
+    with contextlib.suppress(OSError):
+        return file.stat().st_size
+    return 0

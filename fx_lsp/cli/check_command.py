@@ -1,0 +1,223 @@
+"""The command ``fx-lsp check``: parses its arguments, runs the check, and prints the result."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fx_lsp.cli.exit_status import FAILED, FOUND, INTERRUPTED
+from fx_lsp.cli.output import progress_bar, say, write, write_file
+from fx_lsp.errors import CannotCheck
+
+if TYPE_CHECKING:
+    from fx_lsp.check.check_files import Checked
+    from fx_lsp.settings.settings import Settings
+
+# Functions here import what they need when they run, because this module is also loaded when the server starts.
+
+SHOW_FIXES = frozenset({"full", "json", "jsonl", "sarif"})
+"""The formats that show the fixes of a problem."""
+
+FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "sarif", "junit")
+
+
+def add_arguments(check: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``fx-lsp check`` to its parser."""
+    check.description = (
+        "Traces the models in Python files and notebooks, and shows where tracing fails. The exit status is 0 if no "
+        "errors or warnings were found, 1 if some were found, and 2 if the check could not be completed."
+    )
+    check.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a Python file, a notebook, or a folder")
+    check.add_argument(
+        "--python",
+        metavar="PATH",
+        help="the Python of your project, with PyTorch installed; default: taken from $VIRTUAL_ENV, .venv, or the PATH",
+    )
+    check.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=_positive,
+        help="time limit for importing a file, and for tracing each of its models; default: 10",
+    )
+    check.add_argument(
+        "--memory-limit",
+        metavar="MIB",
+        type=_positive,
+        help="memory that importing and tracing one file may use; default: 4096",
+    )
+    _add_many_files(check)
+    _add_output(check)
+    _add_fixes(check)
+
+
+def _add_many_files(check: argparse.ArgumentParser) -> None:
+    scale = check.add_argument_group("many files")
+    scale.add_argument("--jobs", metavar="N", type=_count, help="trace N files at a time; default: the number of CPUs")
+    scale.add_argument("--shard", metavar="I/N", help="split the files into N parts and trace only the I-th part")
+    scale.add_argument(
+        "--changed-since",
+        metavar="COMMIT",
+        help="trace only files that have changed since COMMIT or are untracked, and files that import any of these",
+    )
+    scale.add_argument("--cluster", metavar="ADDRESS", help="trace on the workers of the Dask scheduler at ADDRESS")
+    scale.add_argument("--no-cache", action="store_true", help="do not use the cached results of earlier runs")
+
+
+def _add_output(check: argparse.ArgumentParser) -> None:
+    output = check.add_argument_group("output")
+    output.add_argument(
+        "--format", choices=FORMATS, help="output format; default: full in a terminal, concise otherwise"
+    )
+    instead = output.add_mutually_exclusive_group()
+    instead.add_argument("--statistics", action="store_true", help="print only the number of problems for each rule")
+    instead.add_argument(
+        "--summary", action="store_true", help="print only how many models in each folder can be traced"
+    )
+    output.add_argument(
+        "--report", metavar="FILE", type=Path, help="also write one line of JSON for each model to FILE"
+    )
+    output.add_argument("--select", metavar="CODES", type=_codes, default=(), help="show only problems of these rules")
+    output.add_argument("--ignore", metavar="CODES", type=_codes, default=(), help="hide problems of these rules")
+    output.add_argument(
+        "--notices",
+        metavar="CODES",
+        type=_codes,
+        default=(),
+        help="also show these notices, which are off by default, e.g. training-flag,grad-mode; all shows every notice",
+    )
+    output.add_argument("--baseline", metavar="FILE", type=Path, help="show only problems that are not listed in FILE")
+    output.add_argument("--write-baseline", action="store_true", help="write all problems to the FILE of --baseline")
+
+
+def _add_fixes(check: argparse.ArgumentParser) -> None:
+    fixes = check.add_argument_group("fixes")
+    diff_or_fix = fixes.add_mutually_exclusive_group()
+    diff_or_fix.add_argument(
+        "--diff", action="store_true", help="print the edits that --fix would make instead of the problems"
+    )
+    diff_or_fix.add_argument(
+        "--fix", action="store_true", help="apply all proven fixes, and show the remaining problems"
+    )
+    fixes.add_argument(
+        "--unproven-fixes", action="store_true", help="with --diff or --fix: include fixes that could not be tested"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check the files, print what was found, and return the exit status."""
+    import asyncio
+
+    try:
+        return _print(asyncio.run(_check(arguments)), arguments)
+    except CannotCheck as reason:
+        say(str(reason))
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+async def _check(arguments: argparse.Namespace) -> Checked:
+    from fx_lsp.check.check_files import Mending, check
+    from fx_lsp.workspace.disk_cache import Cache, cache_folder
+    from fx_lsp.workspace.python_files import FileSelection, Shard
+
+    if arguments.write_baseline and not arguments.baseline:
+        raise CannotCheck("--write-baseline needs --baseline FILE.")
+    try:
+        shard = Shard.parse(arguments.shard) if arguments.shard else Shard()
+    except ValueError:
+        raise CannotCheck(f"'{arguments.shard}' is not a valid shard; use I/N, e.g. 2/3.") from None
+    mending = Mending(arguments.unproven_fixes, write=arguments.fix) if arguments.fix or arguments.diff else None
+    with progress_bar() as show:
+        return await check(
+            arguments.paths,
+            _settings(arguments),
+            scope=FileSelection(shard, arguments.changed_since),
+            jobs=arguments.jobs or os.cpu_count() or 1,
+            cache=None if arguments.no_cache else Cache(cache_folder()),
+            cluster=arguments.cluster,
+            mending=mending,
+            with_fixes=_format(arguments) in SHOW_FIXES,
+            progress=lambda done, of, file: show(done, of, file.name),
+        )
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    """The settings that the arguments make. Raises CannotCheck for an unknown rule or interpreter."""
+    from fx_lsp.rules import all_rules
+    from fx_lsp.settings.rule_selection import ALL_NOTICES
+    from fx_lsp.settings.settings import Settings
+
+    known = {rule.code for rule in all_rules()}
+    notices = () if arguments.notices == (ALL_NOTICES,) else arguments.notices
+    for code in (*arguments.select, *arguments.ignore, *notices):
+        if code not in known:
+            raise CannotCheck(f"There is no rule '{code}'; the rules are {', '.join(sorted(known))}.")
+    default = Settings()
+    return Settings(
+        interpreter=(_executable(arguments.python),) if arguments.python else (),
+        time_limit=arguments.time_limit or default.time_limit,
+        memory_limit=int(arguments.memory_limit or default.memory_limit),
+        select=arguments.select,
+        ignore=arguments.ignore,
+        notices=arguments.notices,
+    )
+
+
+def _print(checked: Checked, arguments: argparse.Namespace) -> int:
+    """Print what was found and is not in the baseline, write the files that were asked for; return the exit status."""
+    from fx_lsp.cli import baseline, formats
+
+    if arguments.write_baseline:
+        baseline.write(arguments.baseline, checked)
+    if arguments.baseline:
+        checked = dataclasses.replace(checked, problems=baseline.new_problems(arguments.baseline, checked))
+    if arguments.report:
+        report = formats.render("report", checked)
+        write_file(arguments.report, f"{report}\n" if report else "")
+    write(formats.render(_format(arguments), checked))
+    for path, reason in checked.unread.items():
+        say(f"{path} was not traced: {reason}")
+    found = any(problem.finding.is_serious for problem in checked.problems) or (arguments.diff and checked.edits)
+    return FAILED if checked.unread else FOUND if found else 0
+
+
+def _format(arguments: argparse.Namespace) -> str:
+    """The name of the format to print."""
+    for instead in ("diff", "statistics", "summary"):
+        if getattr(arguments, instead):
+            return instead
+    return arguments.format or ("full" if sys.stdout.isatty() else "concise")
+
+
+def _executable(python: str) -> str:
+    """The absolute path of the interpreter that the user named. Raises CannotCheck if it can't be run."""
+    found = shutil.which(python)
+    if found is None:
+        raise CannotCheck(f"{python} is not an executable program.")
+    return str(Path(found).absolute())
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    return tuple(code.strip() for code in text.split(",") if code.strip())
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number greater than 0")
+    return int(text)
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number greater than 0")
+    return value

@@ -1,0 +1,22 @@
+"""``path:line:column: code message``, one line each, for grep; lines and columns (characters) count from 1.
+
+In a notebook they count within a cell: ``path:cell 3:line:column``.
+"""
+
+from __future__ import annotations
+
+from fx_lsp.analysis.findings import Finding
+from fx_lsp.check.check_files import Checked
+from fx_lsp.check.shown_places import ends, spot
+from fx_lsp.documents.documents import Documents
+
+
+def render(checked: Checked) -> str:
+    """One line for each problem."""
+    return "\n".join(line_of(problem.finding, checked.documents) for problem in checked.problems)
+
+
+def line_of(finding: Finding, documents: Documents) -> str:
+    """One finding as one line."""
+    (line, column), _ = ends(finding.place, documents)
+    return f"{spot(finding.place, documents).name}:{line}:{column}: {finding.rule.code} {finding.line}"

@@ -1,0 +1,37 @@
+"""A table by folder: how many targets trace, fail, are unknown and were skipped."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import PurePath
+
+from fx_lsp.check.check_files import Checked
+from fx_lsp.check.shown_places import shown_path
+from fx_lsp.cli.formats.report import verdict_of
+
+_COLUMNS = ("files", "ok", "fails", "unknown", "skipped")
+
+
+def render(checked: Checked) -> str:
+    """One row for each folder that has targets, and one for all of them."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for path, result in checked.results.items():
+        if result.traced:
+            verdicts = Counter(map(verdict_of, result.traced.values()))
+            counts[str(PurePath(shown_path(path)).parent)] += Counter(files=1) + Counter(verdicts)
+    rows = [("", *_COLUMNS), *(_row(folder, counts[folder]) for folder in sorted(counts))]
+    rows.append(_row("total", sum(counts.values(), Counter())))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_aligned(row, widths) for row in rows)
+
+
+def _row(name: str, count: Counter[str]) -> tuple[str, ...]:
+    return (name, *(str(count[column]) for column in _COLUMNS))
+
+
+def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
+    name, *numbers = (
+        f"{cell:<{width}}" if at == 0 else f"{cell:>{width}}"
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+    )
+    return "  ".join((name, *numbers))

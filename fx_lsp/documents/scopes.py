@@ -1,0 +1,322 @@
+"""The scopes of a file and the statements that bind names in them, found from the syntax alone."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CHANGING = frozenset({"eval", "train", "append", "extend", "insert", "update", "add"})
+"""Methods that are called to change their object."""
+
+Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(eq=False)
+class Scope:
+    """The module, a class's body or a function's, with the names that its statements bind."""
+
+    parent: Scope | None = None
+    prefix: str = ""
+    """The beginning of the qualified names of its classes and functions, e.g. ``main.<locals>.``."""
+    is_class: bool = False
+    parameters: frozenset[str] = frozenset()
+    defaults: dict[str, Binding] = field(default_factory=dict)
+    """The defaults of its parameters, as if they were assigned before it."""
+    bindings: defaultdict[str, list[Binding]] = field(default_factory=lambda: defaultdict(list))
+
+
+class Default(ast.Assign):
+    """The default of a parameter as an assignment, which is not in the file."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodePlace:
+    """Where in a file an expression is evaluated."""
+
+    scope: Scope
+    statement: ast.stmt
+    blocks: tuple[int, ...] = ()
+    """The branches, loops and handlers around the statement within its scope, outermost first."""
+    in_main: bool = False
+    """Under ``if __name__ == "__main__":``, which importing the file does not run."""
+    hidden: frozenset[str] = frozenset()
+    """Names bound by a comprehension or a lambda around the expression."""
+    expects_error: bool = False
+    """Within ``with pytest.raises(...)`` or the like."""
+
+    def is_always_after(self, other: CodePlace) -> bool:
+        """Whether ``other``'s statement has run, once, by the time that this one does (loops aside)."""
+        return other.scope is self.scope and other.precedes(self) and self.blocks[: len(other.blocks)] == other.blocks
+
+    def precedes(self, other: CodePlace) -> bool:
+        """Whether this statement ends, in the text, before the other begins."""
+        end = (self.statement.end_lineno or 0, self.statement.end_col_offset or 0)
+        return end <= (other.statement.lineno, other.statement.col_offset)
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """A statement that gives a name its value, or changes what the name stands for (``net.head = ...``)."""
+
+    name: str
+    place: CodePlace
+    is_simple: bool
+    """Whether the statement can be run on its own: an assignment, an import, a plain definition."""
+    is_change: bool = False
+
+    @property
+    def statement(self) -> ast.stmt:
+        """The statement itself."""
+        return self.place.statement
+
+    @property
+    def assignment(self) -> tuple[ast.Name, ast.expr] | None:
+        """The name and what is assigned, where the statement assigns it to the name alone."""
+        match self.statement:
+            case ast.Assign(targets=[ast.Name() as target], value=value):
+                return target, value
+            case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value):
+                return target, value
+        return None
+
+    @property
+    def value(self) -> ast.expr | None:
+        """What is assigned, where the statement assigns it to the name alone."""
+        return self.assignment[1] if self.assignment else None
+
+
+class ScopeVisitor(ast.NodeVisitor):
+    """Visits a whole file and records every scope, binding, import, call and class."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.module = Scope()
+        self.imported: dict[str, str] = {}
+        """Local name -> the dotted name that an import gives it, wherever in the file the import stands."""
+        self.star_imports: list[str] = []
+        """The modules that ``from module import *`` names."""
+        self.calls: list[tuple[ast.Call, CodePlace]] = []
+        self.classes: list[ast.ClassDef] = []
+        self._place = CodePlace(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
+        self._block = 0
+        self._visit_statements(tree.body, self._place)
+
+    def _visit_statements(self, statements: Iterable[ast.stmt], place: CodePlace) -> None:
+        """Visit ``statements``, each at ``place`` with itself as the statement."""
+        around = self._place
+        for statement in statements:
+            self._place = replace(place, statement=statement)
+            self.visit(statement)
+        self._place = around
+
+    def _visit_block(self, statements: list[ast.stmt], *, in_main: bool = False) -> None:
+        self._block += 1
+        around = self._place
+        blocks = around.blocks if in_main else (*around.blocks, self._block)
+        self._visit_statements(statements, replace(around, blocks=blocks, in_main=around.in_main or in_main))
+
+    def _visit_scope(self, scope: Scope, statements: list[ast.stmt]) -> None:
+        around = self._place
+        self._visit_statements(statements, CodePlace(scope, around.statement, expects_error=around.expects_error))
+
+    def _bind(self, name: str, *, is_simple: bool, is_change: bool = False) -> None:
+        self._place.scope.bindings[name].append(Binding(name, self._place, is_simple, is_change))
+
+    def visit_Name(self, node: ast.Name) -> None:
+        """Record a name that is deleted, or bound by anything but a simple assignment."""
+        if not isinstance(node.ctx, ast.Load):
+            self._bind(node.id, is_simple=False)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Record the call and its place."""
+        self.calls.append((node, self._place))
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """``name = value``, ``a, b = value``, ``name.attribute = value``, ``name[key] = value``."""
+        self._assign(node.targets, node.value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """``name: annotation = value``; without a value it binds nothing."""
+        if node.value is not None:
+            self._assign([node.target], node.value)
+
+    def _assign(self, targets: Iterable[ast.expr], value: ast.expr) -> None:
+        is_simple = not any(isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)) for node in ast.walk(value))
+        for target in targets:
+            for node in _flat(target):
+                if isinstance(node, ast.Name):
+                    self._bind(node.id, is_simple=is_simple)
+                elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.value, ast.Name):
+                    self._bind(node.value.id, is_simple=is_simple, is_change=True)
+        self.visit(value)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """``net.eval()`` and ``net.train()`` change what ``net`` stands for, and so does what is put into a list."""
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGING:
+                self._bind(name, is_simple=True, is_change=True)
+        self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        """``import a.b`` binds ``a``; ``import a.b as c`` binds ``c`` to ``a.b``."""
+        for alias in node.names:
+            local = alias.asname or alias.name.partition(".")[0]
+            self.imported[local] = alias.name if alias.asname else local
+            self._bind(local, is_simple=True)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """``from a import b`` binds ``b`` to ``a.b``; a relative import keeps its dots."""
+        module = f"{'.' * node.level}{node.module or ''}"
+        for alias in node.names:
+            if alias.name == "*":
+                self.star_imports.append(module)
+                continue
+            local = alias.asname or alias.name
+            self.imported[local] = f"{module}.{alias.name}"
+            self._bind(local, is_simple=True)
+
+    def visit_If(self, node: ast.If) -> None:
+        """Both branches. ``if __name__ == "__main__":`` does not count as one, but importing does not run it."""
+        self.visit(node.test)
+        self._visit_block(node.body, in_main=_is_main_guard(node.test))
+        self._visit_block(node.orelse)
+
+    def _visit_loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
+        """Its body may not run at all; a ``for`` binds its variable anew each time round."""
+        for part in (node.test,) if isinstance(node, ast.While) else (node.target, node.iter):
+            self.visit(part)
+        self._visit_block(node.body)
+        self._visit_block(node.orelse)
+
+    visit_For = visit_AsyncFor = visit_While = _visit_loop
+
+    def visit_Try(self, node: ast.Try) -> None:
+        """Nothing in a ``try`` but its ``finally`` is sure to run to its end."""
+        self._visit_block(node.body)
+        for handler in node.handlers:
+            if handler.name:
+                self._bind(handler.name, is_simple=False)
+            self._visit_block(handler.body)
+        self._visit_block(node.orelse)
+        self._visit_statements(node.finalbody, self._place)
+
+    visit_TryStar = visit_Try
+
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
+        """The body of a ``with`` runs like the statements around it."""
+        for item in node.items:
+            self.visit(item)
+        expects_error = self._place.expects_error or any(_expects_error(item.context_expr) for item in node.items)
+        self._visit_statements(node.body, replace(self._place, expects_error=expects_error))
+
+    visit_AsyncWith = visit_With
+
+    def visit_Match(self, node: ast.Match) -> None:
+        """Each case is a branch, and its pattern binds names."""
+        self.visit(node.subject)
+        for case in node.cases:
+            for name in bound_names(case.pattern):
+                self._bind(name, is_simple=False)
+            self._visit_block(case.body)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """A function is bound by its name and has a scope of its own."""
+        scope = self._place.scope
+        self._bind(node.name, is_simple=not node.decorator_list)
+        for outer in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
+            self.visit(outer)
+        prefix = f"{scope.prefix}{node.name}.<locals>."
+        defaults = {name: self._default(name, value) for name, value in _defaults(node.args)}
+        self._visit_scope(Scope(scope, prefix, parameters=_parameters(node.args), defaults=defaults), node.body)
+
+    def _default(self, name: str, value: ast.expr) -> Binding:
+        statement = ast.copy_location(Default([ast.Name(name, ast.Store())], value), value)
+        return Binding(name, replace(self._place, statement=statement), is_simple=True)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """A class's names are seen in its own body, not in its methods."""
+        self.classes.append(node)
+        scope = self._place.scope
+        self._bind(node.name, is_simple=not node.decorator_list)
+        for outer in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(outer)
+        self._visit_scope(Scope(scope, f"{scope.prefix}{node.name}.", is_class=True), node.body)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        """The values of a lambda's parameters are not known."""
+        self._visit_hiding(node, _parameters(node.args))
+
+    def _visit_hiding(self, node: ast.expr, names: frozenset[str]) -> None:
+        around = self._place
+        hidden = around.hidden | names
+        self._place = replace(around, hidden=hidden)
+        for child in ast.iter_child_nodes(node):
+            parts = (child.iter, *child.ifs) if isinstance(child, ast.comprehension) else (child,)
+            for part in parts:
+                self.visit(part)
+        self._place = around
+
+    def _visit_comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        self._visit_hiding(node, frozenset(bound_names(node)))
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
+
+
+def bound_names(node: ast.AST) -> Iterator[str]:
+    """The names that are bound anywhere inside ``node``."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.alias(name=name, asname=asname):
+                yield asname or name.partition(".")[0]
+            case (
+                ast.Name(id=name, ctx=ast.Store())
+                | ast.arg(arg=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+                | ast.ExceptHandler(name=str(name))
+            ):
+                yield name
+
+
+def _parameters(arguments: ast.arguments) -> frozenset[str]:
+    return frozenset(node.arg for node in ast.walk(arguments) if isinstance(node, ast.arg))
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters with a default; ``*args`` and ``**kwargs`` default to empty ones."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    for argument, value in zip(reversed(positional), reversed(arguments.defaults), strict=False):
+        yield argument.arg, value
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if default is not None:
+            yield argument.arg, default
+    for rest, empty in ((arguments.vararg, ast.Tuple([], ast.Load())), (arguments.kwarg, ast.Dict([], []))):
+        if rest is not None:
+            yield rest.arg, ast.copy_location(empty, rest)
+
+
+def _flat(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _flat(element)
+    else:
+        yield target.value if isinstance(target, ast.Starred) else target
+
+
+def _expects_error(context: ast.expr) -> bool:
+    """Whether ``with context:`` expects its body to raise an error."""
+    name = ast.unparse(context.func).rpartition(".")[2] if isinstance(context, ast.Call) else ""
+    return name in ("raises", "suppress") or name.startswith("assertRaises")
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    return ast.unparse(test) in ("__name__ == '__main__'", "'__main__' == __name__")

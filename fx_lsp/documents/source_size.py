@@ -1,0 +1,14 @@
+"""The largest file that the server parses: while it parses, it answers no requests."""
+
+LARGEST = 2_000_000
+"""In characters. Python takes a second or two to parse so many."""
+
+
+def is_oversize(text: str) -> bool:
+    """Whether ``text`` is too large to be parsed."""
+    return len(text) > LARGEST
+
+
+def oversize(text: str) -> str:
+    """Why ``text`` is not traced, in words that follow a colon."""
+    return f"it has {len(text):,} characters, and fx-lsp reads only files of up to {LARGEST:,}"

@@ -1,0 +1,5 @@
+"""The error that ends a command; its message is shown to the user."""
+
+
+class CannotCheck(Exception):
+    """Nothing can be traced; the message tells the user why, in one sentence."""

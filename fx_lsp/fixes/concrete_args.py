@@ -1,0 +1,76 @@
+"""Fix the value of a flag, an argument of the traced function, with ``concrete_args`` of the call that traces it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.documents.scopes import Function
+from fx_lsp.fixes.editing import Fix, ReadText, TextChange
+from fx_lsp.fixes.editing.edited_source import Source, editable, first_line
+from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, tracing_calls
+
+
+def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
+    """One fix for each call that traces the root, where a parameter with a constant default decides a branch.
+
+    Where no call traces the root, fx-lsp found it by itself; then the fix is a comment above the root's class.
+    """
+    outermost = next(editable(failure.chain[:1], read), None)
+    if outermost is None:
+        return
+    source, node = outermost
+    function = source.function(node)
+    defaults = _constant_defaults(function) if function else {}
+    named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & defaults.keys()
+    is_further_in = len(failure.chain) > 1  # an optional input may have been passed on to there, but hardly a flag
+    flags = sorted(flag for flag in named if defaults[flag] == "None" or not is_further_in)
+    if not flags:
+        return
+    title = f"Trace with {', '.join(f'{flag}={defaults[flag]}' for flag in flags)}"
+    tracing = list(tracing_calls(calls, read))
+    entries = ", ".join(f'"{flag}": {defaults[flag]}' for flag in flags)
+    changes = [_change(call, entries) for call in tracing]
+    if not calls and function is not None:
+        changes.append(_directive(source, function, ", ".join(f"{flag}={defaults[flag]}" for flag in flags)))
+    yield from (Fix(title, (change,)) for change in changes if change is not None)
+
+
+def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
+    """Each parameter whose default is a constant and which is unlikely to be passed a tensor, and that default."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]
+    pairs += [(name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
+    return {
+        parameter.arg: repr(default.value) if not isinstance(default.value, str) else f'"{default.value}"'
+        for parameter, default in pairs
+        if isinstance(default, ast.Constant) and type(default.value) in (bool, int, str, type(None))
+    }
+
+
+def _change(call: TracingCall, entries: str) -> TextChange | None:
+    """The flags added to the call's ``concrete_args``; None where these are not written out there."""
+    match call.concrete_args:
+        case ast.Constant(value=None) as none:
+            return call.source.replaced(none, f"{{{entries}}}")
+        case None:
+            return call.source.behind(call.root, f", concrete_args={{{entries}}}")
+        case ast.Dict(values=[*_, last]):
+            return call.source.behind(last, f", {entries}")
+    return None
+
+
+def _directive(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, settings: str) -> TextChange | None:
+    """A comment above the root, unless there is one already."""
+    root = next(outer for outer in (function, *source.around(function)) if outer in source.tree.body)
+    if not isinstance(root, (ast.ClassDef, *Function)) or (
+        root is not function and source.parent(function) is not root
+    ):
+        return None
+    first = first_line(root)
+    comments = [source.lines.line(number - 1) for number in range(source.start_of_definition(root), first)]
+    if any(comment.startswith("# fx:") for comment in comments):
+        return None
+    return TextChange(Span(source.path, first, 0, first, 0), f"# fx: concrete_args({settings})\n")

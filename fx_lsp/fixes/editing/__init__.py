@@ -1,0 +1,34 @@
+"""What fixes are made of: reading a file's syntax, values and data flow, and writing the smallest changes to its text.
+
+Imports ``fx_lsp.documents``, ``fx_lsp.targets`` and ``fx_lsp.agent.messages``, never a fix. Begin with
+``edited_source.py``: a file's text, its syntax tree, and how to get from one to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fx_lsp.agent.messages import Span
+
+
+@dataclass(frozen=True)
+class TextChange:
+    """Replaces the text at ``span`` with ``text``; an empty span inserts."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One edit that a user can apply: all of its changes, or none."""
+
+    title: str
+    """In the imperative, e.g. ``Insert torch.fx.wrap("len")``."""
+    changes: tuple[TextChange, ...]
+    """They don't overlap, and each refers to the text before any of them."""
+
+
+ReadText = Callable[[str], "str | None"]
+"""Absolute path -> the text that was traced, unsaved edits included; None for a file that must not be edited."""

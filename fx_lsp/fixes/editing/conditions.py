@@ -1,0 +1,182 @@
+"""Splits a condition into conditions that must all hold, each of which can be recorded.
+
+While tracing, ``and``, ``or``, ``not``, ``in`` and a chain of comparisons decide at once; a single comparison, ``|``
+and ``torch.sym_not`` are recorded.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeGuard
+
+from fx_lsp.fixes.editing.edited_source import Source
+from fx_lsp.fixes.editing.expression_values import Values
+
+_OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.Lt: ("<", ">="),
+    ast.LtE: ("<=", ">"),
+    ast.Gt: (">", "<="),
+    ast.GtE: (">=", "<"),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+}
+"""Each operator, and its negation."""
+
+_REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
+"""Expressions that can be evaluated twice."""
+
+_LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
+"""Expressions that need brackets beside ``and``."""
+
+
+class Conditions:
+    """Conditions of one file as text; an empty list where a condition cannot be written so that it is recorded."""
+
+    def __init__(self, source: Source, torch: str) -> None:
+        self._source = source
+        self._torch = torch
+
+    def required(self, test: ast.expr) -> list[str]:
+        """What must hold for ``test`` to be true."""
+        match test:
+            case ast.BoolOp(op=ast.And(), values=values):
+                return _together([self.required(value) for value in values])
+            case ast.BoolOp():
+                return _either([self.required(value) for value in test.values])
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.excluded(operand)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
+                return self._one_of(left, right) if isinstance(operator, ast.In) else self._none_of(left, right)
+            case ast.Compare(ops=[_, _, *_]):
+                return self._links(test)
+            case ast.Call(func=ast.Name(id="any" | "all" as name), args=[ast.GeneratorExp() | ast.ListComp() as each]):
+                return self._of_each(each, required=True) if name == "all" else []
+        return [self._source.slice(test)]
+
+    def excluded(self, test: ast.expr) -> list[str]:
+        """What must hold for ``test`` to be false."""
+        match test:
+            case ast.BoolOp(op=ast.Or(), values=values):
+                return _together([self.excluded(value) for value in values])
+            case ast.BoolOp():
+                return _either([self.excluded(value) for value in test.values])
+            case ast.Compare(ops=[_, _, *_]):
+                return []
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.required(operand)
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as operator], comparators=[right]):
+                return self._none_of(left, right) if isinstance(operator, ast.In) else self._one_of(left, right)
+            case ast.Compare(left=left, ops=[operator], comparators=[right]):
+                return [self._compared(left, _OPERATORS[type(operator)][1], right)]
+            case ast.Call(func=ast.Name(id="any" | "all" as name), args=[ast.GeneratorExp() | ast.ListComp() as each]):
+                return self._of_each(each, required=False) if name == "any" else []
+        return [f"{self._torch}.sym_not({self._source.slice(test)})"]
+
+    def recorded(self, test: ast.expr, *, of_tensors: bool) -> str | None:
+        """``test`` as one recorded expression, a boolean or a tensor of booleans; None where that is not possible."""
+        match test:
+            case ast.BoolOp(op=operator, values=values):
+                parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
+                symbol = " & " if isinstance(operator, ast.And) else " | "
+                return symbol.join(f"({part})" for part in parts) if all(parts) else None
+            case ast.UnaryOp(op=ast.Not(), operand=operand) if of_tensors:
+                return f"{self._torch}.logical_not({self._source.slice(operand)})"
+            case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+                required = self.required(test)
+                return required[0] if len(required) == 1 else " & ".join(f"({part})" for part in required) or None
+        is_number = Values(self._source).is_number(test)
+        return f"{self._side(test)} != 0" if is_number else self._source.slice(test)
+
+    def conjunction(self, tests: list[ast.expr]) -> str:
+        """``tests`` with ``and`` between them."""
+        texts = [self._source.slice(test) for test in tests]
+        parts = [f"({text})" if isinstance(test, _LOOSE) else text for test, text in zip(tests, texts, strict=True)]
+        text = " and ".join(parts)
+        return f"({text})" if "\n" in text else text
+
+    def _links(self, chain: ast.Compare) -> list[str]:
+        """``a < b`` and ``b < c`` of ``a < b < c``."""
+        sides = [chain.left, *chain.comparators]
+        known = all(type(operator) in _OPERATORS for operator in chain.ops)
+        if not known or not all(isinstance(side, _REPEATABLE) for side in sides[1:-1]):
+            return []
+        return [
+            self._compared(one, _OPERATORS[type(operator)][0], other)
+            for one, operator, other in zip(sides, chain.ops, sides[1:], strict=False)
+        ]
+
+    def _of_each(self, each: ast.GeneratorExp | ast.ListComp, *, required: bool) -> list[str]:
+        """What must hold for every item, where the source lists the items: a tuple, or a part of a shape."""
+        match each.generators:
+            case [ast.comprehension(target=ast.Name(id=name), iter=iterated, ifs=[])]:
+                items = self._items(iterated)
+                texts = [self._filled(each.elt, name, item) for item in items]
+                sources = [Source(self._source.path, f"({text})") for text in texts]
+                parts = [_whole(Conditions(source, self._torch), source, required) for source in sources]
+                return _together(parts)
+        return []
+
+    def _items(self, iterated: ast.expr) -> list[str]:
+        if isinstance(iterated, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in iterated.elts):
+            return [self._source.operand(element) for element in iterated.elts]
+        return Values(self._source).items(iterated) or []
+
+    def _filled(self, node: ast.expr, name: str, item: str) -> str:
+        """The text of ``node`` with ``item`` for ``name``."""
+        begin = self._source.offsets(node)[0]
+        text = self._source.slice(node)
+        spots = [self._source.offsets(inner) for inner in ast.walk(node) if is_name(inner, name)]
+        for start, end in sorted(spots, reverse=True):
+            text = text[: start - begin] + item + text[end - begin :]
+        return text
+
+    def _one_of(self, left: ast.expr, right: ast.expr) -> list[str]:
+        choices = self._choices(left, "==", right)
+        return [" | ".join(f"({choice})" for choice in choices)] if len(choices) > 1 else choices
+
+    def _none_of(self, left: ast.expr, right: ast.expr) -> list[str]:
+        return self._choices(left, "!=", right)
+
+    def _choices(self, left: ast.expr, operator: str, right: ast.expr) -> list[str]:
+        """``left == a`` and ``left == b`` for ``(a, b)``."""
+        right = Values(self._source).only_value(right) or right
+        if not isinstance(right, (ast.Tuple, ast.List, ast.Set)) or not isinstance(left, (*_REPEATABLE, ast.Call)):
+            return []
+        if any(isinstance(element, ast.Starred) for element in right.elts):
+            return []
+        return [self._compared(left, operator, element) for element in right.elts]
+
+    def _compared(self, left: ast.expr, operator: str, right: ast.expr) -> str:
+        return f"{self._side(left)} {operator} {self._side(right)}"
+
+    def _side(self, node: ast.expr) -> str:
+        text = self._source.slice(node)
+        match node:
+            case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+                return f"({text})"
+        return f"({text})" if isinstance(node, _LOOSE) else text
+
+
+def _whole(conditions: Conditions, source: Source, required: bool) -> list[str]:
+    match source.tree.body:
+        case [ast.Expr(value=test)]:
+            return conditions.required(test) if required else conditions.excluded(test)
+    return []
+
+
+def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
+    """Whether ``node`` reads or stores ``name``."""
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _either(parts: list[list[str]]) -> list[str]:
+    """One condition that holds if one of several does; none if one of them guards the others, as ``is None`` does."""
+    if not all(len(part) == 1 for part in parts) or any(" is " in part[0] or "isinstance" in part[0] for part in parts):
+        return []
+    return [" | ".join(f"({part[0]})" for part in parts)]
+
+
+def _together(parts: list[list[str]]) -> list[str]:
+    return [text for part in parts for text in part] if all(parts) else []

@@ -1,0 +1,194 @@
+"""What an expression's value is, as far as the source tells: a shape, a number computed from sizes, or neither."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.fixes.editing.edited_source import Source
+
+_NUMBER_METHODS = frozenset({"size", "dim", "numel", "ndimension", "item"})
+_NUMBER_FUNCTIONS = frozenset({"len", "int", "float", "round", "abs", "min", "max", "sum"})
+_NUMBER_MODULES = ("math.", "torch.sym_")
+_REDUCTIONS = frozenset(
+    {"all", "allclose", "any", "count_nonzero", "equal", "isfinite", "isinf", "isnan", "max", "mean", "min", "norm"}
+    | {"prod", "std", "sum", "var"}
+)
+"""Functions and methods that reduce a tensor to a few elements, as conditions do."""
+
+
+class Values:
+    """The values of one file's expressions."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def is_shape(self, node: ast.expr) -> bool:
+        """Whether ``node`` is the shape of a tensor, or a part of one: a tuple of sizes."""
+        match node:
+            case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size"), args=[], keywords=[]):
+                return True
+            case ast.Subscript(value=value, slice=ast.Slice()):
+                return self.is_shape(value)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return all(self.is_shape(side) or isinstance(side, ast.Tuple) for side in (left, right))
+            case ast.Name():
+                values = list(self._values(node))
+                return bool(values) and all(value is not None and self.is_shape(value) for value in values)
+        return False
+
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether ``node`` is an integer or a float rather than a tensor."""
+        match node:
+            case ast.Constant(value=value):
+                return type(value) in (int, float)
+            case ast.Attribute(attr="ndim"):
+                return True
+            case ast.Subscript(value=value, slice=index):
+                return not isinstance(index, ast.Slice) and self.is_shape(value)
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                return self.is_number(operand)
+            case ast.BinOp(left=left, right=right):
+                sides = (left, right)
+                return any(map(self.is_number, sides)) and all(self.is_number(s) or _is_setting(s) for s in sides)
+            case ast.Call():
+                return self._is_number_call(node)
+            case ast.Name():
+                values = list(self._values(node))
+                return bool(values) and all(value is not None and self.is_number(value) for value in values)
+        return False
+
+    def can_be_tensor(self, node: ast.expr) -> bool:
+        """Whether nothing shows that ``node`` is a list or the like: no annotation, assigned value or loop."""
+        match node:
+            case ast.List() | ast.Tuple() | ast.Dict() | ast.ListComp() | ast.DictComp():
+                return False
+            case ast.Call(func=ast.Name(id="dict" | "enumerate" | "list" | "map" | "sorted" | "tuple" | "zip")):
+                return False
+            case ast.Name():
+                stores = list(self._stores(node))
+                given = [self._value(store) if isinstance(store, ast.Name) else None for store in stores]
+                is_item = any(isinstance(store, ast.Name) and self._is_of_loop(store) for store in stores)
+                is_annotated = any(isinstance(store, ast.arg) and _is_collection(store.annotation) for store in stores)
+                return (
+                    not is_item
+                    and not is_annotated
+                    and all(value is None or self.can_be_tensor(value) for value in given)
+                )
+        return not self.is_shape(node)
+
+    def reads_elements(self, condition: ast.expr) -> bool:
+        """Whether ``condition`` is a tensor, computed from the elements of others."""
+        calls = [node for node in ast.walk(condition) if isinstance(node, ast.Call)]
+        names = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
+        return not names.isdisjoint(_REDUCTIONS) and "item" not in names
+
+    def items(self, node: ast.expr) -> list[str] | None:
+        """The sizes in a part of a shape, one by one: ``x.shape[-2]`` and ``x.shape[-1]`` for ``x.shape[-2:]``.
+
+        None where the source does not tell how many they are.
+        """
+        match node:
+            case ast.Subscript(value=shape, slice=ast.Slice(lower=lower, upper=upper, step=None)):
+                bounds = _bounds(lower, upper)
+                if bounds and self.is_shape(shape):
+                    return [f"{self._source.operand(shape)}[{index}]" for index in range(*bounds)]
+            case ast.Name():
+                value = self.only_value(node)
+                items = self.items(value) if value is not None else None
+                return items and [f"{node.id}[{index}]" for index in range(len(items))]
+        return None
+
+    def only_value(self, node: ast.expr) -> ast.expr | None:
+        """What the function around assigns to the name that ``node`` is, where it assigns to it once."""
+        values = list(self._values(node)) if isinstance(node, ast.Name) else []
+        return values[0] if len(values) == 1 else None
+
+    def _is_number_call(self, call: ast.Call) -> bool:
+        match call.func:
+            case ast.Attribute(attr="size") if not call.args and not call.keywords:
+                return False
+            case ast.Attribute(attr=name) if name in _NUMBER_METHODS:
+                return True
+            case ast.Name(id="min" | "max" | "abs" | "sum"):
+                return all(self.is_number(argument) for argument in call.args)
+            case ast.Name(id=name) if name in _NUMBER_FUNCTIONS:
+                return True
+        return (self._source.names.qualified(call.func) or "").startswith(_NUMBER_MODULES)
+
+    def _values(self, name: ast.Name) -> Iterator[ast.expr | None]:
+        """What the enclosing function assigns to ``name``; None for anything but a plain assignment."""
+        for store in self._stores(name):
+            yield self._value(store) if isinstance(store, ast.Name) else None
+
+    def _stores(self, name: ast.Name) -> Iterator[ast.arg | ast.Name]:
+        """Where the enclosing function gives ``name`` a value."""
+        for node in ast.walk(self._source.function(name) or ast.Pass()):
+            match node:
+                case ast.arg(arg=name.id) | ast.Name(id=name.id, ctx=ast.Store()):
+                    yield node
+
+    def _is_of_loop(self, name: ast.Name) -> bool:
+        """Whether ``name`` is the variable of a loop."""
+        loops = (outer for outer in self._source.around(name) if isinstance(outer, (ast.For, ast.comprehension)))
+        return any(self._source.contains(loop.target, name) for loop in loops)
+
+    def _value(self, target: ast.Name) -> ast.expr | None:
+        """The value that ``target`` is assigned."""
+        statement = self._source.statement(target)
+        # `n = n + 1` says of n what the other assignments say.
+        if isinstance(statement, ast.Assign) and target.id in _names(statement.value):
+            return None
+        match statement:
+            case ast.Assign(targets=targets, value=value) if target in targets:
+                return value
+            case ast.AnnAssign(value=value):
+                return value
+            case ast.Assign(targets=[ast.Tuple(elts=elements)], value=value) if target in elements:
+                return _element(elements, elements.index(target), value)
+        return None
+
+
+def _element(elements: list[ast.expr], index: int, value: ast.expr) -> ast.expr | None:
+    """The value that the name number ``index`` of ``a, b = value`` is assigned."""
+    if any(isinstance(element, ast.Starred) for element in elements):
+        return None
+    if isinstance(value, ast.Tuple) and len(value.elts) == len(elements):
+        return value.elts[index]
+    return ast.Subscript(value=value, slice=ast.Constant(index), ctx=ast.Load())
+
+
+def _bounds(lower: ast.expr | None, upper: ast.expr | None) -> tuple[int, int] | None:
+    """The indices from and to which ``[lower:upper]`` runs in a tuple that is long enough for them."""
+    start = 0 if lower is None else _integer(lower)
+    if upper is None:
+        return (start, 0) if start is not None and start < 0 else None
+    end = _integer(upper)
+    if start is None or end is None or (start < 0) != (end < 0):
+        return None
+    return (start, end) if start < end else None
+
+
+def _integer(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
+            return -number
+    return None
+
+
+def _is_collection(annotation: ast.expr | None) -> bool:
+    """Whether an annotation says that something is a list, a dict or the like."""
+    named = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = named.attr if isinstance(named, ast.Attribute) else named.id if isinstance(named, ast.Name) else ""
+    return name.lower() in ("dict", "iterable", "list", "mapping", "sequence", "size", "tuple")
+
+
+def _is_setting(node: ast.expr) -> bool:
+    """Whether ``node`` is like ``self.heads``, which beside a number is usually a number too."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}

@@ -1,0 +1,47 @@
+"""Edits of whole texts: applying the changes of fixes, and putting several fixes together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from fx_lsp.agent.messages import Span
+from fx_lsp.documents.positions import LineIndex
+from fx_lsp.fixes.editing import TextChange
+
+LinesOf = Callable[[str], "LineIndex | None"]
+"""Absolute path -> the text that changes refer to."""
+
+
+def applied(changes: Iterable[TextChange], lines_of: LinesOf) -> dict[str, str]:
+    """Path -> new text of every file that the changes are for, except files that cannot be read."""
+    by_file: dict[str, list[TextChange]] = defaultdict(list)
+    for change in changes:
+        by_file[change.span.file].append(change)
+    texts = {}
+    for file, its in by_file.items():
+        if (lines := lines_of(file)) is not None:
+            texts[file] = _applied(its, lines)
+    return texts
+
+
+def overlap(one: TextChange, other: TextChange) -> bool:
+    """Whether the two changes conflict: they are at the same place but differ."""
+    if one.span.file != other.span.file or one == other:
+        return False
+    start, end = _ends(one.span)
+    other_start, other_end = _ends(other.span)
+    return (start < other_end and other_start < end) or start == other_start
+
+
+def _applied(changes: Iterable[TextChange], lines: LineIndex) -> str:
+    text = lines.text
+    for change in sorted(changes, key=lambda change: _ends(change.span), reverse=True):
+        (start_line, start_col), (end_line, end_col) = _ends(change.span)
+        start, end = lines.offset_of_python(start_line, start_col), lines.offset_of_python(end_line, end_col)
+        text = text[:start] + change.text + text[end:]
+    return text
+
+
+def _ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (span.line, span.col), (span.end_line, span.end_col)

@@ -1,0 +1,121 @@
+"""Record the calls of a module instead of tracing into it, with a custom tracer for which its class is a leaf.
+
+This edits the call that traces. It helps wherever the failure lies in a submodule rather than in the root itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.fixes.editing import Fix, ReadText, TextChange
+from fx_lsp.fixes.editing.edited_source import Source
+from fx_lsp.fixes.editing.import_edits import Imported, imported
+from fx_lsp.fixes.editing.line_changes import changes_between
+from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, tracing_calls
+from fx_lsp.workspace.import_graph import package_of
+
+_NO_HELP = frozenset({"build", "call-binding", "import", "two-tracers"})
+"""Kinds of failure that a leaf does not fix."""
+
+_LATER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+"""Code that runs later, or more than once."""
+
+_TRACER = """\
+class {name}({fx}.Tracer):
+    def is_leaf_module(self, m, module_qualified_name):
+        return isinstance(m, {leaf}) or super().is_leaf_module(m, module_qualified_name)
+"""
+
+
+def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
+    """One fix for each call that traces the program: the innermost module around the failure becomes a leaf."""
+    leaf = _innermost_module(failure)
+    if leaf is None or failure.kind in _NO_HELP:
+        return
+    file, name = leaf
+    for call in tracing_calls(calls, read):
+        known = _known(call.source, file, name)
+        if known is not None and (changes := _changes(call, known.name)):
+            yield Fix(f"Trace with {name} as a leaf", (*known.changes, *changes))
+
+
+def _innermost_module(failure: Failure) -> tuple[str, str] | None:
+    """File and name of the class whose ``forward`` the failure lies in or below; None where that is the root's."""
+    for step in reversed(failure.chain[1:]):
+        class_, _, method = step.name.rpartition(".")
+        if method == "forward" and class_.isidentifier():
+            return step.span.file, class_
+    return None
+
+
+def _known(source: Source, file: str, name: str) -> Imported | None:
+    """The class ``name`` of ``file`` under the name that ``source`` has for it; None where it can't be imported."""
+    if file == source.path:
+        return Imported(name, ())
+    module = _module_name(file, source.path)
+    if module is None:
+        return None
+    names = source.names.imported.items()
+    local = next((local for local, qualified in names if qualified == f"{module}.{name}"), None)
+    if local is not None and local in source.names.module.bindings:
+        return Imported(local, ())
+    home = imported(source, module)
+    return Imported(f"{home.name}.{name}", home.changes)
+
+
+def _module_name(file: str, importer: str) -> str | None:
+    """The dotted name under which ``importer`` can import ``file``: from a package, or from its own folder."""
+    path = PurePath(file)
+    parts = [*package_of(file), path.stem]
+    is_found = len(parts) > 1 or path.parent == PurePath(importer).parent
+    return ".".join(parts) if is_found and all(part.isidentifier() for part in parts) else None
+
+
+def _changes(call: TracingCall, leaf: str) -> tuple[TextChange, ...]:
+    """Make ``leaf`` a leaf for the tracer that the call uses."""
+    if not call.is_plain:
+        change = _one_more(call.source, leaf)
+        return (change,) if change is not None else ()
+    source, statement = call.source, call.source.statement(call.call)
+    is_simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return))
+    between = itertools.takewhile(lambda outer: outer is not statement, source.around(call.call))
+    if not is_simple or source.indent(statement).strip() or any(isinstance(outer, _LATER) for outer in between):
+        return ()
+    fx = imported(source, "torch.fx")
+    tracer, made, graph = map(source.unused, ("LeafTracer", "tracer", "graph"))
+    arguments = ", ".join(source.slice(node) for node in (call.root, call.concrete_args) if node is not None)
+    (start, end), (first, last) = source.offsets(statement), source.offsets(call.call)
+    lines = (
+        f"{made} = {tracer}()",
+        f"{graph} = {made}.trace({arguments})",
+        f"{source.text[start:first]}{fx.name}.GraphModule({made}.root, {graph}){source.text[last:end]}",
+    )
+    definition = source.above_definition(statement, _TRACER.format(name=tracer, fx=fx.name, leaf=leaf))
+    above = source.lines.offset_of_python(definition.span.line, 0)
+    traced = f"\n{source.indent(statement)}".join(lines)
+    text = source.text[:above] + definition.text + source.text[above:start] + traced + source.text[end:]
+    return (*fx.changes, *changes_between(source.path, source.text, text))
+
+
+def _one_more(source: Source, leaf: str) -> TextChange | None:
+    """Add ``leaf`` to the classes that are already leaves for the file's own tracer."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.FunctionDef(
+                name="is_leaf_module",
+                body=[
+                    ast.Return(
+                        value=ast.BoolOp(
+                            op=ast.Or(), values=[ast.Call(func=ast.Name(id="isinstance"), args=[_, leaves]), *_]
+                        )
+                    )
+                ],
+            ):
+                if isinstance(leaves, ast.Tuple) and leaves.elts:
+                    return source.behind(leaves.elts[-1], f", {leaf}")
+                return source.replaced(leaves, f"({source.slice(leaves)}, {leaf})")
+    return None

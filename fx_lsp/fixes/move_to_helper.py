@@ -1,0 +1,185 @@
+"""Move what cannot be traced into a function of its own, and record its call: the fix for nearly everything.
+
+It helps where the code only computes data: what the function returns is a traced value again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Failure
+from fx_lsp.fixes.editing import Fix, ReadText
+from fx_lsp.fixes.editing.conditions import is_name
+from fx_lsp.fixes.editing.data_flow import place
+from fx_lsp.fixes.editing.decision_extent import Part, deciding_part
+from fx_lsp.fixes.editing.edited_source import Node, Source, editable
+from fx_lsp.fixes.editing.extraction import Extraction, extracted
+from fx_lsp.fixes.editing.insertion_points import wrapping
+from fx_lsp.fixes.editing.line_changes import changes_between
+from fx_lsp.fixes.wrap_call import recordable_function
+
+_NO_HELP = frozenset({"call-binding", "exception", "two-tracers", "not-a-submodule", "not-a-parameter"})
+"""Kinds of failure that a recorded call does not fix."""
+
+_MOST_IN_A_ROW = 6
+"""How many parts are moved at most, each of which depends on the one before."""
+
+
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix, at the innermost place that may be edited, if all that has to move can be moved."""
+    innermost = next(editable(failure.chain, read), None)
+    if innermost is None or failure.kind in _NO_HELP:
+        return
+    source, node = innermost
+    part = deciding_part(source, node)
+    # A call of a function that can be recorded itself needs no other one around it.
+    if part is None or (isinstance(part, ast.Call) and recordable_function(source, source.span(part))):
+        return
+    if recorded := _recorded(source, part):
+        yield recorded
+
+
+def wrapped(source: Source, node: ast.expr) -> Fix | None:
+    """The fix for an expression that the user selects; None where it cannot be moved into a function of its own."""
+    function = source.function(node)
+    can_stand_alone = isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not isinstance(node, _NO_VALUES)
+    if function is None or source.statement(node) is function or not can_stand_alone:
+        return None
+    return _recorded(source, node)
+
+
+_NO_VALUES = (ast.Starred, ast.Slice, ast.JoinedStr, ast.FormattedValue)
+"""What has no value by itself, and what has no exact position before Python 3.12."""
+
+
+def _recorded(source: Source, part: Part) -> Fix | None:
+    moved = _moved(source, part)
+    if moved is None:
+        return None
+    text, names = moved
+    for name in names:
+        insertion = wrapping(text, name)
+        if insertion is None:
+            return None
+        text = insertion.text
+    title = f"Move {_described(part)} into {names[0]} and record its call"
+    return Fix(title, changes_between(source.path, source.text, text))
+
+
+def _moved(source: Source, part: Part, depth: int = 0) -> tuple[str, list[str]] | None:
+    """The file's text with ``part`` in a function of its own, and after it all that its results decide.
+
+    With it come the names of the new functions, in the order in which they are called. None where a part must stay.
+    """
+    extraction = extracted(source, part)
+    if extraction is None:
+        return None
+    flags = _flags(source, part, extraction)
+    name = _name(source, part, extraction)
+    text = _with_function(source, part, extraction, name)
+    names = [name]
+    while depth < _MOST_IN_A_ROW:
+        source = Source(source.path, text)
+        decided = _decided(source, names[-1], flags)
+        if decided is None:
+            break
+        moved = _moved(source, decided, depth + 1)
+        if moved is None:
+            return None
+        text = moved[0]
+        names += moved[1]
+    return text, names
+
+
+def _flags(source: Source, part: Part, extraction: Extraction) -> set[str]:
+    """The results of ``part`` that are plain values as long as it is not recorded: branches may depend on them."""
+    if isinstance(part, ast.expr):
+        match source.parent(part):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is part and _is_plain(value):
+                return {name}
+        return set()
+    plain: set[str] = set()
+    for node in ast.walk(source.function(part[0]) or part[0]):
+        match node:
+            case ast.Assign(targets=targets, value=value) if _is_plain(value):
+                plain |= {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Is() | ast.IsNot()]):
+                plain.add(name)
+    return plain.intersection(extraction.outputs)
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Whether ``value`` is a constant or a boolean."""
+    match value:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in ("all", "any", "bool", "isinstance")
+        case ast.UnaryOp(op=ast.Not()):
+            return True
+    return isinstance(value, (ast.Constant, ast.Compare, ast.BoolOp))
+
+
+def _decided(source: Source, name: str, flags: set[str]) -> Part | None:
+    """The first part below the call of ``name`` that depends on one of ``flags``."""
+    call = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and is_name(node.func, name))
+    function = source.function(call)
+    uses = [
+        node
+        for node in ast.walk(function or call)
+        if isinstance(node, ast.Name)
+        and node.id in flags
+        and isinstance(node.ctx, ast.Load)
+        and place(node) > place(call)
+    ]
+    for use in sorted(uses, key=place):
+        part = deciding_part(source, use)
+        if part is not use:
+            return part or [source.statement(use)]
+    return None
+
+
+def _described(part: Part) -> str:
+    match part:
+        case [ast.If(), *_]:
+            return "the if"
+        case [ast.With(), *_]:
+            return "the block"
+        case [ast.Expr(), *_]:
+            return "the call"
+        case [ast.For() | ast.While(), *_]:
+            return "the loop"
+        case [*_]:
+            return "the assignment"
+    return "the expression"
+
+
+def _name(source: Source, part: Part, extraction: Extraction) -> str:
+    """A name for the function that the file does not use yet: ``_forward_mask`` for what gives ``forward`` its mask."""
+    first = part[0] if isinstance(part, list) else part
+    words = [function.name for function in source.functions(first)[:1]]
+    match source.statement(first):
+        case _ if extraction.outputs:
+            words.append(extraction.outputs[0])
+        case ast.Assign(targets=[ast.Name(id=target)]):
+            words.append(target)
+        case _:
+            words.append("result")
+    return source.unused("_" + "_".join(word.strip("_") for word in words))
+
+
+def _with_function(source: Source, part: Part, extraction: Extraction, name: str) -> str:
+    """The file's text with the function above what ``part`` stands in, and a call of it in the place of ``part``."""
+    nodes: list[Node] = [*part] if isinstance(part, list) else [part]
+    start, end = source.offsets(nodes[0])[0], source.offsets(nodes[-1])[1]
+    call = f"{name}({', '.join(extraction.inputs.values())})"
+    if isinstance(part, list):
+        call = f"{', '.join(extraction.outputs)} = {call}" if extraction.outputs else f"return {call}"
+    definition = source.above_definition(nodes[0], _definition(extraction, name))
+    above = source.lines.offset_of_python(definition.span.line, 0)
+    return source.text[:above] + definition.text + source.text[above:start] + call + source.text[end:]
+
+
+def _definition(extraction: Extraction, name: str) -> str:
+    lines = [*extraction.body.split("\n"), *([f"return {', '.join(extraction.outputs)}"] if extraction.outputs else [])]
+    body = "\n".join(f"    {line}" if line.strip() else line for line in lines)
+    return f"def {name}({', '.join(extraction.inputs)}):\n{body}"

@@ -1,0 +1,73 @@
+"""Replace a starred shape with a sum of tuples, which is recorded: ``s + (-1, n)`` for ``(*s, -1, n)``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from fx_lsp.fixes.editing import Fix, TextChange
+from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression, tuple_text
+from fx_lsp.fixes.editing.expression_values import Values
+from fx_lsp.fixes.size_tuple import takes_sizes
+
+_TITLE = "Add the tuples instead of unpacking the shape"
+
+
+@for_failing_expression
+def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
+    """One fix where a starred shape failed in a tuple, or among the sizes that a call takes."""
+    change = _change(source, node)
+    if change is not None:
+        yield Fix(_TITLE, (change, *_uses(source, node)))
+
+
+def _uses(source: Source, node: ast.expr) -> Iterator[TextChange]:
+    """Where a call unpacks the name that ``node`` is assigned to, pass the name itself: a sum cannot be unpacked."""
+    match source.parent(node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is node:
+            for call in ast.walk(source.function(node) or node):
+                match call:
+                    case ast.Call(args=[ast.Starred(value=ast.Name(id=passed)) as star]) if passed == name:
+                        if takes_sizes(source, call):
+                            yield source.replaced(star, name)
+
+
+def _change(source: Source, node: ast.expr) -> TextChange | None:
+    match node:
+        case ast.Tuple(elts=elements) if text := _sum(source, elements):
+            return source.with_operation(node, text)
+        case ast.List(elts=elements) if _is_sizes(source, node) and (text := _sum(source, elements)):
+            return source.replaced(node, text)
+        case ast.Call(func=ast.Name(id="tuple"), args=[shape], keywords=[]) if Values(source).is_shape(shape):
+            return source.replaced(node, source.operand(shape))
+        case ast.Call(args=[*_, last] as sizes) if takes_sizes(source, node) and (text := _sum(source, sizes)):
+            whole, (_, start) = source.slice(node), source.offsets(node.func)
+            begin, end = source.offsets(sizes[0])[0], source.offsets(last)[1]
+            offset = source.offsets(node)[0]
+            head, tail = source.text[start:begin], source.text[end : offset + len(whole)]
+            is_plain = head.strip() == "(" and tail.lstrip()[:1] in (",", ")")
+            return source.replaced(node, f"{source.slice(node.func)}{head}{text}{tail}") if is_plain else None
+    return None
+
+
+def _is_sizes(source: Source, node: ast.List) -> bool:
+    """Whether a call takes its sizes from this list, and nothing else uses it."""
+    call = source.parent(node)
+    return isinstance(call, ast.Call) and call.args == [node] and takes_sizes(source, call)
+
+
+def _sum(source: Source, elements: Sequence[ast.expr]) -> str | None:
+    """Tuples that add up to ``elements``; None without a star, and where a starred value may not be a shape."""
+    terms: list[str] = []
+    loose: list[str] = []
+    has_star = False
+    for element in elements:
+        if not isinstance(element, ast.Starred):
+            loose.append(source.slice(element))
+            continue
+        if not Values(source).is_shape(element.value):
+            return None
+        has_star = True
+        terms += [*([tuple_text(loose)] if loose else []), source.operand(element.value)]
+        loose = []
+    return " + ".join([*terms, *([tuple_text(loose)] if loose else [])]) if has_star else None

@@ -1,0 +1,70 @@
+"""Replace iteration over a shape with indices and slices, which are recorded, where the number of items is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fx_lsp.fixes.editing import Fix, TextChange
+from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression, tuple_text
+from fx_lsp.fixes.editing.expression_values import Values
+
+_ITERATING = ("all", "any", "enumerate", "list", "map", "max", "min", "reversed", "sorted", "sum", "zip")
+
+
+@for_failing_expression
+def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
+    """One fix where a star takes the rest of a shape, or a loop goes over a part of one that has a known length."""
+    changes = _unpacked(source, node) or _indexed(source, node)
+    if changes:
+        yield Fix("Index the shape instead of iterating over it", changes)
+
+
+def _unpacked(source: Source, node: ast.expr) -> tuple[TextChange, ...]:
+    """``b, rest = x.shape[0], x.shape[1:]`` for ``b, *rest = x.shape``."""
+    match source.parent(node):
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+            given = _with_one_star(value.elts if isinstance(value, ast.Tuple) else [ast.Starred(value)])
+            wanted = _with_one_star(targets)
+            if wanted is None or given is None or not Values(source).is_shape(given.star.value):
+                return ()
+            first, last = len(wanted.before) - len(given.before), len(wanted.after) - len(given.after)
+            if first < 0 or last < 0:  # the star takes more than a part of the shape
+                return ()
+            indices = [*range(first), f"{first or ''}:{-last or ''}", *range(-last, 0)]
+            shape = source.operand(given.star.value)
+            items = [f"{shape}[{index}]" for index in indices]
+            items = [*map(source.slice, given.before), *items, *map(source.slice, given.after)]
+            star = wanted.star
+            return source.replaced(star, source.slice(star.value)), source.replaced(value, ", ".join(items))
+    return ()
+
+
+@dataclass(frozen=True)
+class _Starred:
+    """The items of a tuple of which one has a star."""
+
+    before: Sequence[ast.expr]
+    star: ast.Starred
+    after: Sequence[ast.expr]
+
+
+def _with_one_star(items: Sequence[ast.expr]) -> _Starred | None:
+    """``items`` split at the star; None unless exactly one has a star."""
+    stars = [(at, item) for at, item in enumerate(items) if isinstance(item, ast.Starred)]
+    if len(stars) != 1:
+        return None
+    ((at, star),) = stars
+    return _Starred(items[:at], star, items[at + 1 :])
+
+
+def _indexed(source: Source, node: ast.expr) -> tuple[TextChange, ...]:
+    """``(x.shape[-2], x.shape[-1])`` for ``x.shape[-2:]``, wherever something iterates over that."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=arguments) if name in _ITERATING:
+            iterated = arguments
+        case _:
+            iterated = [node]
+    items = [(argument, Values(source).items(argument)) for argument in iterated]
+    return tuple(source.replaced(argument, tuple_text(parts)) for argument, parts in items if parts)

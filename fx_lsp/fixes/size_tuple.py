@@ -1,0 +1,36 @@
+"""Pass sizes as one tuple instead of one by one.
+
+C++ code accepts traced values in a tuple of sizes; one by one it accepts only plain integers.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.fixes.editing import Fix
+from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
+
+FUNCTIONS = frozenset({"torch.zeros", "torch.ones", "torch.empty", "torch.rand", "torch.randn"})
+"""Functions whose positional arguments are sizes, or one tuple of them."""
+
+METHODS = frozenset(
+    {"expand", "view", "reshape", "repeat", "tile", "permute", "flip", "new_zeros", "new_ones", "new_empty"}
+)
+"""Methods of tensors whose positional arguments are sizes or dimensions, or one tuple of them."""
+
+
+def takes_sizes(source: Source, call: ast.Call) -> bool:
+    """Whether ``call`` accepts one tuple instead of all its positional arguments."""
+    if source.names.qualified(call.func) in FUNCTIONS:
+        return True
+    return isinstance(call.func, ast.Attribute) and call.func.attr in METHODS
+
+
+@for_failing_expression
+def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
+    """One fix where a call that takes sizes one by one failed."""
+    match node:
+        case ast.Call(args=[first, _, *_] as sizes) if takes_sizes(source, node):
+            if not any(isinstance(size, ast.Starred) for size in sizes):
+                yield Fix("Pass the sizes as a tuple", (source.before(first, "("), source.behind(sizes[-1], ")")))

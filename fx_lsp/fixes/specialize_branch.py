@@ -1,0 +1,80 @@
+"""Keep one side of a branch, and check that it is the right one: for a program that only ever takes that side.
+
+The last resort, where the branch cannot be moved because it calls modules. Inputs for the other side are rejected.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Failure
+from fx_lsp.fixes.editing import Fix, ReadText
+from fx_lsp.fixes.editing.conditions import Conditions
+from fx_lsp.fixes.editing.edited_source import Source, editable, quoted
+from fx_lsp.fixes.editing.import_edits import imported
+from fx_lsp.fixes.torch_assert import raises
+
+
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix for each side of the ``if`` whose condition failed, first the one that the trace went on with.
+
+    None where an argument of the call decides: then the caller chooses, not the program.
+    """
+    innermost = next(editable(failure.chain[-1:], read), None)
+    if innermost is None or failure.subject == "argument":
+        return
+    source, node = innermost
+    statement = source.statement(node)
+    if (
+        not isinstance(statement, ast.If)
+        or not source.contains(statement.test, node)
+        or not _is_plain(source, statement)
+    ):
+        return
+    torch = imported(source, "torch")
+    conditions = Conditions(source, torch.name)
+    sides = ((statement.body, conditions.required), (statement.orelse, conditions.excluded))
+    for side, wanted in sides if "true" in failure.assumption else reversed(sides):
+        checked = wanted(statement.test)
+        lines = _lines(source, statement, side)
+        if not checked or lines is None or raises(side):
+            continue
+        in_one_line = [" ".join(condition.split()) for condition in checked]
+        checks = [
+            f"{torch.name}._assert({condition}, {quoted(shown)})"
+            for condition, shown in zip(checked, in_one_line, strict=True)
+        ]
+        text = f"\n{source.indent(statement)}".join(checks) + "".join(f"\n{line}" for line in lines)
+        title = f"Require {' and '.join(map(_in_one_line, checked))}"
+        yield Fix(title, (*torch.changes, source.replaced(statement, text)))
+
+
+def _is_plain(source: Source, statement: ast.If) -> bool:
+    """Whether ``statement`` begins a line, is no ``elif``, and can be indented otherwise without changing a string."""
+    strings = [node for node in ast.walk(statement) if isinstance(node, (ast.Constant, ast.JoinedStr))]
+    if source.indent(statement).strip() or source.is_elif(statement):
+        return False
+    return all(string.lineno == string.end_lineno for string in strings)
+
+
+def _lines(source: Source, statement: ast.If, side: list[ast.stmt]) -> list[str] | None:
+    """The lines of ``side`` indented like ``statement``; None where it shares its line with something else."""
+    if not side:
+        return []
+    first, last = side[0], side[-1]
+    start, end = source.offsets(first)[0], source.offsets(last)[1]
+    if source.is_elif(first):
+        return (source.indent(statement) + source.text[start + len("el") : end]).split("\n")
+    old, new = source.indent(first), source.indent(statement)
+    if old.strip():
+        return None
+    top = first.lineno
+    while source.lines.line(top - 2).strip().startswith("#"):
+        top -= 1
+    text = source.text[source.lines.offset_of_python(top, 0) : end]
+    return [new + line.removeprefix(old) if line.startswith(old) else line for line in text.split("\n")]
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())

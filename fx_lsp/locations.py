@@ -1,0 +1,16 @@
+"""Where the parts of this installation are. Code that depends on a path asks here, so that files can be moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SERVER_FOLDER = Path(__file__).parent
+"""All of fx_lsp. Its text is part of the key of everything that is cached on disk."""
+
+AGENT_FOLDER = SERVER_FOLDER / "agent"
+"""The code that runs in the user's Python."""
+
+FXCORE_FOLDER = SERVER_FOLDER.parent / "fxcore"
+
+RULE_PAGES = (SERVER_FOLDER / "pages", SERVER_FOLDER.parent / "docs" / "rules")
+"""The folders that may hold the pages about rules: the first in an installed package, the second in a checkout."""

@@ -1,0 +1,152 @@
+"""Shows findings as diagnostics, published to every document that one lies in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from lsprotocol import types
+
+from fx_lsp.analysis.findings import Finding, merged
+from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.rules import Rule, rule_for
+from fx_lsp.rules.rule_pages import page_file
+from fx_lsp.server.features.client_places import ClientPlaces
+from fx_lsp.workspace.file_digests import digest
+
+SOURCE = "fx-lsp"
+"""Distinguishes fx-lsp's diagnostics from those of other servers."""
+
+FINDING = "finding"
+"""The key in a diagnostic's ``data`` whose value identifies its finding."""
+
+MOST_TITLES = 3
+"""How many targets with the same problem are named."""
+
+_SEVERITIES = {
+    "error": types.DiagnosticSeverity.Error,
+    "warning": types.DiagnosticSeverity.Warning,
+    "information": types.DiagnosticSeverity.Information,
+    "hint": types.DiagnosticSeverity.Hint,
+}
+
+
+@dataclass(frozen=True)
+class Shows:
+    """The parts of a diagnostic that not every client shows, and whether this one does."""
+
+    related: bool
+    """Related places."""
+    described: bool
+    """A link to the rule's page."""
+    data: bool
+    """Data, which the client sends back when it asks for code actions."""
+
+
+def diagnostic(finding: Finding, found: types.Range, places: ClientPlaces, shows: Shows) -> types.Diagnostic:
+    """One finding as the client shows it, at its range.
+
+    It has no tag: no rule reports code that is unnecessary or deprecated.
+    """
+    rule = rule_for(finding.failure.kind)
+    tracing = f"\nWhile tracing {_listed(finding.targets)}." if finding.targets else ""
+    return types.Diagnostic(
+        range=found,
+        severity=_SEVERITIES[finding.severity],
+        code=rule.code,
+        code_description=_description(rule) if shows.described else None,
+        source=SOURCE,
+        message=f"{finding.message}{tracing}",
+        related_information=_related(finding, places) if shows.related else None,
+        data={FINDING: identity(finding)} if shows.data else None,
+    )
+
+
+def identity(finding: Finding) -> str:
+    """Identifies a finding until the next trace of its target, wherever its text moves."""
+    return digest(repr(finding.failure))[:16]
+
+
+def _listed(titles: Sequence[str]) -> str:
+    named = [f"`{title}`" for title in titles[:MOST_TITLES]]
+    if len(titles) > MOST_TITLES:
+        named.append(f"{len(titles) - MOST_TITLES} more")
+    return " and ".join((", ".join(named[:-1]), named[-1]) if len(named) > 2 else named)
+
+
+def _description(rule: Rule) -> types.CodeDescription | None:
+    file = page_file(rule)
+    return types.CodeDescription(file.as_uri()) if file else None
+
+
+def _related(finding: Finding, places: ClientPlaces) -> list[types.DiagnosticRelatedInformation] | None:
+    located = [(link, places.location(link.place)) for link in finding.links]
+    return [
+        types.DiagnosticRelatedInformation(location, link.text[0].upper() + link.text[1:])
+        for link, location in located
+        if location
+    ] or None
+
+
+class DiagnosticsPublisher:
+    """Keeps the diagnostics that the client shows equal to the results.
+
+    Diagnostics that name a version are complete for that version of the file; while reports are still coming, they name
+    none.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        places: ClientPlaces,
+        publish: Callable[[types.PublishDiagnosticsParams], None],
+        shows: Shows,
+    ) -> None:
+        self._scheduler = scheduler
+        self._places = places
+        self._publish = publish
+        self._shows = shows
+        self._shown: dict[str, dict[str, list[types.Diagnostic]]] = {}
+        """By file and document, the diagnostics that were published last; without documents that have none."""
+        self._reached: dict[str, set[str]] = {}
+        """By file, the files that its last result concerned."""
+        self._versions: dict[str, int | None] = {}
+        """By document, the version that was last published for."""
+
+    def on_result(self, path: str, complete: bool) -> None:
+        """Publish the documents that the result of ``path`` concerns, or did before, if their diagnostics have changed.
+
+        If it is ``complete``, publish those of ``path`` for each version, changed or not.
+        """
+        reached = self._scheduler.results.files_concerned(path)
+        files = reached | self._reached.get(path, set())
+        self._reached[path] = reached
+        current = self._diagnostics(files)
+        before = {uri: diagnostics for file in files for uri, diagnostics in self._shown.pop(file, {}).items()}
+        self._shown |= current
+        now = {uri: diagnostics for documents in current.values() for uri, diagnostics in documents.items()}
+        stale = {uri for uri in {*now, *before} if now.get(uri) != before.get(uri)}
+        dealt_with = self._places.uris(path) if complete else []
+        stale.update(uri for uri in dealt_with if self._places.version(uri) != self._versions.get(uri))
+        for uri in sorted(stale):
+            is_settled = uri in dealt_with or not self._is_being_traced(uri)
+            self._versions[uri] = self._places.version(uri) if is_settled else None
+            self._publish(types.PublishDiagnosticsParams(uri, now.get(uri, []), self._versions[uri]))
+
+    def current(self, uri: str) -> list[types.Diagnostic]:
+        """The diagnostics of a document as far as they are known, for clients that pull them."""
+        path = self._places.path(uri)
+        return self._diagnostics({path}).get(path, {}).get(uri, []) if path else []
+
+    def _diagnostics(self, files: Collection[str]) -> dict[str, dict[str, list[types.Diagnostic]]]:
+        """By file and document, the diagnostics that lie in ``files``, where the text stands now."""
+        found: dict[str, dict[str, list[types.Diagnostic]]] = {}
+        for finding in merged(self._scheduler.results.findings(files)):
+            if location := self._places.location(finding.place):
+                shown = diagnostic(finding, location.range, self._places, self._shows)
+                found.setdefault(finding.place.path, {}).setdefault(location.uri, []).append(shown)
+        return found
+
+    def _is_being_traced(self, uri: str) -> bool:
+        path = self._places.path(uri)
+        return path is not None and self._scheduler.is_tracing(path)

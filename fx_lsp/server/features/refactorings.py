@@ -1,0 +1,61 @@
+"""Code actions that need no diagnostic: write a comment above a class, or move an expression into a function."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Span
+from fx_lsp.analysis.results import FileResult
+from fx_lsp.documents.positions import LineIndex
+from fx_lsp.fixes import Fix
+from fx_lsp.fixes.editing.directive_edits import skipping, tracing
+from fx_lsp.server.features.outline import definitions_of
+
+WRAP_SELECTED = "Wrap the selected expression in a helper"
+"""The title of the action on a selection."""
+
+
+def on_definition(path: str, text: str, offset: int, result: FileResult) -> Iterator[Fix]:
+    """The comments for the class or function whose first lines, or whose ``def forward``, contain an offset."""
+    name = _defined_at(text, offset)
+    recipes = [
+        traced.report.recipe if traced.report else ""
+        for traced in result.traced.values()
+        if traced.target.symbol == name
+    ]
+    if name and (fix := tracing(path, text, name, next(filter(None, recipes), ""))):
+        yield fix
+    if recipes and (fix := skipping(path, text, name)):
+        yield fix
+
+
+def on_selection(path: str, text: str, start: int, end: int) -> Fix | None:
+    """The edit that moves ``text[start:end]``, without surrounding space, to a function that is recorded as one node.
+
+    None if that is not an expression that can be moved. Raises ImportError if libcst is not installed.
+    """
+    from fx_lsp.fixes.editing.edited_source import parsed
+    from fx_lsp.fixes.move_to_helper import wrapped  # libcst takes a while to load
+
+    selected = text[start:end]
+    start, end = start + len(selected) - len(selected.lstrip()), end - len(selected) + len(selected.rstrip())
+    source = parsed(path, text) if start < end else None
+    node = source.expression(_span(path, LineIndex(text), start, end)) if source else None
+    fix = wrapped(source, node) if source and node else None
+    return dataclasses.replace(fix, title=WRAP_SELECTED) if fix else None
+
+
+def _defined_at(text: str, offset: int) -> str:
+    """The name of the class or function at module level that begins at ``offset``; empty if none does."""
+    for definition in definitions_of(text) or ():
+        owner, _, name = definition.name.rpartition(".")
+        is_head = definition.whole[0] <= offset <= definition.end + len(text[definition.end :].partition("\n")[0])
+        if is_head and "." not in owner and (not owner or name == "forward"):
+            return owner or name
+    return ""
+
+
+def _span(path: str, lines: LineIndex, start: int, end: int) -> Span:
+    first, last = lines.position(start, "utf-8"), lines.position(end, "utf-8")
+    return Span(path, first.line + 1, first.character, last.line + 1, last.character)

@@ -1,0 +1,55 @@
+"""The state of the tracing process, for a status item and, once, for the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fx_lsp.supervisor.interpreter_choice import Interpreter
+from fx_lsp.supervisor.supervised_agent import AgentState, why_not
+
+STATUS = "fxLsp/status"
+"""The notification's method. Sent to clients whose ``initializationOptions`` say ``"status": true``."""
+
+
+def status(state: AgentState, interpreter: Interpreter) -> dict[str, Any]:
+    """The notification's parameters: ``phase``, ``message`` for people, and the versions ``python`` and ``torch``."""
+    hello = state.hello
+    return {
+        "phase": state.phase,
+        "message": _message(state, interpreter),
+        "python": hello.python if hello else None,
+        "torch": hello.torch if hello else None,
+    }
+
+
+def complaint(state: AgentState, interpreter: Interpreter) -> str | None:
+    """What the log says while an agent can't trace; None while it can."""
+    reason = why_not(state, interpreter, "choose your project's Python in the setting fxLsp.interpreter")
+    return reason and f"Nothing is traced: {reason}"
+
+
+def _message(state: AgentState, interpreter: Interpreter) -> str:
+    if problem := complaint(state, interpreter):
+        return problem
+    if state.phase == "starting":
+        return f"Starting {' '.join(interpreter.command)}"
+    if state.phase == "stopped":
+        return "Nothing to trace"
+    versions = f"torch {state.hello.torch} · Python {state.hello.python}" if state.hello else ""
+    return f"Tracing · {versions}" if state.phase == "busy" else versions
+
+
+class AgentLog:
+    """Logs what is wrong with an agent once for each Python and reason, not for every file."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._said: set[str] = set()
+
+    def note(self, state: AgentState, interpreter: Interpreter) -> None:
+        """Log what is wrong, if anything is, with an agent in this state."""
+        problem = complaint(state, interpreter)
+        if problem and problem not in self._said:
+            self._said.add(problem)
+            self._write(problem)

@@ -1,0 +1,57 @@
+"""Sums up the result of a target in a few words, for its lens."""
+
+from __future__ import annotations
+
+from fx_lsp.agent.messages import Report
+from fx_lsp.analysis.results import Traced
+
+LONGEST = 80
+"""How many characters of a reason are shown."""
+
+_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+_ENDINGS = {
+    "not-imported": "✗ the file can't be imported",
+    "not-built": "✗ it can't be built",
+    "timed-out": "✗ it took too long",
+    "out-of-memory": "✗ it took too much memory",
+    "crashed": "✗ the tracing process died",
+}
+"""The outcomes of a trace that neither succeeded nor failed."""
+
+
+def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
+    """One line without a full stop; empty if there is nothing to say. ``tracing``: a report is expected.
+
+    ``held_back``: why nothing is traced.
+    """
+    report = traced.report
+    if report is None:
+        return f"not traced: {held_back}" if held_back else "tracing…" if tracing else "not traced"
+    if report.outcome == "skipped":
+        return ""
+    if report.outcome == "traced":
+        return f"✓ traces{_short(f' {report.reason}') if report.reason else ''} · {_traced(report)}"
+    if report.outcome == "failed":
+        places = len({failure.chain[-1].span if failure.chain else None for failure in report.failures})
+        return "✗ 1 place" if places == 1 else f"✗ {places} places"
+    if report.outcome == "unchecked":
+        return f"could not check: {_short(report.reason.removesuffix('.'))}"
+    return _ENDINGS[report.outcome]
+
+
+def counted(number: int) -> str:
+    """A number as people say it: ``25.6 M``."""
+    for unit, letter in _UNITS:
+        if number >= unit:
+            return f"{number / unit:.3g} {letter}"
+    return str(number)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _traced(report: Report) -> str:
+    nodes = "1 node" if report.nodes == 1 else f"{report.nodes} nodes"
+    return f"{nodes} · {counted(report.parameters)} parameters" if report.parameters else nodes

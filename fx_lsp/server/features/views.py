@@ -1,0 +1,196 @@
+"""Answers the requests for views of targets, which ``docs/protocol.md`` describes, from the latest results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lsprotocol import types
+
+from fx_lsp.agent.messages import GraphNode, ModuleCall
+from fx_lsp.analysis.graph_descriptions import GraphDescription, GraphDescriptions
+from fx_lsp.analysis.results import Traced
+from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.documents.documents import Place
+from fx_lsp.server.features.client_places import ClientPlaces
+from fx_lsp.server.features.outline import Outlines
+from fx_lsp.server.features.standalone_module import standalone
+from fx_lsp.server.features.target_summary import summary
+
+TARGETS, FORWARD, GRAPH, MODULE = "fx/targets", "fx/forward", "fx/graph", "fx/module"
+CHANGED = "fx/changed"
+"""The methods of fx-lsp's own requests and notification."""
+
+
+class Views:
+    """The views for one client."""
+
+    def __init__(
+        self, scheduler: Scheduler, descriptions: GraphDescriptions, outlines: Outlines, places: ClientPlaces
+    ) -> None:
+        self._scheduler = scheduler
+        self._descriptions = descriptions
+        self._outlines = outlines
+        self._places = places
+
+    def targets(self, path: str) -> list[dict[str, Any]]:
+        """The targets of a file, in the order of its text."""
+        return [self._target(path, traced) for traced in self._all(path)]
+
+    def forward(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+        """The generated ``forward`` of a target, and the source of its lines."""
+        if (asked := self._asked(uri, key, position)) is None:
+            return None
+        path, traced = asked
+        code, above = _document(traced)
+        description = self._current(path, traced)
+        nodes = description.details.nodes if description else ()
+        lines = [
+            {"line": node.line - 1 - above, "node": node.name, "source": self._source(description, node)}
+            for node in nodes
+            if node.line is not None
+        ]
+        return {
+            "target": self._target(path, traced),
+            "text": code,
+            "lines": sorted(lines, key=lambda line: line["line"]),
+            "stale": self._scheduler.is_tracing(path),
+        }
+
+    def module(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+        """A target's generated ``forward`` as a standalone Python module."""
+        if (asked := self._asked(uri, key, position)) is None:
+            return None
+        path, traced = asked
+        code, _ = _document(traced)
+        description = self._current(path, traced)
+        title, symbol = traced.target.title, traced.target.symbol
+        text = standalone(title, symbol, code, description.details.imports) if code and description else None
+        return {"target": self._target(path, traced), "text": text, "stale": self._scheduler.is_tracing(path)}
+
+    def graph(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+        """The graph of a target, and its failures. If the target fails, this also requests its graph from the agent."""
+        if (asked := self._asked(uri, key, position)) is None:
+            return None
+        path, traced = asked
+        if traced.report and traced.report.outcome == "failed":
+            self._descriptions.want(path, traced.target.key)
+        description = self._current(path, traced)
+        _, above = _document(traced)
+        details = description.details if description else None
+        return {
+            "target": self._target(path, traced),
+            "stale": self._scheduler.is_tracing(path),
+            "input": details.input or None if details else None,
+            "symbols": details.symbols if details else {},
+            "parameters": traced.report.parameters if traced.report else 0,
+            "nodes": [self._node(description, node, above) for node in details.nodes] if details else [],
+            "order": list(map(_call, details.order)) if details else [],
+            "failures": list(self._failures(traced, details.nodes if details else ())),
+        }
+
+    def _asked(self, uri: str, key: str | None, position: types.Position | None) -> tuple[str, Traced] | None:
+        """The file and the target that a request is about; None if there is no such target."""
+        path = self._places.path(uri)
+        traced = self._chosen(path, key, self._places.offset(uri, position) if position else None) if path else None
+        return (path, traced) if path and traced else None
+
+    def _all(self, path: str) -> list[Traced]:
+        result = self._scheduler.results.get(path)
+        return list(result.traced.values()) if result else []
+
+    def _chosen(self, path: str, key: str | None, offset: int | None) -> Traced | None:
+        """The target with a key, or the one at an offset; without either, the first one."""
+        everything = self._all(path)
+        if key is not None:
+            return next((traced for traced in everything if traced.target.key == key), None)
+        if offset is None:
+            return next(iter(everything), None)
+        around = self._outlines.around(path, offset)
+        return self._at(path, offset, around) or (None if around else next(iter(everything), None))
+
+    def _at(self, path: str, offset: int, around: list[str]) -> Traced | None:
+        """The target at an offset, or else the one whose class or function contains it, whose traced code is there, or
+        that is on its line."""
+        places = [(traced, now) for traced in self._all(path) if (now := self._scheduler.documents.now(traced.place))]
+        for traced, place in places:
+            if place.start <= offset <= place.end:
+                return traced
+        for name in around:
+            for traced in self._all(path):
+                if traced.target.symbol == name:
+                    return traced
+        return self._recorded_at(path, offset) or next(
+            (traced for traced, place in places if self._is_on_line(place, offset)), None
+        )
+
+    def _recorded_at(self, path: str, offset: int) -> Traced | None:
+        """A target in which the code at an offset became a node."""
+        for traced in self._all(path):
+            description = self._descriptions.of(path, traced.target.key)
+            for place in description.recorded.get(path, {}) if description else ():
+                moved = self._scheduler.documents.now(place)
+                if moved and moved.start <= offset <= moved.end:
+                    return traced
+        return None
+
+    def _is_on_line(self, place: Place, offset: int) -> bool:
+        lines = self._scheduler.documents.lines(place.path)
+        if lines is None:
+            return False
+        first, last, line = (lines.position(end, "utf-8").line for end in (place.start, place.end, offset))
+        return first <= line <= last
+
+    def _current(self, path: str, traced: Traced) -> GraphDescription | None:
+        """A target's description, if it belongs to the latest report: with the same code and the same failures."""
+        found, report = self._descriptions.of(path, traced.target.key), traced.report
+        if found is None or report is None:
+            return None
+        is_same = (found.report.code, found.report.failures) == (report.code, report.failures)
+        return found if is_same else None
+
+    def _target(self, path: str, traced: Traced) -> dict[str, Any]:
+        location = self._places.location(traced.place)
+        tracing, held_back = self._scheduler.is_tracing(path), self._scheduler.held_back
+        return {
+            "key": traced.target.key,
+            "title": traced.target.title,
+            "uri": location.uri if location else None,
+            "range": location.range if location else None,
+            "outcome": traced.report.outcome if traced.report else None,
+            "summary": summary(traced, tracing=tracing, held_back=held_back),
+        }
+
+    def _node(self, description: GraphDescription | None, node: GraphNode, above: int) -> dict[str, Any]:
+        own = {name: value for name, value in vars(node).items() if name not in ("span", "fails")}
+        line = None if node.line is None else node.line - 1 - above
+        return {**own, "line": line, "source": self._source(description, node)}
+
+    def _source(self, description: GraphDescription | None, node: GraphNode) -> types.Location | None:
+        """The current location of a node's expression."""
+        place = description.snapshot.place(node.span) if description and node.span else None
+        return self._places.location(place) if place else None
+
+    def _failures(self, traced: Traced, nodes: Iterable[GraphNode]) -> Iterator[dict[str, Any]]:
+        """The failures of a target, each with the names of the ``nodes`` that represent it."""
+        for finding in traced.findings:
+            if finding.failure in (traced.report.failures if traced.report else ()):
+                span = finding.failure.chain[-1].span if finding.failure.chain else None
+                yield {
+                    "message": finding.message,
+                    "code": finding.rule.code,
+                    "location": self._places.location(finding.place),
+                    "nodes": [node.name for node in nodes if span in node.fails],
+                }
+
+
+def _document(traced: Traced) -> tuple[str, int]:
+    """The generated ``forward`` without the empty lines above it, and the number of these lines."""
+    code = traced.report.code if traced.report else ""
+    text = code.lstrip("\n")
+    return f"{text.rstrip()}\n" if text else "", len(code) - len(text)
+
+
+def _call(call: ModuleCall) -> dict[str, Any]:
+    uses = [{"name": use.name, "count": use.count} for use in call.parameters]
+    return {"path": call.path, "type": call.type, "depth": call.depth, "parameters": uses}

@@ -1,0 +1,256 @@
+"""One client's session, from ``initialize`` to ``shutdown``: what the client can do and chose, and what it is shown."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+from pygls.progress import Progress
+
+from fx_lsp.analysis.engine import Engine
+from fx_lsp.documents.positions import Encoding
+from fx_lsp.server.features import notebook_sync
+from fx_lsp.server.features.client_places import ClientPlaces, change_of
+from fx_lsp.server.features.diagnostics import DiagnosticsPublisher, Shows
+from fx_lsp.server.features.outline import Outlines
+from fx_lsp.server.features.progress import TracingProgress
+from fx_lsp.server.features.pyproject_diagnostics import ProjectPublisher
+from fx_lsp.server.features.refresh import REFRESHES, Refresher
+from fx_lsp.server.features.status import STATUS, AgentLog, status
+from fx_lsp.server.features.views import CHANGED, Views
+from fx_lsp.settings.pyproject import FILE, project_of
+from fx_lsp.settings.settings import Settings
+from fx_lsp.supervisor.interpreter_choice import Interpreter
+from fx_lsp.supervisor.supervised_agent import AgentState
+from fx_lsp.workspace.disk_cache import Cache, cache_folder
+
+log = logging.getLogger(__name__)
+
+UNTRUSTED = "this workspace is not trusted"
+"""Why nothing is traced in a workspace that the user has not marked as trusted."""
+
+_ENCODINGS: dict[str, Encoding] = {"utf-8": "utf-8", "utf-16": "utf-16", "utf-32": "utf-32"}
+
+
+class ClientSession:
+    """The state of the server while a client is connected."""
+
+    def __init__(
+        self,
+        params: types.InitializeParams,
+        encoding: str,
+        *,
+        publish: Callable[[types.PublishDiagnosticsParams], None],
+        notify: Callable[[str, Any], None],
+        ask: Callable[[str], object],
+        log_to_client: Callable[[str], None],
+        progress: Progress,
+    ) -> None:
+        """``encoding`` is how positions are counted; ``notify`` sends a notification of fx-lsp's own, ``ask`` a
+        request without parameters."""
+        self.capabilities = params.capabilities
+        options = params.initialization_options
+        self.options: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
+        self.settings = Settings()
+        """The settings of the editor's window."""
+        self._settings_in: Mapping[str, Settings] = {}
+        """Workspace folder -> its own settings, if the client has such."""
+        self.selected: dict[str | None, tuple[str, ...]] = {}
+        """Workspace folder (None: any) -> the Python that is selected in the editor."""
+        self.select_interpreter(None, self.options.get("interpreter"))
+        self.engine = Engine(
+            self.settings_of,
+            encoding=_ENCODINGS[encoding],
+            selected=lambda folder: self.selected.get(str(folder)) or self.selected.get(None, ()),
+            on_agent_state=self._on_agent_state,
+            on_result=self._on_result,
+            cache=Cache(cache_folder()),
+            interactive=True,
+        )
+        self.engine.descriptions.on_described = lambda path, key: self._views_changed(path, [key])
+        self.engine.scheduler.held_back = UNTRUSTED if self.options.get("trusted") is False else ""
+        self.documents = self.engine.documents
+        self.places = ClientPlaces(self.documents)
+        uris = [folder.uri for folder in params.workspace_folders or []]
+        self.engine.workspace.set_folders(self._paths(uris or [params.root_uri or ""]))
+        self.publisher = DiagnosticsPublisher(
+            self.engine.scheduler,
+            self.places,
+            publish,
+            Shows(
+                related=self._can_show("related_information"),
+                described=self._can_show("code_description_support"),
+                data=self._can_show("data_support"),
+            ),
+        )
+        self.projects = ProjectPublisher(self.places, publish)
+        self.outlines = Outlines(self.documents)
+        self.views = Views(self.engine.scheduler, self.engine.descriptions, self.outlines, self.places)
+        self.refresher = Refresher(self._refreshes(), ask)
+        self.configured = False
+        """Whether the settings are known. Nothing is traced before, as they may name another Python."""
+        self._notify = notify
+        self._agent_log = AgentLog(log_to_client)
+        self._progress = TracingProgress(progress)
+
+    @property
+    def commands(self) -> frozenset[str]:
+        """The commands that the client has, by its own account."""
+        named = self.options.get("commands")
+        return frozenset(map(str, named)) if isinstance(named, list | tuple) else frozenset()
+
+    @property
+    def pulls_diagnostics(self) -> bool:
+        """Whether the client pulls diagnostics: because its options say so, or because none can be pushed to it."""
+        wanted = self.options.get("diagnostics")
+        published = self.can("text_document.publish_diagnostics")
+        return self.can("text_document.diagnostic") and (wanted == "pull" or not published)
+
+    def can(self, capability: str) -> bool:
+        """Whether the client has a capability, e.g. ``workspace.configuration``."""
+        return bool(get_capability(self.capabilities, capability, False))
+
+    def _can_show(self, capability: str) -> bool:
+        """Whether the client shows a part of diagnostics, be they pushed or pulled."""
+        channels = ["publish_diagnostics", *(["diagnostic"] if self.pulls_diagnostics else [])]
+        return any(self.can(f"text_document.{channel}.{capability}") for channel in channels)
+
+    def configure(self, settings: Settings, in_folders: Mapping[str, Settings]) -> None:
+        """Take the first settings, or new ones, and trace with them; ``in_folders`` has those of folders."""
+        if self.configured and (settings, in_folders) == (self.settings, self._settings_in):
+            return
+        self.settings, self._settings_in = settings, in_folders
+        logging.getLogger("fx_lsp").setLevel(settings.log_level.upper())
+        self.configured = True
+        for path in self.documents.paths:
+            self.engine.scheduler.opened(path)
+
+    def settings_of(self, path: str) -> Settings:
+        """The settings for a file: the editor's, and the project's where an editor setting is left at its default."""
+        folder = self.engine.workspace.folder_of(path)
+        return self._settings_in.get(folder, self.settings).anchored(folder).over(project_of(path).settings)
+
+    def select_interpreter(self, folder: str | None, command: Any) -> None:
+        """Take the Python that is selected in the editor for one folder or for all; empty: none is."""
+        if not command:
+            self.selected.pop(folder, None)
+        elif isinstance(command, (list, tuple)) and all(isinstance(word, str) for word in command):
+            self.selected[folder] = tuple(command)
+        else:
+            log.warning("ignoring the interpreter %r: it is not a list of strings", command)
+
+    def opened(self, path: str, text: str, version: int) -> None:
+        """The client has opened a Python file."""
+        self.documents.open(path, text, version)
+        self._opened(path)
+
+    def edited(self, path: str, changes: Sequence[types.TextDocumentContentChangeEvent], version: int) -> None:
+        """The client has edited an open file."""
+        self.documents.change(path, map(change_of, changes), version)
+        self._edited(path)
+
+    def closed(self, path: str) -> None:
+        """The client has closed a file."""
+        self.engine.closed(path)
+
+    def notebook_opened(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """The client has opened a notebook."""
+        path = self.places.path(params.notebook_document.uri)
+        if path:
+            self.documents.open_notebook(path, notebook_sync.opened(params), params.notebook_document.version)
+            self._opened(path)
+
+    def notebook_changed(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """The client has edited, added, removed or moved cells of a notebook."""
+        path = self.places.path(params.notebook_document.uri)
+        notebook = self.documents.notebooks.get(path) if path else None
+        if path is None or notebook is None or params.change.cells is None:
+            return
+        notebook_sync.take(notebook, params.change.cells, self.documents.encoding)
+        splice = notebook.lay_out()
+        version = params.notebook_document.version
+        if splice.start < splice.end or splice.text:
+            self.documents.replace(path, splice.start, splice.end, splice.text, version)
+            self._edited(path)
+        else:
+            self.documents.change(path, (), version)
+            self.publisher.on_result(path, not self.engine.scheduler.is_tracing(path))
+
+    def notebook_closed(self, uri: str) -> None:
+        """The client has closed a notebook."""
+        path = self.places.path(uri)
+        if path in self.documents.notebooks:
+            self.closed(path)
+
+    def changed_on_disk(self, events: Sequence[types.FileEvent]) -> None:
+        """Files were written, created or deleted on disk."""
+        changed = {self.places.path(event.uri): event.type for event in events}
+        if any(path and Path(path).name == FILE for path in changed):
+            self.projects.refresh(self.documents.paths)
+            self.engine.scheduler.trace_all()
+            return
+        own = {path: how for path, how in changed.items() if path and self._is_watched(path)}
+        if all(how == types.FileChangeType.Changed for how in own.values()):
+            for path in own:
+                self.engine.scheduler.trace_dependants(path)
+        else:
+            # What was imported so far does not show which imports a new or a missing file makes or breaks.
+            self.engine.scheduler.trace_all()
+
+    def set_folders(self, uris: list[str]) -> None:
+        """Take other workspace folders."""
+        self.engine.workspace.set_folders(self._paths(uris))
+        self.engine.scheduler.trace_all()
+
+    def trust(self) -> None:
+        """The user trusts the workspace: its code may run from now on."""
+        self.engine.scheduler.held_back = ""
+        self.engine.scheduler.trace_all()
+
+    async def close(self) -> None:
+        """Stop all work and every tracing process."""
+        self.refresher.close()
+        await self.engine.close()
+
+    def _opened(self, path: str) -> None:
+        self.projects.refresh(self.documents.paths)
+        if self.configured:
+            self.engine.scheduler.opened(path)
+
+    def _edited(self, path: str) -> None:
+        if self.configured:
+            self.engine.edited(path)
+
+    def _on_result(self, path: str, complete: bool) -> None:
+        if not self.pulls_diagnostics:
+            self.publisher.on_result(path, complete)
+        result = self.engine.results.get(path)
+        self._views_changed(path, list(result.traced) if result else [])
+
+    def _views_changed(self, path: str, keys: list[str]) -> None:
+        self.refresher.refresh()
+        if self.options.get("views"):
+            for uri in self.places.uris(path):
+                self._notify(CHANGED, {"textDocument": {"uri": uri}, "targets": keys})
+
+    def _refreshes(self) -> list[str]:
+        taken = [method for method, capability in REFRESHES.items() if self.can(capability)]
+        return [method for method in taken if method != types.WORKSPACE_DIAGNOSTIC_REFRESH or self.pulls_diagnostics]
+
+    def _is_watched(self, path: str) -> bool:
+        """Whether a change of the file on disk matters: not of one that is open, or of an installed package."""
+        return self.engine.workspace.owns(path) and not self.documents.is_open(path)
+
+    def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
+        if self.options.get("status"):
+            self._notify(STATUS, status(state, interpreter))
+        elif self.can("window.work_done_progress"):
+            self._progress.note(folder, state.phase in ("starting", "busy"))
+        self._agent_log.note(state, interpreter)
+
+    def _paths(self, uris: list[str]) -> list[str]:
+        return [path for path in map(self.places.path, uris) if path]

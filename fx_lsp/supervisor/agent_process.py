@@ -1,0 +1,283 @@
+"""One run of an agent: its process in the user's Python, the messages to and from it, and its last output.
+
+What an agent does is in ``fx_lsp/agent``; the two sides share only ``messages.py`` and ``wire.py`` there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from pathlib import Path
+
+from fx_lsp.agent.messages import (
+    PROTOCOL,
+    Cancel,
+    Details,
+    Done,
+    Heartbeat,
+    Hello,
+    Message,
+    Proof,
+    Prove,
+    Report,
+    Trace,
+)
+from fx_lsp.agent.wire import HEADER, body_length, decode, encode
+from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
+from fx_lsp.supervisor.agent_environment import without_secrets
+
+BOOT = """
+import sys
+if sys.path[:1] == [""]:
+    del sys.path[0]
+if sys.version_info < (3, 10):
+    sys.exit("Tracing needs Python 3.10 or later, but this is Python %d.%d." % sys.version_info[:2])
+from importlib.util import module_from_spec, spec_from_file_location
+package = sys.modules["fx_lsp"] = type(sys)("fx_lsp")
+package.__path__ = []
+spec = spec_from_file_location("fx_lsp.agent", sys.argv[1] + "/__init__.py")
+agent = sys.modules["fx_lsp.agent"] = package.agent = module_from_spec(spec)
+spec.loader.exec_module(agent)
+from fx_lsp.agent.serving.agent_main import main
+main(*sys.argv[2:])
+"""
+"""What the user's Python runs, with the folders of fx_lsp.agent, of fxcore and for scratch files as arguments.
+
+It makes ``fx_lsp.agent`` importable, and nothing else in the folder where that lies. It removes the current folder from
+``sys.path``, so that a ``json.py`` of the user's can't replace the standard library's here; the code that imports the
+user's files adds their folders.
+"""
+
+REPRODUCIBLE = {"PYTHONHASHSEED": "0"}
+"""Variables, unless set to something else, that make every agent find the same: sets have the same order."""
+
+START_SECONDS = 300.0
+"""How long an agent may take to send its `Hello`: it imports torch, perhaps from a cold disk and beside others."""
+
+SILENT_SECONDS = 120.0
+"""How long an agent may be silent about a request before it counts as hung. It sends a heartbeat every second, but not
+while it imports a package, and on a busy machine it has to wait for a processor."""
+
+CLOSE_SECONDS = 3.0
+"""How long an agent may take to exit when its input is closed, and when it is killed."""
+
+LAST_WORDS = 20
+"""How many lines of an agent's standard error are kept."""
+
+LOGGED_LINES = 500
+"""How many such lines are logged for one request; the user's code may print for ever."""
+
+LONGEST_LINE = 2000
+"""How many characters of such a line are kept."""
+
+
+Answer = Report | Details | Proof | Heartbeat | Done
+"""An answer to a request."""
+
+
+class AgentFailed(Exception):
+    """An agent could not be started, died, or sent something invalid. The text is for the user."""
+
+
+class AgentKilled(AgentFailed):
+    """A signal ended the agent; another one may live longer."""
+
+
+class AgentProcess:
+    """A running agent. `start` makes one."""
+
+    def __init__(self, process: Process, scratch: str, log: Callable[[str], None]) -> None:
+        self._process = process
+        self._scratch = scratch
+        self._log = log
+        self._answers: dict[int, asyncio.Queue[Answer | None]] = {}
+        """By open request, its answers; None is the end."""
+        self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
+        self._lines_to_log = LOGGED_LINES
+        self._tasks = [asyncio.create_task(self._listen_to_stderr())]
+        self.dead = False
+        """Whether it answers no more requests."""
+        self.hello: Hello
+        self._is_ready = False
+
+    @classmethod
+    async def start(
+        cls, python: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None, log: Callable[[str], None]
+    ) -> AgentProcess:
+        """Start an agent and wait for its `Hello`. Raises AgentFailed.
+
+        ``env`` is set in addition to what it inherits.
+        """
+        scratch = tempfile.mkdtemp(prefix="fx-lsp-")
+        arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch)
+        environ = {**REPRODUCIBLE, **without_secrets(os.environ), **(env or {})}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *python, *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=cwd, env=environ, start_new_session=True
+            )
+        except BaseException as error:
+            shutil.rmtree(scratch, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise AgentFailed(f"{' '.join(python)} can't be run: {error.strerror}.") from error
+            raise
+        self = cls(process, scratch, log)
+        try:
+            self.hello = await asyncio.wait_for(self._hello(), START_SECONDS)
+            self._is_ready = True
+        except BaseException as error:
+            await self.kill()
+            if isinstance(error, asyncio.TimeoutError):
+                raise AgentFailed(f"The tracing process did not start within {START_SECONDS:g} seconds.") from error
+            raise
+        self._tasks.append(asyncio.create_task(self._listen()))
+        return self
+
+    async def ask(self, request: Trace | Prove) -> AsyncGenerator[Answer, None]:
+        """The answers to ``request``, `Done` the last. Raises AgentFailed; closed early, it cancels the request."""
+        answers = self._answers[request.id] = asyncio.Queue()
+        self._lines_to_log = LOGGED_LINES
+        done = False
+        try:
+            self._send(request)
+            while not done:
+                answer = await self._next(answers)
+                done = isinstance(answer, Done)
+                if not isinstance(answer, Heartbeat):
+                    yield answer
+        finally:
+            del self._answers[request.id]
+            if not done and not self.dead:
+                self._send(Cancel(request.id))
+
+    async def close(self) -> None:
+        """Close its input, and wait until the agent and its children are gone."""
+        self.dead = True
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._process.wait(), CLOSE_SECONDS)
+        await self.kill()
+
+    async def kill(self) -> None:
+        """End the agent at once; open requests end with AgentFailed."""
+        self.dead = True
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                if os.name == "posix":
+                    _end_traces(self._process.pid)
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._process.wait(), CLOSE_SECONDS)
+        for task in self._tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+        for answers in self._answers.values():
+            answers.put_nowait(None)
+        with contextlib.suppress(RecursionError):  # the agent removes folders that a trace has nested too deeply
+            await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
+
+    async def _next(self, answers: asyncio.Queue[Answer | None]) -> Answer:
+        try:
+            answer = await asyncio.wait_for(answers.get(), SILENT_SECONDS)
+        except asyncio.TimeoutError:
+            problem = f"The tracing process was terminated because it did not respond for {SILENT_SECONDS:g} seconds."
+            self._log(problem)
+            await self.kill()
+            raise AgentFailed(problem) from None
+        if answer is None:
+            raise AgentFailed(self._obituary())
+        return answer
+
+    def _send(self, message: Message) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(encode(message))
+
+    async def _read(self) -> Message:
+        """The next message. Raises AgentFailed if there is none or it is invalid."""
+        assert self._process.stdout is not None
+        try:
+            header = await self._process.stdout.readexactly(HEADER.size)
+            message: Message = decode(await self._process.stdout.readexactly(body_length(header)))
+            return message
+        except (asyncio.IncompleteReadError, ConnectionError):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._process.wait(), CLOSE_SECONDS)
+            is_killed = (self._process.returncode or 0) < 0
+            raise (AgentKilled if is_killed else AgentFailed)(self._obituary()) from None
+        except ValueError as error:
+            raise AgentFailed(f"The tracing process sent an invalid message: {error}.") from error
+
+    async def _hello(self) -> Hello:
+        hello = await self._read()
+        if not isinstance(hello, Hello):
+            raise AgentFailed(f"The tracing process sent {type(hello).__name__} before Hello.")
+        if hello.protocol != PROTOCOL:
+            raise AgentFailed(
+                f"The tracing process uses version {hello.protocol} of the protocol and the server uses {PROTOCOL}, so "
+                "they belong to different installations of fx-lsp."
+            )
+        return hello
+
+    async def _listen(self) -> None:
+        """Pass each answer on to its request, until no more answers come."""
+        try:
+            while True:
+                message = await self._read()
+                if isinstance(message, Answer) and message.id in self._answers:
+                    self._answers[message.id].put_nowait(message)
+        except AgentFailed as error:
+            if not self.dead:
+                self._log(str(error))
+            await self.kill()
+
+    async def _listen_to_stderr(self) -> None:
+        assert self._process.stderr is not None
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        rest = ""
+        while data := await self._process.stderr.read(1 << 16):
+            *lines, rest = (rest + decoder.decode(data)).split("\n")
+            if len(rest) > LONGEST_LINE:
+                lines, rest = [*lines, rest], ""
+            for line in lines:
+                self._note(line.rstrip("\r")[:LONGEST_LINE])
+        if rest:
+            self._note(rest)
+
+    def _note(self, line: str) -> None:
+        self._last_words.append(line)
+        self._lines_to_log -= 1
+        if self._lines_to_log >= 0:
+            self._log(line)
+        elif self._lines_to_log == -1:
+            self._log("… (further output is not shown)")
+
+    def _obituary(self) -> str:
+        """How the agent ended, and, if it never got ready, its last line of output: any later one may be anybody's."""
+        code = self._process.returncode
+        if code is None:
+            ending = "closed its connection"
+        elif code < 0:
+            ending = f"was terminated by {signal.Signals(-code).name}"
+        else:
+            ending = f"exited with status {code}"
+        words = [line for line in self._last_words if line.strip()] if not self._is_ready else []
+        return f"The tracing process {ending}" + (f": {words[-1].strip()}" if words else ".")
+
+
+def _end_traces(agent: int) -> None:
+    """End the process groups of an agent's traces, with the agent stopped: once it is gone, nobody knows them."""
+    os.kill(agent, signal.SIGSTOP)
+    with contextlib.suppress(OSError):  # only Linux lists them
+        for child in Path(f"/proc/{agent}/task/{agent}/children").read_text().split():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(int(child), signal.SIGKILL)

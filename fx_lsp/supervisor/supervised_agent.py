@@ -1,0 +1,223 @@
+"""An agent whose process is started when it is needed and replaced when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from fx_lsp.agent.messages import Details, Done, Failure, Hello, Proof, Prove, Report, Trace
+from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProcess, Answer
+from fx_lsp.supervisor.interpreter_choice import Interpreter
+
+BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
+"""Seconds to wait before a start after no death, one, two, … in a row; after that many, there is no other start."""
+
+Phase = Literal["starting", "ready", "busy", "no-torch", "failed", "stopped"]
+
+
+@dataclass(frozen=True)
+class AgentState:
+    """How an agent is doing."""
+
+    phase: Phase
+    hello: Hello | None = None
+    """What it reported about itself when it started."""
+    problem: str | None = None
+    """In the phases ``no-torch`` and ``failed``: why, in one or two sentences."""
+
+
+def why_not(state: AgentState, interpreter: Interpreter, remedy: str) -> str | None:
+    """One line on why an agent can't trace: which Python it is, and what to do. None while it can.
+
+    ``remedy`` says how to choose another Python.
+    """
+    python = f"{' '.join(interpreter.command)} (from {interpreter.origin})"
+    reason = " ".join((state.problem or "").split())
+    if state.phase == "no-torch":
+        return f"{python} has no usable PyTorch. {reason} Install torch there, or {remedy}."
+    if state.phase == "failed":
+        return f"the tracing process of {python} is not running. {reason}"
+    return None
+
+
+class SupervisedAgent:
+    """Traces files in one of the user's Pythons.
+
+    One process serves all requests. It is started by the first one, and again by the next when it has died; after
+    several deaths in a row the phase is ``failed``, and it takes a new `SupervisedAgent` to try again.
+    """
+
+    def __init__(
+        self,
+        python: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None,
+        log: Callable[[str], None],
+        on_state: Callable[[AgentState], None],
+    ) -> None:
+        """``python`` is the command that runs the user's Python; what it writes to standard error goes to ``log``,
+        by lines. ``env`` is set in its environment, which is otherwise the server's own without secrets."""
+        self._python = tuple(python)
+        self._cwd = cwd
+        self._env = env
+        self._log = log
+        self._on_state = on_state
+        self._numbers = itertools.count(1)
+        self._process: AgentProcess | None = None
+        self._launch: asyncio.Task[None] | None = None
+        """Set while a process is being started."""
+        self._deaths = 0
+        self._busy = 0
+        self._closed = False
+        self.state = AgentState("stopped")
+
+    async def start(self) -> None:
+        """Start the process if there is none, and wait until it is ready, or known not to become so (see `state`)."""
+        with contextlib.suppress(AgentFailed):
+            await self._ready()
+
+    async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
+        """A `Report` for each target as it comes, then `Done`. Closing the iterator early cancels the request.
+
+        Raises nothing, whatever the traced code or the agent does. If the agent dies or hangs, another one traces the
+        remaining targets; if that dies too, they are reported as ``crashed``. If no process can be started, only `Done`
+        comes.
+        """
+        request = replace(request, id=next(self._numbers))
+        waiting = {target.key: target for target in request.targets}
+        for is_last in (False, True):  # the first agent may die of something else, say of a package that it preloads
+            try:
+                process = await self._ready()
+            except AgentFailed:
+                yield Done(request.id)
+                return
+            self._note_busy(+1)
+            try:
+                async with contextlib.aclosing(process.ask(request)) as answers:
+                    async for answer in answers:
+                        if isinstance(answer, Report):
+                            waiting.pop(answer.target, None)
+                            yield answer
+                        elif isinstance(answer, Done):
+                            self._deaths = 0
+                            yield answer
+                return
+            except AgentFailed as error:
+                if self._closed:
+                    yield Done(request.id, cancelled=True)
+                    return
+                await self._bury(process)
+                if is_last or not waiting:
+                    for key in waiting:
+                        yield Report(request.id, key, "crashed", (Failure("crash", str(error)),))
+                    yield Done(request.id)
+                    return
+            finally:
+                self._note_busy(-1)
+            request = replace(request, id=next(self._numbers), targets=tuple(waiting.values()))
+
+    async def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
+        """The `Details` of each target that can be traced, as they come. Closing the iterator cancels the request.
+
+        Raises nothing: if no process can be started, or it dies, the descriptions end.
+        """
+        request = replace(request, id=next(self._numbers), details=True)
+        async with contextlib.aclosing(self._answers(request)) as answers:
+            async for answer in answers:
+                if isinstance(answer, Details):
+                    yield answer
+
+    async def prove(self, request: Prove) -> Proof:
+        """Try an edit on one target. Cancelling the task cancels the request.
+
+        Raises nothing, whatever the code or the agent does: if no answer comes, the fix is ``untried``.
+        """
+        request = replace(request, id=next(self._numbers))
+        proof = Proof(request.id, "untried", "no tracing process is running")
+        async with contextlib.aclosing(self._answers(request)) as answers:
+            async for answer in answers:
+                proof = answer if isinstance(answer, Proof) else proof
+        return proof
+
+    async def close(self) -> None:
+        """Stop the process, and with it all that it does, and wait until it is gone. Open requests are cancelled."""
+        self._closed = True
+        # Reported at once: when the process is gone, the state of its successor may already have been reported.
+        self._set_state(AgentState("stopped"))
+        if self._launch is not None:
+            self._launch.cancel()
+            await asyncio.wait([self._launch])
+        if self._process is not None:
+            process, self._process = self._process, None
+            await process.close()
+
+    async def _ready(self) -> AgentProcess:
+        """The process, started if necessary. Raises AgentFailed if none can be started."""
+        if self._process is not None and self._process.dead:
+            await self._bury(self._process)
+        while self._process is None and not self._closed and self.state.phase not in ("no-torch", "failed"):
+            # The start serves all who wait for it, so it goes on when one of them is cancelled.
+            self._launch = self._launch or asyncio.create_task(self._start())
+            await asyncio.wait([self._launch])
+        if self._process is None:
+            raise AgentFailed(self.state.problem)
+        return self._process
+
+    async def _answers(self, request: Trace | Prove) -> AsyncGenerator[Answer, None]:
+        """The answers to a request. They end early if no process can be started, or it dies."""
+        process = None
+        try:
+            process = await self._ready()
+            async with contextlib.aclosing(process.ask(request)) as answers:
+                async for answer in answers:
+                    yield answer
+        except AgentFailed:
+            if process is not None and not self._closed:
+                await self._bury(process)
+
+    async def _start(self) -> None:
+        try:
+            if self._deaths >= len(BACK_OFF_SECONDS):
+                raise AgentFailed(f"The tracing process died {self._deaths} times in a row.")
+            self._set_state(AgentState("starting"))
+            await asyncio.sleep(BACK_OFF_SECONDS[self._deaths])
+            process = await AgentProcess.start(self._python, cwd=self._cwd, env=self._env, log=self._log)
+        except AgentKilled:
+            self._deaths += 1
+            self._set_state(AgentState("stopped"))
+            return
+        except AgentFailed as error:
+            self._set_state(AgentState("failed", problem=str(error)))
+            return
+        finally:
+            self._launch = None
+        if process.hello.problem is None:
+            self._process = process
+            self._set_state(AgentState("ready", process.hello))
+        else:
+            self._set_state(AgentState("no-torch", process.hello, process.hello.problem))
+            await process.close()
+
+    async def _bury(self, process: AgentProcess) -> None:
+        """Count a death once, however many requests notice it."""
+        if self._process is process:
+            self._process = None
+            self._deaths += 1
+            await process.kill()
+            self._set_state(AgentState("stopped", process.hello))
+
+    def _note_busy(self, change: int) -> None:
+        self._busy += change
+        if self.state.phase in ("ready", "busy"):
+            self._set_state(replace(self.state, phase="busy" if self._busy else "ready"))
+
+    def _set_state(self, state: AgentState) -> None:
+        if state != self.state:
+            self.state = state
+            self._on_state(state)

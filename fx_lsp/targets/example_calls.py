@@ -1,0 +1,170 @@
+"""Example inputs: a file's own calls of what is traced, if their arguments are made of literals.
+
+``net(torch.randn(1, 3, 8, 8))`` is an example for ``symbolic_trace(net)``, and for ``Net(3)`` if ``net`` was created
+that way. A call whose callee is uncertain, because of a branch or a parameter, is not used.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fx_lsp.agent.messages import Snippet, Target
+from fx_lsp.documents.name_resolution import Names, free_names
+from fx_lsp.documents.scopes import Binding, CodePlace
+from fx_lsp.targets.explicit_targets import SYMBOLIC_TRACE, dotted
+
+_FACTORIES = frozenset(
+    f"torch.{name}"
+    for name in ("arange", "empty", "full", "linspace", "ones", "rand", "randint", "randn", "tensor", "zeros")
+)
+_RETURNING_SELF = frozenset(
+    {"bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train"}
+)
+"""Methods of a module that return the module."""
+
+_LITERALS = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List, ast.Dict)
+"""Expressions that are literals if their parts are."""
+
+
+@dataclass(frozen=True)
+class _Callee:
+    """A function, or a module by the call that creates it; equal ones stand for the same thing."""
+
+    source: str
+    statement: ast.stmt | None
+    """The statement that contains it, where the same text may mean something else in another statement."""
+
+
+def with_examples(targets: Iterable[Target], names: Names) -> list[Target]:
+    """The targets, each with the inputs of the first call of the same thing; a target that has inputs keeps them."""
+    examples = _Examples(names)
+    return [target if target.recipe.inputs else examples.given_to(target) for target in targets]
+
+
+class _Examples:
+    """The calls of one file that have literal arguments."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._places = {(call.lineno, call.col_offset): place for call, place in names.calls}
+        self._end = CodePlace(names.module, ast.Pass(lineno=sys.maxsize, col_offset=0))
+        self._calls = list(self._literal_calls())
+
+    def given_to(self, target: Target) -> Target:
+        """``target`` with the inputs that are known. The names in a call mean what they mean where the call stands."""
+        place = self._places.get((target.span.line, target.span.col), self._end)
+        root = self._callee(ast.parse(target.recipe.root.source.strip(), mode="eval").body, place)
+        inputs = next((inputs for thing, inputs in self._calls if thing == root), None)
+        return dataclasses.replace(target, recipe=dataclasses.replace(target.recipe, inputs=inputs))
+
+    def _literal_calls(self) -> Iterator[tuple[_Callee, Snippet]]:
+        for call, place in self._names.calls:
+            arguments = None if place.expects_error else _literal_arguments(call, place, self._names)
+            if arguments is not None and (thing := self._callee(call.func, place)):
+                yield thing, Snippet(arguments, call.lineno)
+
+    def _callee(self, expression: ast.expr, place: CodePlace) -> _Callee | None:
+        match expression:
+            case ast.Name(id=name):
+                return self._named(name, place)
+            case ast.Attribute(value=inner, attr="forward"):
+                return self._callee(inner, place)
+            case ast.Call(func=ast.Attribute(value=inner, attr=attr)) if attr in _RETURNING_SELF:
+                return self._callee(inner, place)
+            case ast.Call(func=function, args=[root, *_]) if dotted(function, self._names) in SYMBOLIC_TRACE:
+                return self._callee(root, place)
+            case ast.Call():
+                is_clear = all(self._is_defined_once(name, place) for name in free_names(expression))
+                return _Callee(ast.unparse(expression), None if is_clear else place.statement)
+        return None
+
+    def _named(self, name: str, place: CodePlace) -> _Callee | None:
+        binding = _sure_binding(name, place, self._names)
+        if binding is None or isinstance(binding.statement, ast.ClassDef):
+            return None
+        return self._callee(binding.value, binding.place) if binding.value else _Callee(name, binding.statement)
+
+    def _is_defined_once(self, name: str, place: CodePlace) -> bool:
+        """Whether ``name`` is a class, function or import of the module, so that it means the same everywhere."""
+        binding = _sure_binding(name, place, self._names)
+        return binding is not None and binding.value is None and binding.place.scope is self._names.module
+
+
+def _sure_binding(name: str, place: CodePlace, names: Names) -> Binding | None:
+    """The binding of ``name`` at ``place``, if no other can apply there."""
+    binding = names.binding(name, place)
+    if binding is None:
+        return None
+    if binding.place.scope is place.scope:
+        return binding if place.is_always_after(binding.place) else None
+    others = [other for other in binding.place.scope.bindings[name] if not other.is_change]
+    return binding if others == [binding] else None
+
+
+def _literal_arguments(call: ast.Call, place: CodePlace, names: Names) -> str | None:
+    """The arguments in their brackets, if they are made of literals and create a tensor."""
+    bare = ast.Call(ast.Name("forward"), call.args, call.keywords)
+    inlining = _Inlining(place, names)
+    try:
+        inlining.inline_arguments(bare)
+    except LookupError:
+        return None
+    return ast.unparse(bare).removeprefix("forward") if inlining.makes_tensor else None
+
+
+class _Inlining(ast.NodeTransformer):
+    """Replaces names by what they were assigned, in a copy. Raises LookupError if something is not a literal."""
+
+    def __init__(self, place: CodePlace, names: Names) -> None:
+        self._place = place
+        self._names = names
+        self.makes_tensor = False
+        """Whether one of torch's factories is called."""
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit only expressions that can be made of literals; most are not, so copy them only then."""
+        if isinstance(node, ast.expr):
+            if not isinstance(node, (*_LITERALS, ast.Name, ast.Attribute, ast.Call)):
+                raise LookupError
+            kind: Any = type(node)
+            node = kind(*([*value] if isinstance(value, list) else value for _, value in ast.iter_fields(node)))
+        return super().visit(node)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """Replace a name by the literal that it was assigned."""
+        binding = _sure_binding(node.id, self._place, self._names)
+        if binding is None or binding.value is None:
+            raise LookupError
+        there = _Inlining(binding.place, self._names)
+        value = there.visit(binding.value)
+        self.makes_tensor |= there.makes_tensor
+        return value
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Keep attributes of torch, such as ``torch.long``."""
+        if not (self._names.qualified(node) or "").startswith("torch."):
+            raise LookupError
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Keep calls of torch's factories, and of methods of their results."""
+        if self._names.qualified(node.func) in _FACTORIES:
+            self.makes_tensor = True
+        elif isinstance(node.func, ast.Attribute):
+            node.func.value = self.visit(node.func.value)
+        else:
+            raise LookupError
+        self.inline_arguments(node)
+        return node
+
+    def inline_arguments(self, call: ast.Call) -> None:
+        """Replace names in the arguments of ``call``, but not in its callee."""
+        if any(keyword.arg is None for keyword in call.keywords):
+            raise LookupError
+        call.args = [self.visit(argument) for argument in call.args]
+        call.keywords = [ast.keyword(keyword.arg, self.visit(keyword.value)) for keyword in call.keywords]

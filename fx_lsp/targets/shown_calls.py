@@ -1,0 +1,104 @@
+"""How one text builds classes, as recipes for other files: each comes with everything that the call needs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import PurePath
+
+from fx_lsp.agent.messages import Recipe, Snippet
+from fx_lsp.documents.name_resolution import Names, free_names
+from fx_lsp.documents.parse import syntax_tree
+from fx_lsp.documents.scopes import CodePlace
+from fx_lsp.targets.text_spans import SourceText
+
+
+class ShownCalls:
+    """The calls of classes in one text."""
+
+    def __init__(self, path: str, source: str, module: Sequence[str] = ()) -> None:
+        """``module`` is the dotted name of ``source`` as a module, in parts; empty if others cannot import it.
+
+        Raises SyntaxError and whatever else `ast.parse` does.
+        """
+        is_package = PurePath(path).name == "__init__.py"
+        self._package = tuple(module) if is_package else tuple(module[:-1])
+        self.names = Names(syntax_tree(source))
+        self._path = path
+        self._module = tuple(module)
+        self._text = SourceText(path, source)
+        self._calls: dict[str, list[tuple[ast.Call, CodePlace]]] = {}
+        for call, place in self.names.calls:
+            name = class_of(call)
+            if name and not place.expects_error and not (self.names.qualified(call.func) or "").startswith("torch."):
+                self._calls.setdefault(name, []).append((call, place))
+
+    def recipes(self, name: str) -> Iterator[Recipe]:
+        """How the text builds the class ``name``; calls that do not depend on the default of a parameter come first."""
+        calls = [(call, place) for call, place in self._calls.get(name, ()) if "super" not in free_names(call)]
+        for defaults in (False, True):
+            for call, place in calls:
+                setup = self.names.setup([call], place, defaults=defaults, alone=True)
+                snippets = None if setup is None else self._snippets(setup)
+                if snippets is not None:
+                    yield Recipe(self._text.snippet(call), snippets, file=self._path)
+
+    def hosts(self, name: str) -> list[str]:
+        """The top-level classes of the text whose bodies call ``name`` or pass it on."""
+        return [user for user, used in self._used.items() if name in used and user != name]
+
+    @cached_property
+    def _used(self) -> dict[str, set[str]]:
+        """By the name of each top-level class, the names that its body reads."""
+        return {
+            node.name: free_names(ast.Module(node.body, []))
+            for node in self.names.classes
+            if node.name in self.names.module.bindings
+        }
+
+    def defines(self, name: str) -> bool:
+        """Whether the text defines ``name`` itself and does not import something else by that name."""
+        return name in self.names.module.bindings and name not in self.names.imported
+
+    def made_up(self, name: str) -> Recipe | None:
+        """A recipe for the class ``name`` of this text with invented arguments; None if it cannot be imported."""
+        node = next((node for node in self.names.classes if node.name == name), None)
+        if node is None or not self._module:
+            return None
+        line = self._text.name_span(node).line
+        return Recipe(Snippet(name, line), (self._import(name, line),), made_up=True, file=self._path)
+
+    def _snippets(self, statements: Iterable[ast.stmt]) -> tuple[Snippet, ...] | None:
+        """The statements so that they run anywhere; None if one needs the text's own module and that has no name."""
+        found = []
+        for statement in statements:
+            match statement:
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                    if not self._module:
+                        return None
+                    found.append(self._import(name, statement.lineno))
+                case ast.ImportFrom(level=level) if level:
+                    parents = self._package[: len(self._package) - level + 1]
+                    if not parents:
+                        return None
+                    module = ".".join((*parents, *filter(None, [statement.module])))
+                    absolute = ast.ImportFrom(module, statement.names, 0)
+                    found.append(Snippet(ast.unparse(absolute), statement.lineno))
+                case _:
+                    found.append(self._text.snippet(statement))
+        return tuple(found)
+
+    def _import(self, name: str, line: int) -> Snippet:
+        return Snippet(f"from {'.'.join(self._module)} import {name}", line)
+
+
+def class_of(call: ast.Call) -> str:
+    """The last name of the class that is called, or whose method creates an instance: ``Net.from_name('b0')``."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name.lstrip("_")[:1].isupper():
+            return name
+        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method):
+            if method.startswith("from_") and name.lstrip("_")[:1].isupper():
+                return name
+    return ""

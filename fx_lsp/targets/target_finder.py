@@ -1,0 +1,73 @@
+"""Finding what to trace in a file and how other files build it, with a cache of the results on disk."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fx_lsp.agent.messages import Target, Trace
+from fx_lsp.agent.wire import HEADER, decode, encode
+from fx_lsp.targets import find_targets
+from fx_lsp.targets.workspace_recipes import Texts, WorkspaceRecipes
+from fx_lsp.workspace.disk_cache import Cache
+from fx_lsp.workspace.file_digests import digest, file_digest, server_digest
+from fx_lsp.workspace.import_graph import package_of
+
+
+class TargetFinder(WorkspaceRecipes):
+    """Finds the targets of files, and how other files build them. May be used by several threads."""
+
+    def find(self, path: str, text: str) -> tuple[Target, ...] | None:
+        """The targets that the file ``path`` itself shows; None where its text is not Python (yet)."""
+        return find_targets(path, text)
+
+
+class CachedTargetFinder(TargetFinder):
+    """A finder for files that nobody edits: it takes from disk what an earlier run found in the same files."""
+
+    def __init__(self, folders: Sequence[str], texts: Texts, cache: Cache) -> None:
+        super().__init__(lambda: folders, self._watched_text)
+        self._unwatched_texts = texts
+        self._cache = cache
+        self._is_mixed = False
+        """A file has changed since the digests were made, so they do not stand for what is found from now on."""
+
+    def find(self, path: str, text: str) -> tuple[Target, ...] | None:
+        """The targets that the file ``path`` itself shows; None where its text is not Python (yet)."""
+        key = digest(server_digest(), "find", path, text)
+        return self._kept(key, lambda: super(CachedTargetFinder, self).find(path, text))
+
+    def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
+        """The targets of the file ``path``, with what other files show of how they are built."""
+        key = digest(server_digest(), "completed", self._whole, encode(Trace(path, tuple(targets))))
+        found = self._kept(key, lambda: super(CachedTargetFinder, self).completed(path, targets))
+        assert found is not None
+        return found
+
+    def _kept(self, key: str, find: Callable[[], tuple[Target, ...] | None]) -> tuple[Target, ...] | None:
+        if (content := self._cache.get(key)) is not None:
+            message = decode(content)
+            assert isinstance(message, Trace)
+            return message.targets
+        found = find()
+        if found is not None and not self._is_mixed:
+            self._cache.put(key, encode(Trace("", found))[HEADER.size :])
+        return found
+
+    def _watched_text(self, path: str) -> str | None:
+        text = self._unwatched_texts(path)
+        self._is_mixed |= file_digest(path) != self._digests.get(path)
+        return text
+
+    @functools.cached_property
+    def _digests(self) -> dict[str, str]:
+        """By path, the digests of all files that may show how a class is built."""
+        return {path: file_digest(path) for path in self.files_of(self._folders())}
+
+    @functools.cached_property
+    def _whole(self) -> str:
+        """A digest of everything that may show how a class is built."""
+        above = [package_of(str(Path(folder, "any.py"))) for folder in self._folders()]
+        return digest(json.dumps([above, [*self._digests.items()]]))

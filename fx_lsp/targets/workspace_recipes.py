@@ -1,0 +1,250 @@
+"""How other files of the workspace build the classes of a file: the README, the tests, the modules that use them.
+
+Classes whose own file shows how to build them are skipped. A first pass over all files finds those that mention a
+class; only these are parsed, and parsed again only when their text has changed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from fx_lsp.agent.messages import Intent, Recipe, Snippet, Target
+from fx_lsp.targets.inferred_targets import Classes
+from fx_lsp.targets.prose_code import code_in_markdown
+from fx_lsp.targets.shown_calls import ShownCalls
+from fx_lsp.workspace.import_graph import package_of
+from fx_lsp.workspace.python_files import files_below
+
+MOST_FILES = 3000
+"""The most files that are looked at in one workspace."""
+
+MOST_READ = 12
+"""The most files that are parsed for one class."""
+
+MOST_RECIPES = 4
+MOST_HOSTS = 2
+DEPTH = 3
+"""How many levels of hosts are searched: a layer in a block in a model."""
+
+_NAME = re.compile(r"\b_*[A-Z]\w+")
+_CLASS = re.compile(r"^class\s+(\w+)", re.MULTILINE)
+_PROSE = (".md", ".rst")
+
+Texts = Callable[[str], str | None]
+"""Gives the text of the file at a path; None if it cannot be read."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """What the first pass finds in one file."""
+
+    names: frozenset[str]
+    """All words that look like the name of a class."""
+    classes: frozenset[str]
+    """The classes that the file defines."""
+    uses: int
+    """A hash of which names each of them uses."""
+
+    @classmethod
+    def of(cls, text: str) -> _File:
+        """What the first pass finds in ``text``."""
+        starts = [(match[1], match.start()) for match in _CLASS.finditer(text)]
+        ends = [*(start for _, start in starts[1:]), len(text)]
+        used = [
+            (name, frozenset(_NAME.findall(text, start, end))) for (name, start), end in zip(starts, ends, strict=False)
+        ]
+        return cls(frozenset(_NAME.findall(text)), frozenset(name for name, _ in starts), hash(tuple(used)))
+
+
+class WorkspaceRecipes:
+    """Recipes from all files of a workspace's folders. May be used by several threads."""
+
+    def __init__(self, folders: Callable[[], Iterable[str]], texts: Texts) -> None:
+        self._folders = folders
+        self._texts = texts
+        self._files: dict[str, _File] | None = None
+        self._shown: dict[str, ShownCalls | None] = {}
+        self._found: dict[tuple[str, str], tuple[tuple[Recipe, ...], tuple[Recipe, ...]]] = {}
+        self._lock = threading.Lock()
+
+    def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
+        """The targets of the file ``path``; those that it does not show how to build get recipes of other files."""
+        with self._lock:
+            return tuple(self._completed(path, target) if lacks_own_recipe(target) else target for target in targets)
+
+    def changed(self, path: str) -> frozenset[str]:
+        """Forget what the old text of a file showed; return the names of the classes whose recipes may differ now."""
+        with self._lock:
+            if self._files is None:
+                return frozenset()
+            before = self._files.pop(path, None)
+            if now := self._look(path):
+                self._files[path] = now
+            self._shown.pop(path, None)
+            names = (before.names if before else frozenset()) | (now.names if now else frozenset())
+            is_used_alike = before is not None and now is not None and before.uses == now.uses
+            for key in list(self._found):
+                if key[0] != path or not is_used_alike:
+                    del self._found[key]
+            return names
+
+    def forget(self) -> None:
+        """Forget everything, because other folders are open."""
+        with self._lock:
+            self._files = None
+            self._shown.clear()
+            self._found.clear()
+
+    def _completed(self, path: str, target: Target) -> Target:
+        key = path, target.symbol or ""
+        if key not in self._found:
+            recipes = tuple(sorted(self._direct(*key), key=_needs_download)[:MOST_RECIPES])
+            hosts = self._hosts(*key) if target.recipe.made_up else ()
+            self._found[key] = recipes, tuple(host for host in hosts if not (recipes and host.made_up))
+        recipes, hosts = self._found[key]
+        known = (target.recipe, *target.fallbacks)
+        shown = [_with_directives_of(recipe, known[0]) for recipe in recipes]
+        first, *rest = sorted((*known, *shown), key=lambda recipe: recipe.made_up)
+        intent: Intent = "assumed" if first.made_up else "inferred"
+        return dataclasses.replace(target, recipe=first, fallbacks=tuple(rest), intent=intent, hosts=hosts)
+
+    def _direct(self, path: str, name: str) -> Iterator[Recipe]:
+        """How the class ``name`` of the file ``path`` is built in other files."""
+        seen = set()
+        for _, shown in self._mentioning(path, name):
+            if not shown.defines(name) and self._may_mean(shown, name, path):
+                for recipe in shown.recipes(name):
+                    if recipe.root.source not in seen:
+                        seen.add(recipe.root.source)
+                        yield recipe
+
+    def _hosts(self, path: str, name: str) -> tuple[Recipe, ...]:
+        """How to build modules of other files that contain instances of the class ``name`` of the file ``path``."""
+        sure: dict[Recipe, None] = {}
+        made_up: dict[Recipe, None] = {}
+        todo, seen = [(path, name, 0)], {(path, name)}
+        while todo and len(sure) < MOST_HOSTS:
+            at, held, depth = todo.pop(0)
+            for other, shown, host in self._holding(at, held):
+                if (other, host) in seen:
+                    continue
+                seen.add((other, host))
+                known = () if other == path else self._known(other, shown, host)
+                sure.update(dict.fromkeys(known))
+                if not known and depth < DEPTH:
+                    todo.append((other, host, depth + 1))
+                if not known and other != path and (recipe := shown.made_up(host)):
+                    made_up[recipe] = None
+        return (*list(sure)[:MOST_HOSTS], *list(made_up)[: 1 if not sure else 0])
+
+    def _known(self, path: str, shown: ShownCalls, name: str) -> list[Recipe]:
+        """The most certain way to build the class ``name`` of a text, if there is one."""
+        for recipe in (_needing_nothing(shown, name), *self._direct(path, name), *shown.recipes(name)):
+            if recipe is not None:
+                return [recipe]
+        return []
+
+    def _holding(self, path: str, name: str) -> Iterator[tuple[str, ShownCalls, str]]:
+        """The classes whose bodies use the class ``name`` of the file ``path``, with their files."""
+        for other, shown in self._mentioning(path, name, own=True):
+            is_own = other == path
+            if is_own or (name in shown.names.imported and self._may_mean(shown, name, path)):
+                yield from ((other, shown, host) for host in shown.hosts(name))
+
+    def _mentioning(self, path: str, name: str, *, own: bool = False) -> Iterator[tuple[str, ShownCalls]]:
+        """Files that mention ``name``: first tests, then prose, then other files, the nearest to ``path`` first."""
+        files = self._looked_at()
+        others = [other for other, file in files.items() if name in file.names and (own or other != path)]
+        for other in sorted(others, key=lambda other: _distance(other, path))[:MOST_READ]:
+            shown = self._read(other)
+            if shown is not None:
+                yield other, shown
+
+    def _may_mean(self, shown: ShownCalls, name: str, path: str) -> bool:
+        """Whether ``name`` in a text may be the class of the file ``path``: no import names another file."""
+        imported = shown.names.imported.get(name)
+        if imported is None:
+            return True
+        module = imported.lstrip(".").rpartition(".")[0].replace(".", "/")
+        files = self._looked_at()
+        top = module.partition("/")[0]
+        if not imported.startswith(".") and not any(
+            f"/{top}/" in file or file.endswith(f"/{top}.py") for file in files
+        ):
+            return False
+        named = [file for file in files if module and file.endswith((f"/{module}.py", f"/{module}/__init__.py"))]
+        return path in named or not any(name in files[file].classes for file in named)
+
+    def _looked_at(self) -> dict[str, _File]:
+        if self._files is None:
+            self._files = {path: file for path in self.files_of(self._folders()) if (file := self._look(path))}
+        return self._files
+
+    @staticmethod
+    def files_of(folders: Iterable[str]) -> list[str]:
+        """The files of a workspace with these folders that may contain recipes."""
+        found = (path for folder in folders for path in files_below(Path(folder), (".py", *_PROSE)))
+        return [str(path) for path, _ in zip(found, range(MOST_FILES), strict=False)]
+
+    def _look(self, path: str) -> _File | None:
+        if not path.endswith((".py", *_PROSE)):
+            return None
+        text = self._texts(path)
+        return None if text is None else _File.of(text)
+
+    def _read(self, path: str) -> ShownCalls | None:
+        if path not in self._shown:
+            self._shown[path] = _shown(path, self._texts(path) or "")
+        return self._shown[path]
+
+
+def _shown(path: str, text: str) -> ShownCalls | None:
+    is_prose = path.endswith(_PROSE)
+    stem = PurePath(path).stem
+    module = () if is_prose else (*package_of(path), *([] if stem == "__init__" else [stem]))
+    try:
+        return ShownCalls(path, code_in_markdown(text) if is_prose else text, module)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _needing_nothing(shown: ShownCalls, name: str) -> Recipe | None:
+    """A call of the class ``name`` of a text without arguments; None if it needs some or cannot be imported."""
+    made_up, classes = shown.made_up(name), Classes(shown.names)
+    node = classes.get(name)
+    if made_up is None or node is None or not classes.needs_no_argument(node):
+        return None
+    return dataclasses.replace(made_up, root=Snippet(f"{name}()", made_up.root.line), made_up=False)
+
+
+def lacks_own_recipe(target: Target) -> bool:
+    """Whether the target's own file shows no way to build it but a call without arguments, which may not be enough."""
+    if target.intent == "explicit" or target.symbol is None or not target.key.startswith("class:"):
+        return False
+    own = [recipe for recipe in (target.recipe, *target.fallbacks) if not recipe.made_up and not recipe.file]
+    return all(recipe.root.source == f"{target.symbol}()" for recipe in own)
+
+
+def _needs_download(recipe: Recipe) -> bool:
+    """Whether it loads pretrained weights, which needs the network, and a trace has none."""
+    return "pretrained(" in recipe.root.source or "pretrained=True" in recipe.root.source
+
+
+def _with_directives_of(recipe: Recipe, of: Recipe) -> Recipe:
+    """``recipe`` with what directives set in the recipe ``of``: tracer, leaves, inputs, concrete arguments."""
+    said = {name: getattr(of, name) for name in ("concrete_args", "tracer", "leaves", "inputs")}
+    return dataclasses.replace(recipe, **said)
+
+
+def _distance(other: str, path: str) -> tuple[int, int, str]:
+    """A sort key: lower for files that more likely build the classes of ``path`` as they are meant to be built."""
+    parts = PurePath(other).parts
+    is_test = parts[-1].startswith("test") or not {"test", "tests"}.isdisjoint(parts)
+    rank = 0 if is_test else 1 if other.endswith(_PROSE) else 2
+    shared = sum(1 for a, b in zip(parts, PurePath(path).parts, strict=False) if a == b)
+    return rank, -shared, other

@@ -1,0 +1,394 @@
+"""Past the first failure: every place of a program that can't be traced, found in one run.
+
+Where a tracer would fail, an exploring one notes the place and goes on under an assumption: what the example inputs
+say, if there are any, or else a fixed answer: a condition is false, unless that leads straight to a ``raise``; a
+sequence has two items; a number is one. Where no answer would do, the innermost module's call is recorded as one.
+Places that were reached on a guess say so: in a real run they may not be reached at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import operator
+import sys
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import torch
+
+from fxcore.exec_order import ExecOrderTracer
+from fxcore.explore.failure_sites import GaveUp, Site, Sites, caught
+from fxcore.explore.guess_inputs import guess_inputs
+from fxcore.explore.likely_answers import LOOP_TURNS, NUMBERS, items, likely_count, likely_truth, said
+from fxcore.explore.shadow_values import Shadows
+from fxcore.explore.soft_calls import (
+    Call,
+    refuse_to_misread,
+    soften_assertions,
+    soften_calls,
+    soften_imports,
+    unsoftened,
+)
+from fxcore.explore.untouched import untouched
+from fxcore.failures import ArgumentFailure, FailureKind, NotASubmoduleFailure, TraceFailure, as_failure
+from fxcore.graph import Graph
+from fxcore.node import Node, map_aggregate
+from fxcore.proxy import Proxy
+from fxcore.source import is_user_file
+from fxcore.source.bytecode import is_call, raising_truth
+from fxcore.source.syntax import callee_name, calls_torch_cpp
+from fxcore.tracer import Tracer
+from fxcore.tracing.patching import PatchScope
+from fxcore.tracing.trace_session import current
+from fxcore.tracing.wrapped_methods import wrapped_methods
+from fxcore.wrap import find_proxy, replace_functions, replace_wrapped
+
+
+@dataclass
+class Exploration:
+    """What one run of `explore` found."""
+
+    sites: list[Site]
+    """In the order of the program; the first one is where a plain trace ends."""
+    recorded: Graph
+    """What was recorded, to the end or not: without an output then."""
+    root: torch.nn.Module
+    """The module that ``recorded`` refers to."""
+    complete: bool
+    """Whether the run came to the end."""
+
+    @property
+    def graph(self) -> Graph | None:
+        """What was recorded, if the run came to the end."""
+        return self.recorded if self.complete else None
+
+
+def explore(
+    root: torch.nn.Module | Callable[..., Any],
+    concrete_args: Mapping[str, Any] | tuple[Any, ...] | None = None,
+    *,
+    tracer: Tracer | None = None,
+    examples: Mapping[str, Any] | None = None,
+    order: ExecOrderTracer | None = None,
+) -> Exploration:
+    """Trace ``root``, going on after each failure.
+
+    ``tracer`` says what is a leaf and so on; it is copied. ``examples`` gives a value for each input that is traced, by
+    its name; tensors may be on the device meta, like the root's parameters. ``order`` records what is used in which
+    order.
+    """
+    inputs = guess_inputs(root, concrete_args) if examples is None else examples
+    explorer = _Explorer(copy.copy(tracer or Tracer()), inputs, informed=examples is not None)
+    return explorer.explore(root, concrete_args, order)
+
+
+class _Explorer:
+    """Has one tracer go on after failures, by wrapping its methods that `_WRAPPED` names.
+
+    Each is a method here, whose first argument is the tracer's own. That one is called first, so what a subclass of
+    `Tracer` decides holds, as in a plain trace. ``informed`` says whether ``inputs`` are true ones, not made up.
+    """
+
+    def __init__(self, tracer: Tracer, inputs: Mapping[str, Any], informed: bool) -> None:
+        self.tracer = tracer
+        tracer.root, tracer.graph = torch.nn.Module(), Graph()
+        self._sites = Sites()
+        self._shadows = Shadows(inputs, self._attribute, on_meta=not informed)
+        self._informed = informed
+        self._unregistered: dict[str, torch.nn.Module] = {}
+        # For a running function and an instruction of it: how often its condition was asked.
+        self._turns: dict[tuple[int, int], int] = {}
+        self._patches = PatchScope()
+        self._softened: set[int] = set()
+        self._probing = 0
+
+    def explore(self, root: Any, concrete_args: Any, order: ExecOrderTracer | None) -> Exploration:
+        """Trace ``root`` once, as `fxcore.explore.explore` does."""
+        tracer = self.tracer
+        complete = False
+        with untouched(root), self._patches, self._steering(root, order):
+            replace_wrapped(self._patches)
+            soften_calls(self._patches, _CALLED)
+            soften_assertions(self._patches, _ASSERTED)
+            self._soften_imports_of(root)
+            try:
+                tracer.trace(root, concrete_args)
+                complete = True
+            except TraceFailure as failure:
+                self._sites.note(failure, "", certain=True)
+            except GaveUp:
+                pass
+        return Exploration(self._sites.found, tracer.graph, tracer.root, complete)
+
+    @contextlib.contextmanager
+    def _steering(self, root: Any, order: ExecOrderTracer | None) -> Iterator[None]:
+        """Within, the tracer's methods are wrapped, first here and then by ``order``."""
+        token = _exploring.set(self)
+        try:
+            with contextlib.ExitStack() as wrapped:
+                wrapped.enter_context(wrapped_methods(self.tracer, {name: getattr(self, name) for name in _WRAPPED}))
+                if order is not None:
+                    module = root if isinstance(root, torch.nn.Module) else torch.nn.Module()
+                    wrapped.enter_context(order.patch_tracer(self.tracer, module))
+                yield
+        finally:
+            _exploring.reset(token)
+
+    def _soften_imports_of(self, program: Any) -> None:
+        namespace = getattr(getattr(program, "forward", program), "__globals__", {})
+        if id(namespace) not in self._softened:
+            self._softened.add(id(namespace))
+            replace_functions(self._patches, namespace, self.tracer._autowrap_function_ids)
+            soften_imports(self._patches, _CALLED_ELSEWHERE, namespace)
+
+    def _attribute(self, path: str) -> Any:
+        if path in self._unregistered:
+            return self._unregistered[path]
+        if path in self.tracer.graph.constants:
+            return self.tracer.graph.constants[path]
+        return functools.reduce(getattr, path.split("."), self.tracer.root)
+
+    # Recording, with examples beside.
+
+    def create_node(self, create: Callable[..., Node], kind: str, target: Any, *args: Any, **kwargs: Any) -> Node:
+        node = create(kind, unsoftened(target), *args, **kwargs)
+        if self._informed and kind != "output":
+            self._shadows.compute(node)  # now, because what comes later may write to it
+        return node
+
+    def path_of_module(self, find: Callable[[torch.nn.Module], str], mod: torch.nn.Module) -> str:
+        try:
+            return find(mod)
+        except NotASubmoduleFailure as failure:
+            path = f"_unregistered_{len(self._unregistered)}"
+            self._unregistered[path] = mod
+            self._sites.note(self._sites.placed(failure), "it is registered", certain=True)
+            return path
+
+    def call_module(
+        self,
+        call: Callable[..., Any],
+        m: torch.nn.Module,
+        forward: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        self._soften_imports_of(m)
+        try:
+            return call(m, forward, args, kwargs)
+        except GaveUp:
+            raise
+        except Exception as error:
+            failure = caught(error)
+            # An error of the program's own may be raised in a real run, too, which then comes no further.
+            certain = self._informed or failure.kind is not FailureKind.EXCEPTION
+            site = self._sites.note(failure, f"{type(m).__name__} is recorded as one call", certain=certain)
+            recorded = self._called_as_one(self.tracer.path_of_module(m), args, kwargs)
+            site.nodes[recorded.node] = None
+            return recorded
+
+    def _called_as_one(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
+        try:
+            return self.tracer.create_proxy("call_module", path, args, kwargs)
+        except TraceFailure:  # the arguments aren't what a graph can hold, and needn't be: the module is no leaf
+            return self.tracer.create_proxy("call_module", path, (), {})
+
+    # Questions, and what is answered.
+
+    def to_bool(self, ask: Callable[[Proxy], bool], obj: Proxy) -> bool:
+        return self._asked(obj, ask, self._truth_of, self._likely_truth)  # type: ignore[no-any-return]
+
+    def _truth_of(self, value: Any) -> bool:
+        """Whether an example is true; where inputs were guessed, a check that they don't pass was guessed wrong."""
+        truth = bool(value)
+        if self._informed:
+            return truth
+        frame = _users_frame()
+        return truth != (raising_truth(frame.f_code, frame.f_lasti) is truth)
+
+    def iter(self, ask: Callable[[Proxy], Iterator[Any]], obj: Proxy) -> Iterator[Any]:
+        return iter(
+            self._asked(obj, ask, functools.partial(self._items_of, obj), lambda: items(obj, likely_count(obj.node)))
+        )
+
+    def _items_of(self, obj: Proxy, value: Any) -> list[Any]:
+        """Traced values for the items of what ``obj`` really is; the keys of a mapping are themselves."""
+        if isinstance(value, KeysView | Mapping):
+            return list(value)
+        if isinstance(value, ItemsView):
+            mapping: Any = self.tracer.proxy(obj.node.all_input_nodes[0])
+            return [(key, mapping[key]) for key, _ in value]
+        return items(obj, len(list(value)))
+
+    def len(self, ask: Callable[[Proxy], int], obj: Proxy) -> int:
+        return self._asked(obj, ask, len, lambda: 2)  # type: ignore[no-any-return]
+
+    def convert(self, ask: Callable[..., Any], obj: Proxy, to: str) -> Any:
+        if to == "index" and _asked_by_torch():
+            return ask(obj, to)  # having no answer it records the call
+        guess, learn = NUMBERS[to]
+        return self._asked(obj, functools.partial(ask, to=to), learn, lambda: guess)
+
+    def contains(self, ask: Callable[..., bool], obj: Proxy, item: Any) -> bool:
+        ask = functools.partial(ask, item=item)
+        return self._asked(obj, ask, lambda value: item in value, lambda: False)  # type: ignore[no-any-return]
+
+    def setitem(self, ask: Callable[..., None], *args: Any) -> None:
+        self._recorded(operator.setitem, args, ask)
+
+    def delitem(self, ask: Callable[..., None], *args: Any) -> None:
+        self._recorded(operator.delitem, args, ask)
+
+    def _asked(
+        self, obj: Proxy, ask: Callable[[Proxy], Any], learn: Callable[[Any], Any], guess: Callable[[], Any]
+    ) -> Any:
+        """The tracer's own answer, if it has one; or else what the example says, or a guess, and the place is noted."""
+        try:
+            return ask(obj)
+        except TraceFailure as error:
+            if self._probing:
+                raise
+            failure = error
+        try:
+            answer, certain = learn(self._shadows[obj.node]), self._informed
+        except Exception:  # no example, or one that can't tell (it is on the device meta)
+            answer, certain = guess(), False
+        site = self._sites.note(self._sites.placed(failure), said(answer), certain=certain, value=obj.node)
+        site.nodes[obj.node] = None
+        return answer
+
+    def _likely_truth(self) -> bool:
+        frame = _users_frame()
+        condition = frame.f_lasti, id(frame)
+        self._turns[condition] = turn = self._turns.get(condition, 0) + 1
+        if turn > 4 * LOOP_TURNS:
+            raise GaveUp
+        return likely_truth(frame, turn)
+
+    def _recorded(self, function: Callable[..., Any], args: tuple[Any, ...], ask: Callable[..., None]) -> None:
+        try:
+            ask(*args)
+        except TraceFailure as failure:
+            site = self._sites.note(self._sites.placed(failure), "it is recorded", certain=True, value=args[0].node)
+            site.nodes[self.tracer.create_proxy("call_function", function, args, {}).node] = None
+
+    def _called(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a function of torch returns that may refuse traced values.
+
+        It asks them questions to learn what they are, and can do without the answers.
+        """
+        self._probing += 1
+        try:
+            refuse_to_misread(function, kwargs)
+            return function(*args, **kwargs)
+        except Exception as error:
+            value = find_proxy(args, kwargs)
+            if value is None:
+                raise
+            failure = self._refused(function, error)
+        finally:
+            self._probing -= 1
+        return self._failed_call(self._sites.placed(failure), value, function, args, kwargs)
+
+    def _asserted(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An assertion of torch's, which needn't hold: often it is a check that a traced value is a tensor."""
+        try:
+            return function(*args, **kwargs)
+        except AssertionError as error:
+            self._sites.note(caught(error), "it holds", certain=self._informed)
+            return None
+
+    def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a function of another package returns; recorded, where it fails on a traced value."""
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            value = find_proxy(args, kwargs)
+            if value is None:
+                raise
+            failure = caught(error)
+        return self._failed_call(failure, value, function, args, kwargs)
+
+    def _failed_call(
+        self,
+        failure: TraceFailure,
+        value: Proxy,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Proxy:
+        """Note that a call failed on ``value``, and record it. Arguments that no graph can hold stay as they are."""
+        site = self._sites.note(failure, "it is recorded", certain=True, value=value.node)
+
+        def kept(value: Any) -> Any:
+            try:
+                self.tracer.create_arg(value)
+            except ArgumentFailure:
+                return _Kept(value)
+            return value
+
+        call = self.tracer.create_proxy("call_function", function, *map_aggregate((args, kwargs), kept))
+        site.nodes[call.node] = None
+        return call
+
+    def _refused(self, function: Callable[..., Any], error: Exception) -> TraceFailure:
+        if isinstance(error, TraceFailure):
+            return error
+        failure = as_failure(error, FailureKind.FOREIGN_CALL)
+        failure.callee = callee_name(function)
+        return failure
+
+
+def _asked_by_torch() -> bool:
+    """Whether C++ code of torch's asks, to learn what its arguments are."""
+    frame = _users_frame()
+    return is_call(frame.f_code, frame.f_lasti) and calls_torch_cpp(frame, frame.f_lasti)
+
+
+class _Kept:
+    """An argument that is recorded unchanged, although a graph can't hold it."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __fx_create_arg__(self, tracer: Tracer) -> Any:
+        return self._value
+
+
+# The methods of a tracer that an exploring trace wraps.
+_WRAPPED = (
+    *("create_node", "path_of_module", "call_module"),
+    *("to_bool", "iter", "len", "convert", "contains", "setitem", "delitem"),
+)
+
+_exploring: ContextVar[_Explorer | None] = ContextVar("_exploring", default=None)
+
+
+def _answered_by(answer: Callable[..., Any]) -> Call:
+    """Calls that the trace answers which they are made in, if it explores: others may run beside and within it."""
+
+    def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        session, explorer = current(), _exploring.get()
+        if session is None or explorer is None or session.tracer is not explorer.tracer:
+            return function(*args, **kwargs)
+        return answer(explorer, function, args, kwargs)
+
+    return call
+
+
+_CALLED = _answered_by(_Explorer._called)
+_ASSERTED = _answered_by(_Explorer._asserted)
+_CALLED_ELSEWHERE = _answered_by(_Explorer._called_elsewhere)
+
+
+def _users_frame() -> FrameType:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    assert frame is not None, "a traced program runs"
+    return frame

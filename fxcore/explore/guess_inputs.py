@@ -1,0 +1,127 @@
+"""Inputs that a module would probably take, made up from what it looks like; on the device meta, so they cost nothing.
+
+They help to guess which way a program goes, and prove nothing: what is concluded from them is a guess, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+BATCH = 2
+SIDE = 224
+"""Pixels, where nothing says how large images are."""
+TOKENS = 16
+"""The length of sequences."""
+# Annotations of what is no tensor, also as text.
+_FLAGS = (bool, int, float, str, "bool", "int", "float", "str")
+_VECTORS = ("time", "timestep", "timesteps", "t", "label", "labels")
+_SIZES = ("image_size", "img_size", "input_size", "in_size")
+
+
+def guess_inputs(root: nn.Module | Callable[..., Any], concrete_args: Any = None) -> dict[str, Any]:
+    """The likeliest of `guesses`; nothing where nothing is known."""
+    return next(guesses(root, concrete_args), {})
+
+
+def guesses(
+    root: nn.Module | Callable[..., Any], concrete_args: Any = None, *, sides: Iterable[int] = (SIDE,)
+) -> Iterator[dict[str, Any]]:
+    """Values for the required parameters of a module's forward, by name, the likeliest first; they may repeat.
+
+    The first layer with parameters tells the kind of input: a convolution takes images with its number of channels, an
+    embedding numbers of tokens, a linear layer or a normalization sequences of vectors. The images' size is what an
+    attribute such as ``image_size`` says; ``sides`` (pixels) are tried where there is none.
+    """
+    if not isinstance(root, nn.Module):
+        return
+    given = concrete_args if isinstance(concrete_args, Mapping) else {}
+    parameters = inspect.signature(root.forward).parameters
+    required = [
+        name
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        and parameter.annotation not in _FLAGS
+        and name not in given
+    ]
+    for made in _made_by_layers(root, list(sides)):
+        guessed: dict[str, Any] = {
+            name: torch.empty(BATCH, device="meta") if name in _VECTORS else made.clone() for name in required
+        }
+        if "images" in required and "targets" in parameters:
+            guessed["targets"] = [_detected() for _ in range(BATCH)]
+        yield guessed
+
+
+def _detected() -> dict[str, torch.Tensor]:
+    """What is to be seen on an image, in the form that detection models are trained with (torchvision's)."""
+    labels = torch.ones(BATCH, dtype=torch.long, device="meta")
+    return {"boxes": torch.empty(BATCH, 4, device="meta"), "labels": labels}
+
+
+def _made_by_layers(root: nn.Module, sides: Sequence[int]) -> Iterator[torch.Tensor]:
+    """Tensors that a layer may take, for each layer that says something about it."""
+    image_sizes: list[list[int]] = []
+    for layer in root.modules():
+        if isinstance(layer, nn.Embedding):
+            yield torch.ones(BATCH, TOKENS, dtype=torch.long, device="meta")
+        attributes = vars(layer)
+        channels, dimensions = attributes.get("in_channels"), attributes.get("kernel_size")
+        if isinstance(channels, int) and isinstance(dimensions, tuple):
+            image_sizes = image_sizes or _image_sizes(root, sides)
+            for size in image_sizes:
+                fitting = itertools.islice(itertools.chain(size, itertools.repeat(size[-1])), len(dimensions))
+                yield torch.empty(BATCH, channels, *fitting, device="meta")
+        if isinstance(features := attributes.get("in_features"), int):
+            yield from _vectors(features)
+    for layer in root.modules():
+        if isinstance(layer, nn.RNNBase):
+            yield from _vectors(layer.input_size)
+        elif isinstance(layer, nn.LayerNorm):
+            yield from _vectors(*layer.normalized_shape)
+        elif isinstance(width := getattr(layer, "num_features", None), int):
+            yield from _vectors(width)
+
+
+def _vectors(*width: int) -> Iterator[torch.Tensor]:
+    for shape in ((TOKENS, *width), width, (*width, 8, 8), (4, 4, *width)):
+        yield torch.empty(BATCH, *shape, device="meta")
+
+
+def _image_sizes(root: nn.Module, sides: Sequence[int]) -> list[list[int]]:
+    return [size] if (size := _image_size(root)) else [[side, side] for side in sides]
+
+
+def _image_size(root: nn.Module) -> list[int]:
+    """Height and width, as some part of the module or its configuration tells them; empty where none does.
+
+    transformers keeps how a model was made in ``config``, timm what its weights were made for in ``pretrained_cfg``.
+    """
+    for described in _descriptions(root):
+        for name in _SIZES:
+            size = described.get(name)
+            if isinstance(size, int):
+                return [size, size]
+            if isinstance(size, tuple | list) and len(size) >= 2 and all(isinstance(side, int) for side in size):
+                return list(size[-2:])
+    return []
+
+
+def _descriptions(root: nn.Module) -> Iterator[Mapping[str, Any]]:
+    """What may tell an image's size. Objects' own dicts are asked: modules look long for an attribute they haven't."""
+    for part in root.modules():
+        own = vars(part)
+        yield own
+        if "config" in own:
+            yield _fields(own["config"])
+    yield _fields(vars(root).get("pretrained_cfg"))
+
+
+def _fields(owner: object) -> Mapping[str, Any]:
+    return owner if isinstance(owner, Mapping) else getattr(owner, "__dict__", {})

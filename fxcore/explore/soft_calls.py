@@ -1,0 +1,90 @@
+"""Functions in C++ that refuse traced values, made to go on: they are recorded instead, and the refusal is reported.
+
+C++ dispatches a call to a proxy's ``__torch_function__`` only if the proxy stands where a tensor could. As a size among
+varargs (``torch.zeros(n, 4)``), a bound of a slice of a real tensor, or a dtype, it is refused with a TypeError.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from fxcore.torch_compat import compiler_marks
+from fxcore.tracing.patching import PatchScope
+from fxcore.wrap import find_proxy
+
+Call = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+"""How to call one of them: function, arguments -> what the call returns."""
+
+# fmt: off
+FUNCTIONS = (
+    "arange", "as_tensor", "asarray", "broadcast_shapes", "empty", "eye", "finfo", "from_numpy", "full", "iinfo",
+    "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm", "range", "tensor", "zeros",
+)
+METHODS = (
+    "__getitem__", "expand", "new", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros", "permute", "repeat",
+    "reshape", "resize_", "tile", "to", "type", "unflatten", "view",
+)
+# fmt: on
+"""Names in torch and in its tensors' class. All others are dispatched, or fail, as in a plain trace."""
+
+
+def soften_calls(patches: PatchScope, call: Call) -> None:
+    """Until ``patches`` ends, have these functions called by ``call``.
+
+    It outlives ``patches`` where a program has kept one of them, so it should hold on to nothing.
+    """
+    torch.overrides.is_tensor_method_or_property(torch.Tensor.add)  # torch lists its functions once and for all
+    soft = functools.partial(_soft_of_torch, call)
+    patches.replace_all(torch.__dict__, dict.fromkeys(FUNCTIONS, soft))
+    patches.replace_all(torch.Tensor, dict.fromkeys(METHODS, soft))
+    for namespace, name in compiler_marks():
+        patches.replace(namespace, name, soft)
+
+
+def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -> None:
+    """The same for the functions that a module has imported from other packages, torch's aside."""
+    package = _package(namespace.get("__name__"))
+    for name, value in list(namespace.items()):
+        if isinstance(value, FunctionType) and _package(value.__module__) not in (package, "torch", "fxcore"):
+            patches.replace(namespace, name, functools.partial(_soft, call))
+
+
+def soften_assertions(patches: PatchScope, call: Call) -> None:
+    """The same for ``torch._assert``."""
+    patches.replace(torch.__dict__, "_assert", functools.partial(_soft_of_torch, call))
+
+
+def refuse_to_misread(function: Callable[..., Any], kwargs: dict[str, Any]) -> None:
+    """Raise TypeError where C++ would read the memory of a traced value as if it were a dtype.
+
+    ``new_tensor`` doesn't look what it is given; a trace gets a tensor of a dtype by chance, or the process ends.
+    """
+    if function.__name__ == "new_tensor" and find_proxy(kwargs.get("dtype")) is not None:
+        raise TypeError("new_tensor(): argument 'dtype' must be torch.dtype, not Proxy")
+
+
+def unsoftened(function: Any) -> Any:
+    """The function itself where ``function`` was put in its place here; otherwise ``function``."""
+    return function.__wrapped__ if getattr(function, "__code__", None) is _SOFT_CODE else function
+
+
+def _package(module: object) -> str:
+    return str(module).partition(".")[0]
+
+
+def _soft(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function, updated=())
+    def softly(*args: Any, **kwargs: Any) -> Any:
+        return call(function, args, kwargs)
+
+    return softly
+
+
+# Made once for each: torch's functions stay what they are, and a run replaces forty of them.
+_soft_of_torch = functools.lru_cache(maxsize=256)(_soft)
+_SOFT_CODE = _soft(lambda function, args, kwargs: None, len).__code__

@@ -1,0 +1,44 @@
+"""The ways in which a trace can fail: one exception class for each, with the place and the cause.
+
+It may import `fxcore.source` and `fxcore.node`. Start reading at `failures`, whose names this package exports.
+"""
+
+from fxcore.failures.failures import (
+    ArgumentFailure,
+    CallBindingFailure,
+    ContainmentFailure,
+    ControlFlowFailure,
+    ConversionFailure,
+    DictKeyFailure,
+    FailureKind,
+    HigherOrderFailure,
+    ItemAssignmentFailure,
+    IterationFailure,
+    LenFailure,
+    NotAParameterFailure,
+    NotASubmoduleFailure,
+    TraceError,
+    TraceFailure,
+    TwoTracersFailure,
+    as_failure,
+)
+
+__all__ = [
+    "ArgumentFailure",
+    "CallBindingFailure",
+    "ContainmentFailure",
+    "ControlFlowFailure",
+    "ConversionFailure",
+    "DictKeyFailure",
+    "FailureKind",
+    "HigherOrderFailure",
+    "ItemAssignmentFailure",
+    "IterationFailure",
+    "LenFailure",
+    "NotAParameterFailure",
+    "NotASubmoduleFailure",
+    "TraceError",
+    "TraceFailure",
+    "TwoTracersFailure",
+    "as_failure",
+]

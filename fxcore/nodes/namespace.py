@@ -1,0 +1,120 @@
+"""Names for the values of generated code: each legal, each used once, none hiding a builtin.
+
+The names are torch.fx's to the letter (``relu``, ``relu_1``, …), because programs look nodes up by them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import math
+import re
+from typing import Any, NamedTuple
+
+import torch
+
+from fxcore import _pytree as fx_pytree
+from fxcore.torch_compat import torch_pytree
+
+
+class _CustomBuiltin(NamedTuple):
+    """A global that all generated code may use, because the ``repr`` of common arguments mentions it."""
+
+    import_str: str
+    obj: object
+
+
+_illegal_names: dict[str, object] = {name: object() for name in keyword.kwlist}
+_illegal_names.update(vars(builtins))
+"""What a value must not be called, and the object (if any) that the name may stand for after all."""
+
+_custom_builtins: dict[str, _CustomBuiltin] = {}
+
+
+def _register_custom_builtin(name: str, import_str: str, obj: object) -> None:
+    """Let all generated code use ``name`` for ``obj``, which the statement ``import_str`` brings in."""
+    _custom_builtins[name] = _CustomBuiltin(import_str, obj)
+    _illegal_names[name] = obj
+
+
+for _name, _import, _object in (
+    ("inf", "from math import inf", math.inf),
+    ("nan", "from math import nan", math.nan),
+    ("NoneType", "NoneType = type(None)", type(None)),
+    ("torch", "import torch", torch),
+    ("device", "from torch import device", torch.device),
+    ("fx_pytree", "import fxcore._pytree as fx_pytree", fx_pytree),
+    ("pytree", f"import {torch_pytree.__name__} as pytree", torch_pytree),
+):
+    _register_custom_builtin(_name, _import, _object)
+
+_illegal_characters = re.compile("[^0-9a-zA-Z_]+")
+_word_starts = re.compile(r"(?<=[a-z])([A-Z])")
+
+
+def _snake_case(name: str) -> str:
+    """``camelCase`` as ``camel_case``; only a capital that follows a small letter starts a word."""
+    return name.lower() if name.islower() else _word_starts.sub(r"_\1", name).lower()
+
+
+def _is_magic(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _legalize(candidate: str) -> str:
+    """``candidate`` as an ASCII identifier (which may still be a keyword)."""
+    candidate = _illegal_characters.sub("_", candidate) or "_unnamed"
+    return f"_{candidate}" if candidate[0].isdigit() else candidate
+
+
+def _split_number(name: str) -> tuple[str, int | None]:
+    """``relu_12`` as ``("relu", 12)``; a name without such an ending as ``(name, None)``."""
+    base, _, digits = name.rpartition("_")
+    return (base, int(digits)) if base and digits.isdecimal() else (name, None)
+
+
+class _Namespace:
+    """Gives out names: one per object, each name once, and a builtin's name to nothing but that builtin."""
+
+    __slots__ = ("_base_count", "_obj_to_name", "_used_names")
+
+    def __init__(self) -> None:
+        self._obj_to_name: dict[Any, str] = {}
+        self._used_names: set[str] = set()
+        # The highest number given to each base, so that the next free one is found without trying them all.
+        self._base_count: dict[str, int] = {}
+
+    def create_name(self, candidate: str, obj: object | None) -> str:
+        """A free name as close to ``candidate`` as can be.
+
+        When ``obj`` is given, the name is its own from then on: asked again, the same comes back.
+        """
+        if obj is not None and (known := self._obj_to_name.get(obj)) is not None:
+            return known
+        if not (candidate.isidentifier() and candidate.isascii()):
+            candidate = _legalize(candidate)
+        used = self._used_names
+        base, number = _split_number(candidate)
+        if number is None or candidate in used:
+            number = self._base_count.get(base, 0)
+            if _illegal_names.get(candidate, obj) is not obj:
+                number += 1
+                candidate = f"{base}_{number}"
+        while candidate in used:
+            number += 1
+            candidate = f"{base}_{number}"
+        used.add(candidate)
+        self._base_count[base] = number
+        if obj is not None:
+            self._obj_to_name[obj] = candidate
+        return candidate
+
+    def associate_name_with_obj(self, name: str, obj: object) -> None:
+        """Make ``name``, already created, the name of ``obj``. Raises ``AssertionError`` if it has another."""
+        if self._obj_to_name.setdefault(obj, name) is not name:
+            raise AssertionError(f"{obj!r} already has the name {self._obj_to_name[obj]}")
+
+    def _rename_object(self, obj: object, name: str) -> None:
+        """Let ``obj`` be called ``name`` from now on; its old name stays taken."""
+        self._obj_to_name[obj] = name
+        self._used_names.add(name)

@@ -1,0 +1,146 @@
+"""What a graph, and the module that it was traced from, tell of where it differs from the program."""
+
+from __future__ import annotations
+
+import difflib
+import dis
+import inspect
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from types import CodeType, FunctionType
+from typing import Any
+
+import torch
+
+from fxcore.graph import Graph
+from fxcore.node import Node
+from fxcore.notices.likely_type import type_of_node
+from fxcore.notices.notices import NoticeKind, Notices
+from fxcore.proxy import Proxy
+from fxcore.source import Place, is_user_file
+
+_IS_NONE_JUMP = re.compile(r"POP_JUMP.*_NONE")
+
+
+def attribute_places(code: CodeType, name: str, operation: str = "LOAD_ATTR") -> Iterator[Place]:
+    """Where ``code`` reads (or, with ``STORE_ATTR``, sets) an attribute called ``name``."""
+    if name in code.co_names:
+        for instruction in dis.get_instructions(code):
+            if instruction.opname == operation and instruction.argval == name:
+                yield code, instruction.offset
+
+
+def none_tests(code: CodeType, variable: str) -> Iterator[Place]:
+    """Where ``code`` tests whether a parameter is None, before anything is assigned to it."""
+    instructions = list(dis.get_instructions(code))
+    for at, (load, after) in enumerate(pairwise(instructions)):
+        if load.argval == variable and load.opname.startswith("STORE"):
+            return
+        if load.argval != variable or not load.opname.startswith(("LOAD_FAST", "LOAD_DEREF")):
+            continue
+        if _IS_NONE_JUMP.fullmatch(after.opname):
+            yield code, after.offset
+        elif after.opname == "LOAD_CONST" and after.argval is None and instructions[at + 2].opname == "IS_OP":
+            yield code, instructions[at + 2].offset
+
+
+# Items of a container that are looked at for a traced value.
+_SEARCHED = 256
+
+# How alike two names are, from 0 to 1, for one to be taken for the other, mistyped (`difflib`'s ratio).
+_NEAR = 0.8
+
+
+def review(root: torch.nn.Module | Callable[..., Any], graph: Graph, notices: Notices) -> None:
+    """Add what is to be noted of ``graph``, which ``root`` was just traced to."""
+    ran = {node.where[0]: None for node in graph.nodes if node.where is not None}
+    for node in graph.nodes:
+        _review_node(node, graph, notices)
+    for place in itertools.chain.from_iterable(attribute_places(code, "training") for code in ran):
+        notices.at(NoticeKind.TRAINING_FLAG, place)
+    for node, place in _optional_inputs(root, graph):
+        notices.at(NoticeKind.OPTIONAL_INPUT, place, str(node.target))
+    if isinstance(root, torch.nn.Module):
+        for module, name, held in _left_on_modules(root, graph):
+            notices.at(NoticeKind.LEFT_ON_MODULE, _assignment(module, name, ran) or held.where, name)
+
+
+def _review_node(node: Node, graph: Graph, notices: Notices) -> None:
+    if node.op == "get_attr" and isinstance(graph.constants.get(str(node.target)), torch.Tensor):
+        notices.at(NoticeKind.FROZEN_CONSTANT, node.where)
+    name = _name_read(node)
+    if name is not None and not hasattr(torch.Tensor, name):
+        meant = _meant(node.args[0], name)
+        if meant is not None:
+            notices.at(NoticeKind.UNKNOWN_ATTRIBUTE, node.where, f"{name} {meant}".rstrip())
+
+
+def _name_read(node: Node) -> str | None:
+    """The attribute or method that a node takes from a value."""
+    if node.op == "call_method":
+        return str(node.target)
+    if node.op == "call_function" and node.target is getattr and len(node.args) == 2:
+        return str(node.args[1])
+    return None
+
+
+def _meant(owner: object, name: str) -> str | None:
+    """A tensor's attribute that is much like ``name``; empty where none is, None where ``owner`` may be no tensor."""
+    if not isinstance(owner, Node) or type_of_node(owner) is not torch.Tensor:
+        return None
+    as_long = [known for known in dir(torch.Tensor) if abs(len(known) - len(name)) <= 1]
+    near = difflib.get_close_matches(name, as_long, n=1, cutoff=_NEAR)
+    if near:
+        return near[0]
+    surely_tensor = owner.op != "placeholder" or owner.type is not None
+    return "" if surely_tensor else None
+
+
+def _optional_inputs(root: Any, graph: Graph) -> Iterator[tuple[Node, Place]]:
+    """The inputs that default to None and that the traced function compares with it, each with the first such place."""
+    function = type(root).forward if isinstance(root, torch.nn.Module) else root
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    for node in graph.find_nodes(op="placeholder"):
+        if code is not None and len(node.args) == 1 and node.args[0] is None:
+            places = none_tests(code, str(node.target))
+            yield from ((node, place) for place in itertools.islice(places, 1))
+
+
+def _left_on_modules(root: torch.nn.Module, graph: Graph) -> Iterator[tuple[torch.nn.Module, str, Node]]:
+    """The attributes of modules that hold a value of the trace, or a container that does, with its node."""
+    # The forwards of torch's own modules keep nothing.
+    own = (module for module in root.modules() if not type(module).__module__.startswith("torch."))
+    for module in own:
+        for name, value in vars(module).items():
+            if name not in ("_modules", "_parameters", "_buffers"):
+                held = _proxy_in(value)
+                if held is not None and held.node.graph is graph:
+                    yield module, name, held.node
+
+
+def _proxy_in(value: object, depth: int = 2) -> Proxy | None:
+    if issubclass(type(value), Proxy):
+        return value  # type: ignore[return-value]
+    if depth and type(value) in (list, tuple, dict, set):
+        items: Any = value.values() if isinstance(value, dict) else value
+        found = (_proxy_in(item, depth - 1) for item in itertools.islice(items, _SEARCHED))
+        return next((proxy for proxy in found if proxy is not None), None)
+    return None
+
+
+def _assignment(module: torch.nn.Module, name: str, ran: dict[CodeType, None]) -> Place | None:
+    """Where the module's methods set an attribute, or take it to add to it; those that ran come before any other."""
+    methods = [value.__code__ for cls in type(module).__mro__ for value in vars(cls).values() if _is_method(value)]
+    for codes in ([code for code in methods if code in ran], ran, methods):
+        own = [code for code in codes if is_user_file(code.co_filename)]
+        for operation in ("STORE_ATTR", "LOAD_ATTR"):
+            places = itertools.chain.from_iterable(attribute_places(code, name, operation) for code in own)
+            if (place := next(places, None)) is not None:
+                return place
+    return None
+
+
+def _is_method(value: object) -> bool:
+    return isinstance(value, FunctionType) and value.__name__ != "__init__"

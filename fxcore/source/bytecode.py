@@ -1,0 +1,143 @@
+"""What the interpreter is about to do with a value, read from the compiled code."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from types import CodeType
+
+_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
+_CACHE = dis.opmap.get("CACHE")  # Python 3.10 has none
+_COMPARE_OP = dis.opmap["COMPARE_OP"]
+_TO_BOOL = dis.opmap.get("TO_BOOL")  # since Python 3.13
+# Set in the argument of ``COMPARE_OP`` since Python 3.13 where the result is to be a bool.
+_AS_BOOL = 16
+
+# Instructions that do no more than take up the value that was computed before them.
+_TAKES_UP = frozenset(
+    opcode
+    for name, opcode in dis.opmap.items()
+    if name in ("BEFORE_WITH", "GET_ITER", "TO_BOOL", "UNARY_NOT") or name.startswith(("POP_JUMP", "JUMP_IF"))
+)
+
+# Instructions that may stand between the two.
+_BETWEEN = frozenset(dis.opmap[name] for name in ("COPY", "EXTENDED_ARG", "NOP") if name in dis.opmap)
+
+# The argument of ``BINARY_OP`` for ``+=`` (CPython's NB_INPLACE_ADD); those of the other operators in place follow.
+_FIRST_IN_PLACE = 13
+
+
+def unpack_count(code: CodeType, lasti: int) -> int | None:
+    """How many names the instruction at offset ``lasti`` unpacks into (``a, b = x``); None where it isn't one."""
+    instructions = code.co_code  # without the interpreter's specialisations, whatever is running
+    at = _operation(instructions, lasti)
+    if dis.opname[instructions[at]] != "UNPACK_SEQUENCE":
+        return None
+    count, shift = instructions[at + 1], 8
+    while at >= 2 and instructions[at - 2] == _EXTENDED_ARG:
+        at -= 2
+        count |= instructions[at + 1] << shift
+        shift += 8
+    return count
+
+
+def is_call(code: CodeType, lasti: int) -> bool:
+    """Whether the instruction at offset ``lasti`` calls something."""
+    instructions = code.co_code
+    return dis.opname[instructions[_operation(instructions, lasti)]].startswith(("CALL", "PRECALL"))
+
+
+def operand_offset(code: CodeType, lasti: int) -> int | None:
+    """The offset of the instruction that computed what the one at ``lasti`` tests or begins to iterate over.
+
+    None for an instruction that does anything else. The compiler marks such ones with the whole statement or condition
+    that they belong to, and that is rather wide: a ``for`` includes its body.
+    """
+    instructions = code.co_code
+    if _compares_to_a_bool(instructions, lasti):
+        return lasti
+    if instructions[lasti] not in _TAKES_UP:
+        return None
+    lasti -= 2
+    while lasti >= 0 and instructions[lasti] in _BETWEEN:
+        lasti -= 2
+    return lasti if lasti >= 0 else None
+
+
+def is_assertion(code: CodeType, lasti: int) -> bool:
+    """Whether the instruction at offset ``lasti`` decides an ``assert`` (or ``if not x: raise AssertionError``).
+
+    The pattern: jump over what follows if true; what follows loads AssertionError, and the last instruction before
+    the jump's target raises.
+    """
+    decide, *rest = _from_jump(code, lasti)
+    if not (decide.opname.startswith("POP_JUMP") and decide.opname.endswith("IF_TRUE")):
+        return False
+    loads_error = rest[0].opname == "LOAD_ASSERTION_ERROR" or rest[0].argval == "AssertionError"
+    skipped = [instruction for instruction in rest if instruction.offset < decide.argval]
+    return loads_error and bool(skipped) and skipped[-1].opname == "RAISE_VARARGS"
+
+
+@functools.lru_cache(maxsize=1024)
+def raising_truth(code: CodeType, lasti: int) -> bool | None:
+    """Which truth of the condition that the instruction at ``lasti`` decides leads straight to a ``raise``; if any."""
+    decide, *rest = _from_jump(code, lasti)
+    if not decide.opname.startswith(("POP_JUMP", "JUMP_IF")) or "IF_" not in decide.opname or "NONE" in decide.opname:
+        return None
+    jumps_if = "IF_TRUE" in decide.opname
+    if _raises(rest):
+        return not jumps_if
+    if _raises([instruction for instruction in _instructions(code) if instruction.offset >= decide.argval]):
+        return jumps_if
+    return None
+
+
+def _from_jump(code: CodeType, lasti: int) -> list[dis.Instruction]:
+    """The instructions from the one at ``lasti`` on, less one that makes a bool for the jump that follows."""
+    at = _operation(code.co_code, lasti)
+    makes_bool = code.co_code[at] == _TO_BOOL or _compares_to_a_bool(code.co_code, at)
+    following = [instruction for instruction in _instructions(code) if instruction.offset >= at]
+    return following[1:] if makes_bool else following
+
+
+def _compares_to_a_bool(instructions: bytes, at: int) -> bool:
+    """Whether the instruction is a comparison that asks its own result for its truth, as Python 3.13 has them."""
+    return _TO_BOOL is not None and instructions[at] == _COMPARE_OP and bool(instructions[at + 1] & _AS_BOOL)
+
+
+def _raises(instructions: list[dis.Instruction]) -> bool:
+    """Whether running on from the first instruction ends in a ``raise`` without any choice in between."""
+    for instruction in instructions:
+        if instruction.opname == "RAISE_VARARGS":
+            return True
+        if "JUMP" in instruction.opname or instruction.opname.startswith(("RETURN", "FOR_ITER", "YIELD", "SEND")):
+            return False
+    return False
+
+
+def _operation(instructions: bytes, lasti: int) -> int:
+    """The offset of the operation itself.
+
+    Python 3.10 counts a long argument's prefixes as its beginning, and since Python 3.11 a call of a Python function
+    stands at the cache entries that follow it.
+    """
+    while instructions[lasti] == _CACHE:
+        lasti -= 2
+    while instructions[lasti] == _EXTENDED_ARG:
+        lasti += 2
+    return lasti
+
+
+@functools.lru_cache(maxsize=64)
+def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
+    return tuple(instruction for instruction in dis.get_instructions(code) if instruction.opcode != _EXTENDED_ARG)
+
+
+def is_in_place_operator(code: CodeType, lasti: int) -> bool:
+    """Whether the instruction at offset ``lasti`` is an operator in place, such as ``+=``."""
+    instructions = code.co_code
+    at = _operation(instructions, lasti)
+    name = dis.opname[instructions[at]]
+    if name != "BINARY_OP":
+        return name.startswith("INPLACE_")  # until Python 3.10
+    return instructions[at + 1] >= _FIRST_IN_PLACE

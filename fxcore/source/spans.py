@@ -1,0 +1,181 @@
+"""Where things happen in the user's text: frames, and the exact range of source that each was at.
+
+The interpreter knows the place of every instruction (PEP 657, Python 3.11 and later). Python 3.10 knows the line
+alone, and the expression is then looked up in the line's syntax tree. Text comes from `linecache`, so that unsaved
+text that was put there counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import itertools
+import linecache
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+import torch
+
+from fxcore.source.bytecode import operand_offset
+
+_FXCORE = Path(__file__).parents[1]
+
+# The folders whose frames are no user's.
+_machinery: tuple[str, ...] = (str(Path(torch.__file__).parent) + os.sep, str(_FXCORE) + os.sep)
+
+
+@dataclass(frozen=True)
+class SourceSpan:
+    """A range of source text. Lines count from 1; columns are UTF-8 byte offsets from 0, the end's excluded."""
+
+    file: str
+    line: int
+    end_line: int
+    col: int
+    end_col: int
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A function that was running, and the expression it was at."""
+
+    name: str
+    span: SourceSpan
+    place: Place | None = field(default=None, compare=False, repr=False)
+    """The instruction that it was at."""
+
+
+Place = tuple[CodeType, int]
+"""A code object and the offset of an instruction in it (a frame's ``f_lasti``): a span that isn't resolved yet."""
+
+
+def disown(folder: str) -> None:
+    """From now on what lies in ``folder`` is no user's, but belongs to who traces for others."""
+    global _machinery
+    _machinery = (*_machinery, folder + os.sep)
+    is_user_file.cache_clear()
+
+
+@functools.lru_cache(maxsize=1024)
+def is_user_file(filename: str) -> bool:
+    """Whether a code object's file belongs to the user: to neither torch nor fxcore, nor to what was disowned."""
+    return not filename.startswith(_machinery)
+
+
+def user_place(frame: FrameType | None, top: CodeType, machinery: Sequence[CodeType] = ()) -> Place | None:
+    """Where the innermost of the user's frames stands that ``frame`` was called by.
+
+    ``top`` is the code at which the search ends: a trace doesn't look past the frame that runs it. Frames that run code
+    of ``machinery`` are passed over.
+    """
+    while frame is not None:
+        code = frame.f_code
+        if is_user_file(code.co_filename) and code not in machinery:
+            return code, frame.f_lasti
+        if code is top:
+            return None
+        frame = frame.f_back
+    return None
+
+
+def traceback_places(traceback: TracebackType | None) -> Iterator[Place]:
+    """Where each frame of a traceback stands, outermost first."""
+    while traceback is not None:
+        yield traceback.tb_frame.f_code, traceback.tb_lasti
+        traceback = traceback.tb_next
+
+
+def stack_places(frame: FrameType | None, top: CodeType) -> list[Place]:
+    """Where each running frame stands, from (not including) the one that runs ``top`` to ``frame``."""
+    places: list[Place] = []
+    while frame is not None and frame.f_code is not top:
+        places.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return places[::-1]
+
+
+def user_frames(places: Iterable[Place], machinery: Sequence[CodeType] = ()) -> tuple[Frame, ...]:
+    """The user's frames among ``places``, in the same order; not those that run code of ``machinery``."""
+    return tuple(
+        Frame(getattr(code, "co_qualname", code.co_name), span, (code, lasti))
+        for code, lasti in places
+        if is_user_file(code.co_filename) and code not in machinery and (span := span_at(code, lasti)) is not None
+    )
+
+
+def span_at(code: CodeType, lasti: int) -> SourceSpan | None:
+    """The range of source that the instruction at offset ``lasti`` was compiled from; None where nothing is known."""
+    span = _marked_span(code, lasti)
+    operand = operand_offset(code, lasti)
+    narrower = None if operand is None else _marked_span(code, operand)
+    return narrower if narrower is not None and span is not None and _within(narrower, span) else span
+
+
+def _marked_span(code: CodeType, lasti: int) -> SourceSpan | None:
+    line, end_line, col, end_col = _position(code, lasti)
+    if line is None:
+        return None
+    if end_line is None or col is None or end_col is None:
+        return _expression_at(code.co_filename, line)
+    return SourceSpan(code.co_filename, line, end_line, col, end_col)
+
+
+def _within(inner: SourceSpan, outer: SourceSpan) -> bool:
+    starts = (outer.line, outer.col) <= (inner.line, inner.col)
+    return starts and (inner.end_line, inner.end_col) <= (outer.end_line, outer.end_col)
+
+
+def definition_span(code: CodeType) -> SourceSpan | None:
+    """The name after ``def`` of the function that ``code`` is; None where its source text can't be read."""
+    for offset, text in enumerate(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]):
+        found = re.match(rf"\s*(?:async\s+)?def\s+({re.escape(code.co_name)})\b", text)
+        if found:
+            line = code.co_firstlineno + offset
+            start, end = (len(text[:at].encode()) for at in found.span(1))
+            return SourceSpan(code.co_filename, line, line, start, end)
+    return None
+
+
+def return_span(code: CodeType) -> SourceSpan | None:
+    """The only ``return`` statement of a function; None where there are several, or none."""
+    returns = [at.offset for at in dis.get_instructions(code) if at.opname in ("RETURN_VALUE", "RETURN_CONST")]
+    return span_at(code, returns[0]) if len(returns) == 1 else None
+
+
+@functools.lru_cache(maxsize=4096)  # the positions before the wanted one have to be decoded, too
+def _position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
+    if hasattr(code, "co_positions"):
+        unknown = (None, None, None, None)
+        return next(itertools.islice(code.co_positions(), lasti // 2, None), unknown)
+    lines = (line for start, end, line in code.co_lines() if start <= lasti < end)
+    return next(lines, None), None, None, None
+
+
+def _expression_at(filename: str, line: int) -> SourceSpan:
+    """The expression that begins on a line, or else the line's text; for when only the line is known."""
+    lines = linecache.getlines(filename)
+    found = _expressions_by_line("".join(lines)).get(line)
+    if found is not None and found.end_lineno is not None and found.end_col_offset is not None:
+        return SourceSpan(filename, line, found.end_lineno, found.col_offset, found.end_col_offset)
+    text = lines[line - 1].rstrip() if line <= len(lines) else ""
+    indent = len(text) - len(text.lstrip())
+    return SourceSpan(filename, line, line, len(text[:indent].encode()), len(text.encode()))
+
+
+@functools.lru_cache(maxsize=8)
+def _expressions_by_line(source: str) -> dict[int, ast.expr]:
+    """For each line the widest expression that begins on it and is read, not assigned to."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return {}
+    found: dict[int, ast.expr] = {}
+    for node in ast.walk(tree):  # parents come before their children, so the first on a line is the widest
+        if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            found.setdefault(node.lineno, node)
+    return found

@@ -1,0 +1,221 @@
+"""What stands at a place in the program's text: the call and its callee, the statement, the operation."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import linecache
+from types import FrameType, ModuleType
+from typing import Any
+
+import torch
+
+from fxcore.source.bytecode import is_call, operand_offset, raising_truth
+from fxcore.source.spans import Place, SourceSpan, span_at
+
+
+def operation_at(place: Place) -> str:
+    """What the instruction at ``place`` does, e.g. ``if``, ``and``, ``star``, ``slice``; for a call the called name.
+
+    - a truth is asked: ``if``, ``guard`` (an ``if`` that raises), ``while``, ``assert``, ``and``, ``or``, ``not``,
+      ``conditional`` (``a if x else b``), ``comparison`` (a chained one), ``in``;
+    - items are asked: ``for``, ``comprehension``, ``star`` (``*x``), ``double-star`` (``**x``), ``unpacking``;
+    - a number or a text: ``index``, ``slice``, ``format``, ``operator``;
+    - ``return``, and the called name or dotted name (``max``, ``torch.ones``).
+
+    ``""`` where it is none of these, or its source text can't be read.
+    """
+    code, lasti = place
+    found = _syntax_at(place)
+    if found is None:
+        return ""
+    node, parent = found
+    if isinstance(node, ast.Call) and is_call(code, lasti):
+        return "star" if _has_star(node) else _called(node)
+    if operand_offset(code, lasti) is None:
+        return _of_expression(node)
+    if isinstance(node, ast.Compare) and len(node.ops) > 1:
+        return "comparison"
+    taken_up_by = _of_parent(node, parent)
+    return "guard" if taken_up_by == "if" and raising_truth(code, lasti) is not None else taken_up_by
+
+
+def called_at(place: Place) -> str:
+    """The name or dotted name that the call at ``place`` calls; that of ``f`` for ``f(x)(y)``. ``""`` for no such."""
+    found = _syntax_at(place)
+    return _called(found[0]) if found is not None and isinstance(found[0], ast.Call) else ""
+
+
+def _syntax_at(place: Place) -> tuple[ast.AST, ast.AST] | None:
+    span = span_at(*place)
+    if span is None:
+        return None
+    return _syntax("".join(linecache.getlines(span.file))).get((span.line, span.col, span.end_line, span.end_col))
+
+
+@functools.lru_cache(maxsize=8)
+def _syntax(source: str) -> dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]]:
+    """For each range of source the outermost expression, or else the statement, that it is, and its parent."""
+    found: dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]] = {}
+    for parent in _all_nodes(source):
+        for node in ast.iter_child_nodes(parent):
+            if isinstance(node, ast.expr | ast.stmt) and node.end_lineno and node.end_col_offset is not None:
+                at = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+                known = found.get(at)
+                if known is None or isinstance(known[0], ast.Expr):
+                    found[at] = node, parent
+    return found
+
+
+def _has_star(call: ast.Call) -> bool:
+    return any(isinstance(argument, ast.Starred) for argument in call.args)
+
+
+def _called(call: ast.Call) -> str:
+    function: ast.expr = call
+    while isinstance(function, ast.Call):
+        function = function.func
+    parts: list[str] = []
+    while isinstance(function, ast.Attribute):
+        parts.append(function.attr)
+        function = function.value
+    if isinstance(function, ast.Name):
+        parts.append(function.id)
+    return ".".join(reversed(parts))
+
+
+def _of_expression(node: ast.AST) -> str:
+    """What the expression itself asks for of the values in it."""
+    match node:
+        case ast.Compare(ops=[ast.In() | ast.NotIn()]):
+            return "in"
+        case ast.Tuple(ctx=ast.Store()) | ast.List(ctx=ast.Store()):
+            return "unpacking"
+        case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
+            return "star" if any(isinstance(item, ast.Starred) for item in items) else ""
+        case ast.Dict(keys=keys) if None in keys:
+            return "double-star"
+        case ast.Call() if _has_star(node):
+            return "star"
+        case ast.Call(keywords=[*_, ast.keyword(arg=None)]):
+            return "double-star"
+        case ast.Subscript(slice=index):
+            return "slice" if any(isinstance(part, ast.Slice) for part in ast.walk(index)) else "index"
+        case ast.JoinedStr() | ast.FormattedValue():
+            return "format"
+        case ast.BinOp():
+            return "operator"
+        case ast.Return():
+            return "return"
+    return ""
+
+
+def _of_parent(node: ast.AST, parent: ast.AST) -> str:
+    """What takes up the value of the expression."""
+    match parent:
+        case ast.If(test=test) if test is node:
+            return "if"
+        case ast.While(test=test) if test is node:
+            return "while"
+        case ast.Assert(test=test) if test is node:
+            return "assert"
+        case ast.IfExp(test=test) if test is node:
+            return "conditional"
+        case ast.BoolOp(op=ast.And()):
+            return "and"
+        case ast.BoolOp():
+            return "or"
+        case ast.UnaryOp(op=ast.Not()):
+            return "not"
+        case ast.For(iter=items) | ast.AsyncFor(iter=items) if items is node:
+            return "for"
+        case ast.comprehension(iter=items):
+            return "comprehension" if items is node else "if"
+    return ""
+
+
+def call_at(place: Place, name: str) -> ast.Call | None:
+    """The call of ``name(…)`` that runs at a place; None where there is none, or no text."""
+    span = span_at(*place)
+    if span is None:
+        return None
+    calls = (node for node in _all_nodes(f"({_text(span)})") if isinstance(node, ast.Call))
+    return next((call for call in calls if _last_name(call.func) == name), None)
+
+
+def statement_at(place: Place) -> ast.stmt | None:
+    """The innermost statement around a place; None where its source text can't be read."""
+    span = span_at(*place)
+    found: ast.stmt | None = None
+    for node in _all_nodes("".join(linecache.getlines(span.file))) if span else ():
+        if not isinstance(node, ast.stmt) or span is None:
+            continue
+        if node.lineno <= span.line and span.end_line <= (node.end_lineno or 0):
+            found = node  # outer ones come first
+    return found
+
+
+def _text(span: SourceSpan) -> str:
+    lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][: span.end_col]
+    lines[0] = lines[0][span.col :]
+    return b"".join(lines).decode()
+
+
+def _last_name(function: ast.expr) -> str | None:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else None
+
+
+@functools.lru_cache(maxsize=8)
+def _all_nodes(source: str) -> tuple[ast.AST, ...]:
+    """All nodes of the text's syntax tree, outer ones first; none where it isn't Python."""
+    try:
+        return tuple(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return ()
+
+
+def callee_at(frame: FrameType, lasti: int) -> str:
+    """The name of what ``frame`` calls at offset ``lasti`` (see `callee_name`), or else how the call is written."""
+    written = called_at((frame.f_code, lasti))
+    return callee_name(_named(frame, written)) or written
+
+
+def calls_torch_cpp(frame: FrameType, lasti: int) -> bool:
+    """Whether ``frame`` calls C++ code of torch's at offset ``lasti``; a method is taken for a tensor's by its name."""
+    written = called_at((frame.f_code, lasti))
+    value = _named(frame, written)
+    if value is None:
+        return bool(written) and callable(getattr(torch.Tensor, written.rpartition(".")[2], None))
+    return not hasattr(value, "__code__") and callee_name(value).startswith("torch.")
+
+
+def _named(frame: FrameType, written: str) -> Any:
+    """What a dotted name stands for in ``frame``; None where that can't be told without running code."""
+    first, *attributes = written.split(".")
+    value: Any = {**vars(builtins), **frame.f_globals, **frame.f_locals}.get(first)
+    for attribute in attributes:
+        if not isinstance(value, ModuleType | type):  # reading an attribute of anything else may run code
+            return None
+        value = inspect.getattr_static(value, attribute, None)
+    return value
+
+
+def callee_name(function: Any) -> str:
+    """The package and the name of a function, e.g. ``torch.ones``, ``numpy.sqrt``, ``torch.expand`` for a method's.
+
+    ``""`` where it has no name. Python's builtins are named alone: ``divmod``.
+    """
+    name = getattr(function, "__name__", "")
+    if not isinstance(name, str) or not name:
+        return ""
+    owner = getattr(function, "__objclass__", None) or getattr(function, "__self__", None)
+    module = getattr(function, "__module__", None) or getattr(owner, "__module__", None) or type(function).__module__
+    package = str(module).partition(".")[0]
+    return name if package == "builtins" else f"{package}.{name}"

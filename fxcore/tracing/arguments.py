@@ -1,0 +1,133 @@
+"""From a value that user code passes to a call, to an argument that a Node can hold.
+
+`HANDLERS` is the table, by exact type; `lower` falls back to the rules for everything that merely inherits. The place
+to teach tracing a new type is `Tracer.create_arg`, or a method ``__fx_create_arg__(self, tracer)`` on the type itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fxcore.failures import ArgumentFailure, DictKeyFailure, TwoTracersFailure
+from fxcore.node import Argument, Node, base_types, map_arg
+from fxcore.torch_compat import HigherOrderOperator, OpOverload, is_opaque_value, is_proxy_of_torch_fx
+
+if TYPE_CHECKING:
+    from fxcore.proxy import TracerBase
+
+Handler = Callable[["TracerBase", Any], Any]
+
+
+def lower(tracer: TracerBase, value: Any) -> Argument:
+    """The argument that stands for ``value`` in a node; what it contains goes through ``tracer.create_arg`` again.
+
+    Raises an `ArgumentFailure` (a NotImplementedError) for a type that a graph can't hold, and a `DictKeyFailure` (a
+    RuntimeError) for a dict that has a node among its keys.
+    """
+    handler = HANDLERS.get(type(value)) or rule_for(value)
+    return handler(tracer, value)
+
+
+def rule_for(value: Any) -> Handler:
+    """Return what lowers a value whose exact type isn't in `HANDLERS`."""
+    if is_proxy_of_torch_fx(value):
+        return _lower_foreign_proxy
+    if hasattr(value, "__fx_create_arg__"):
+        return _lower_by_itself
+    for types, handler in _RULES:
+        if isinstance(value, types):
+            return handler
+    if is_opaque_value(value):
+        return _as_it_is
+    if dataclasses.is_dataclass(value):
+        return _lower_dataclass
+    if isinstance(value, (*base_types, enum.Enum)):
+        return _as_it_is
+    return _refuse
+
+
+def _as_it_is(tracer: TracerBase, value: Any) -> Any:
+    return value
+
+
+def _lower_foreign_proxy(tracer: TracerBase, value: Any) -> Any:
+    """A tracer that was made for torch.fx may put our nodes into proxies of its own; others have nodes of torch.fx."""
+    if value.tracer is not tracer:
+        tracer.fail(TwoTracersFailure, "a value from a torch.fx trace was used in an fxcore trace")
+    return value.node
+
+
+def _lower_by_itself(tracer: TracerBase, value: Any) -> Any:
+    return value.__fx_create_arg__(tracer)
+
+
+def _lower_tuple(tracer: TracerBase, value: tuple[Any, ...]) -> Any:
+    create_arg = tracer.create_arg
+    return tuple([create_arg(item) for item in value])
+
+
+def _lower_tuple_subclass(tracer: TracerBase, value: tuple[Any, ...]) -> Any:
+    items = [tracer.create_arg(item) for item in value]
+    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+
+
+def _lower_list(tracer: TracerBase, value: list[Any]) -> Any:
+    create_arg = tracer.create_arg
+    return [create_arg(item) for item in value]
+
+
+def _lower_dict(tracer: TracerBase, value: dict[Any, Any]) -> Any:
+    create_arg = tracer.create_arg
+    return {
+        key if type(key) is str else _lower_key(tracer, key): create_arg(item)  # str is all but every key
+        for key, item in value.items()
+    }
+
+
+def _lower_key(tracer: TracerBase, key: Any) -> Any:
+    lowered = key if isinstance(key, str) else tracer.create_arg(key)
+
+    def refuse(node: Node) -> Any:
+        return tracer.fail(DictKeyFailure, f"an argument can't be a dict that has the traced value `{node}` as a key")
+
+    map_arg(lowered, refuse)
+    return lowered
+
+
+def _lower_slice(tracer: TracerBase, value: slice) -> Any:
+    return slice(tracer.create_arg(value.start), tracer.create_arg(value.stop), tracer.create_arg(value.step))
+
+
+def _lower_dataclass(tracer: TracerBase, value: Any) -> Any:
+    fields = {field.name: tracer.create_arg(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return tracer.create_node("call_function", type(value), (), fields)
+
+
+def _refuse(tracer: TracerBase, value: Any) -> Any:
+    return tracer.fail(ArgumentFailure, f"an argument of type {type(value)} can't be stored in a graph")
+
+
+HANDLERS: dict[type, Handler] = {
+    **{base: _as_it_is for base in base_types if base is not torch.Tensor},
+    type(None): _as_it_is,
+    type(...): _as_it_is,
+    tuple: _lower_tuple,
+    list: _lower_list,
+    dict: _lower_dict,
+    slice: _lower_slice,
+    range: _as_it_is,
+}
+"""By exact type, so that the common argument costs one look-up."""
+
+# For types that inherit, in the order in which they are asked.
+_RULES: tuple[tuple[type | tuple[type, ...], Handler], ...] = (
+    (tuple, _lower_tuple_subclass),
+    (list, _lower_list),
+    (dict, _lower_dict),
+    ((OpOverload, HigherOrderOperator), _as_it_is),
+)

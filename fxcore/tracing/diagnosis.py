@@ -1,0 +1,125 @@
+"""What an exception that ends a trace means: its kind, and where in the user's program it happened."""
+
+from __future__ import annotations
+
+import itertools
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FrameType, TracebackType
+from typing import TYPE_CHECKING
+
+import torch
+
+from fxcore.failures import FailureKind, TraceFailure, as_failure
+from fxcore.node import Node
+from fxcore.source import Frame, Place, definition_span, is_user_file, return_span, traceback_places, user_frames
+from fxcore.source.bytecode import is_call
+from fxcore.source.syntax import callee_at
+from fxcore.wrap import find_proxy
+
+if TYPE_CHECKING:
+    from fxcore.tracing.trace_session import TraceSession
+
+# The folders of Python's own library and of installed packages.
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+# The module and the name of the function by which its proxies record calls of torch's functions.
+_RECORDER_OF_TORCH_FX = ("torch.fx.proxy", "__torch_function__")
+
+
+@dataclass(frozen=True)
+class LastFailure:
+    """What a tracer said last that it can't do; C code that asked may put an error of its own in its place."""
+
+    kind: FailureKind
+    place: Place | None
+    node: Node | None
+
+
+def diagnose(error: Exception, trace: CodeType, session: TraceSession) -> TraceFailure:
+    """The failure that ``error``, caught by the frame that runs ``trace``, is."""
+    below = error.__traceback__ and error.__traceback__.tb_next
+    places = itertools.takewhile(lambda place: place[0] is not trace, traceback_places(below))
+    if isinstance(error, TraceFailure):
+        failure = error
+        # A trace within this one has told its part already.
+        failure.frames = user_frames(places, session.tracer._own_code) + error.frames
+    else:
+        failure = _failure(error, session)
+        failure.frames = user_frames(places)
+    if not failure.frames and session.root_code is not None:
+        failure.frames = _frame_of_root(session.root_code, session.returned)
+    return failure
+
+
+def _failure(error: Exception, session: TraceSession) -> TraceFailure:
+    """The failure that an error is which wasn't raised by fxcore."""
+    if session.root_code is None:
+        return as_failure(error, FailureKind.CALL_BINDING)
+    frames = list(_user_frames(error.__traceback__))
+    if not frames or isinstance(error, RecursionError):
+        return as_failure(error, FailureKind.EXCEPTION)
+    if _raised_by_a_proxy_of_torch_fx(error.__traceback__):
+        return as_failure(error, FailureKind.TWO_TRACERS)
+    frame, lasti = frames[-1]
+    last = session.tracer._last_failure
+    asked = last if last is not None and last.place == (frame.f_code, lasti) else None
+    calls = is_call(frame.f_code, lasti)
+    if calls and (asked is not None or find_proxy(*frame.f_locals.values()) is not None):
+        failure = as_failure(error, FailureKind.FOREIGN_CALL)
+        failure.callee = callee_at(frame, lasti)
+    elif library := _library_entered(frames):
+        failure = as_failure(error, FailureKind.FOREIGN_CALL)
+        failure.callee = library
+    else:
+        failure = as_failure(error, FailureKind.EXCEPTION if asked is None else asked.kind)
+    failure.node = None if asked is None else asked.node
+    return failure
+
+
+def _raised_by_a_proxy_of_torch_fx(traceback: TracebackType | None) -> bool:
+    """Whether a value that a trace by torch.fx left behind was asked to record a call, and refused one of ours."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return False
+    frame = traceback.tb_frame
+    return (frame.f_globals.get("__name__"), frame.f_code.co_name) == _RECORDER_OF_TORCH_FX
+
+
+def _user_frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+    """The user's frames that an error went through, the outermost first, and where each was."""
+    while traceback is not None:
+        if is_user_file(traceback.tb_frame.f_code.co_filename):
+            yield traceback.tb_frame, traceback.tb_lasti
+        traceback = traceback.tb_next
+
+
+def _library_entered(frames: list[tuple[FrameType, int]]) -> str:
+    """The function of another library by which the program came to the last frame with a traced value in hand.
+
+    ``""`` where that frame belongs to the package of the module that was running, or to no installed package.
+    """
+    running = next((frame for frame, _ in reversed(frames) if _runs_a_module(frame)), frames[0][0])
+    package = _package(frames[-1][0])
+    if package == _package(running) or not frames[-1][0].f_code.co_filename.startswith(_INSTALLED):
+        return ""
+    entered = next(frame for frame, _ in frames if _package(frame) == package)
+    if find_proxy(*entered.f_locals.values()) is None:
+        return ""
+    return f"{package}.{entered.f_code.co_name}"
+
+
+def _runs_a_module(frame: FrameType) -> bool:
+    return any(isinstance(value, torch.nn.Module) for value in itertools.islice(frame.f_locals.values(), 1))
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _frame_of_root(root: CodeType, returned: bool) -> tuple[Frame, ...]:
+    span = (return_span(root) if returned else None) or definition_span(root)
+    return () if span is None else (Frame(getattr(root, "co_qualname", root.co_name), span),)

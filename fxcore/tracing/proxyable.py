@@ -1,0 +1,36 @@
+"""Classes whose instances can be made in traced code."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from fxcore.torch_compat import is_proxyable_for_torch_fx
+from fxcore.tracing.trace_session import is_fx_tracing
+from fxcore.wrap import find_proxy
+
+_proxyable_classes: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+class ProxyableClassMeta(type):
+    """The metaclass of a class whose construction is recorded where it gets a traced value.
+
+    ``Pair(x, y)`` then is a call of ``Pair`` in the graph, and its result a proxy. An instance that was made before the
+    trace is a constant of it.
+    """
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        _proxyable_classes.add(cls)
+        super().__init__(name, bases, attrs)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make an instance, or record that one is made."""
+        proxy = find_proxy(args, kwargs) if is_fx_tracing() else None
+        if proxy is None:
+            return super().__call__(*args, **kwargs)
+        return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
+
+
+def is_proxyable(cls: type) -> bool:
+    """Whether a class has this metaclass, or torch.fx's."""
+    return cls in _proxyable_classes or is_proxyable_for_torch_fx(cls)

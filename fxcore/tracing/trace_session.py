@@ -1,0 +1,140 @@
+"""What a running trace changes in the process, and for whom.
+
+While a trace runs, `torch.nn.Module`'s call and attribute look-up, and the functions that are to be recorded, are
+replaced. The replacements ask `current()` whether the code that called them belongs to a trace: other threads, which
+may run the same models, go on as ever. Everything is undone when the session ends, however that comes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar, Token
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from fxcore.torch_compat import torch_fx_symbolic_trace
+from fxcore.tracing.patching import PatchScope, twin
+from fxcore.wrap import replace_functions, replace_wrapped
+
+if TYPE_CHECKING:
+    from fxcore.proxy import Proxy
+    from fxcore.tracer import Tracer
+
+_module_call: Callable[..., Any] = twin(torch.nn.Module.__call__)
+_module_getattr: Callable[..., Any] = twin(torch.nn.Module.__getattr__)
+
+_current: ContextVar[TraceSession | None] = ContextVar("_current", default=None)
+
+
+def current() -> TraceSession | None:
+    """The innermost trace that the calling code is run by."""
+    return _current.get()
+
+
+def is_fx_tracing() -> bool:
+    """Whether the calling code is being traced."""
+    return _current.get() is not None
+
+
+def is_fx_symbolic_tracing() -> bool:
+    """Whether the calling code is being traced, and not compiled."""
+    return is_fx_tracing() and not torch.compiler.is_compiling()
+
+
+@contextlib.contextmanager
+def outside_of_traces() -> Iterator[None]:
+    """Code in the block runs as if nothing were being traced."""
+    token = _current.set(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+class TraceSession:
+    """One run of `Tracer.trace`, a context manager."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.recording = False
+        """Whether modules' calls and attributes go to the tracer already: not so while the arguments are made."""
+        self.root_code: CodeType | None = None
+        """The traced function, from when its parameters are bound."""
+        self.returned = False
+        """Whether it has come to its end."""
+        self.parameter_proxies: dict[str, Proxy] = {}
+        self._patches = PatchScope()
+        self._searched: set[int] = set()
+        self._token: Token[TraceSession | None] | None = None
+
+    def __enter__(self) -> TraceSession:
+        self._token = _current.set(self)
+        torch_fx = torch_fx_symbolic_trace()
+        if torch_fx is not None:
+            self._patches.replace(torch_fx, "_is_fx_tracing_flag", _TracingHere)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._patches.__exit__()
+        if self._token is not None:
+            _current.reset(self._token)
+
+    def start_recording(self, root_globals: dict[str, Any]) -> None:
+        """From here on have the tracer hear of modules, and calls of wrapped functions recorded."""
+        self._patches.replace_method(torch.nn.Module, "__getattr__", _hearing_getattr)
+        self._patches.replace_method(torch.nn.Module, "__call__", _hearing_call)
+        replace_wrapped(self._patches)
+        self.autowrap(root_globals)
+        for module in self.tracer._autowrap_search:
+            self.autowrap(module.__dict__)
+        self.recording = True
+
+    def autowrap(self, namespace: dict[str, Any]) -> None:
+        """Have the functions that the tracer wraps by itself recorded where a module calls them."""
+        if id(namespace) not in self._searched:
+            self._searched.add(id(namespace))
+            replace_functions(self._patches, namespace, self.tracer._autowrap_function_ids)
+
+    def call_module(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A module is called: the tracer decides what becomes of it."""
+        self.autowrap(getattr(getattr(module, "forward", module), "__globals__", _NO_GLOBALS))
+        return self.tracer.call_module(module, functools.partial(_module_call, module), args, kwargs)
+
+
+_NO_GLOBALS: dict[str, Any] = {}
+
+
+class _TracingHere:
+    """Stands in for torch.fx's own flag, which is a bool for the whole process: true in the traced code alone."""
+
+    def __init__(self, flag: object) -> None:
+        self._flag = flag
+
+    def __bool__(self) -> bool:
+        return is_fx_tracing() or bool(self._flag)
+
+
+def _hearing_call(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __call__(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        session = _current.get()
+        if session is None or not session.recording:
+            return original(module, *args, **kwargs)
+        return session.call_module(module, args, kwargs)
+
+    return __call__
+
+
+def _hearing_getattr(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __getattr__(module: torch.nn.Module, name: str) -> Any:
+        session = _current.get()
+        if session is None or not session.recording:
+            return original(module, name)
+        return session.tracer.getattr(name, _module_getattr(module, name), session.parameter_proxies)
+
+    return __getattr__

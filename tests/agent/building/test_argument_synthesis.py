@@ -1,0 +1,419 @@
+"""The arguments that fx-lsp invents for a class: use decides what they are like, then annotations and names."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import pytest
+import torch
+from torch import nn
+
+from fx_lsp.agent.building import argument_synthesis
+from fx_lsp.agent.building.argument_synthesis import CannotInvent, invent_arguments
+from fx_lsp.agent.building.build import own_error
+from fx_lsp.agent.building.custom_tracer import tracer_for
+from fx_lsp.agent.building.invented_values import InventedModule, InventedSettings, Probe
+
+
+def made(cls: type) -> str:
+    """The call that is found to build the class."""
+    tracer = tracer_for(None, (InventedModule,))
+    return invent_arguments(cls, globals(), partial(own_error, tracer, None), on_meta=True).shown
+
+
+def module(constructor: Callable[..., None], forward: Callable[..., Any] | None = None) -> type:
+    """A module's class with this constructor."""
+
+    def init(self: nn.Module, *args: Any, **kwargs: Any) -> None:
+        nn.Module.__init__(self)
+        constructor(self, *args, **kwargs)
+
+    init.__wrapped__ = constructor  # type: ignore[attr-defined]
+    return type("M", (nn.Module,), {"__init__": init, "forward": forward or (lambda self, x: x)})
+
+
+class TestByAnnotation:
+    class Mode(enum.Enum):
+        FAST = 1
+        SLOW = 2
+
+    @dataclasses.dataclass
+    class Sizes:
+        width: int
+        depth: int = 3
+
+    @pytest.mark.parametrize(
+        ("annotation", "shown"),
+        [
+            (int, "64"),
+            (bool, "False"),
+            (str, "''"),
+            (float, "64.0"),
+            (Any, "64"),
+            (int | None, "64"),
+            (Literal["sum", "mean"], "'sum'"),
+            (Mode, "Mode(…)"),
+            (list[int], "[64, 64, 64, 64]"),
+            (tuple[int, bool], "(64, False)"),
+            (Sequence[str], "['', '', '', '']"),
+            (Callable[..., nn.Module], "…"),
+            (type[nn.Module], "…"),
+            (nn.Module, "…"),
+            (torch.Tensor, "torch.ones(64,)"),
+            (Sizes, "Sizes(…)"),
+            ("int", "64"),
+            ("nowhere.Known", "64"),
+        ],
+    )
+    def test_a_parameter_is_what_it_is_annotated_with(self, annotation: Any, shown: str) -> None:
+        def constructor(self: Any, thing: Any) -> None: ...
+
+        constructor.__annotations__ = {"thing": annotation}
+        assert made(module(constructor)) == f"M(thing={shown})"
+
+
+class TestByName:
+    @pytest.mark.parametrize(
+        ("name", "shown"),
+        [
+            ("dim", "64"),
+            ("in_channels", "64"),
+            ("num_heads", "4"),
+            ("head_dim", "16"),
+            ("dropout", "0.0"),
+            ("eps", "1e-05"),
+            ("kernel_size", "3"),
+            ("stride", "1"),
+            ("use_bias", "False"),
+            ("activation", "'relu'"),
+            ("num_classes", "10"),
+            ("config", "…"),
+            ("device", "None"),
+        ],
+    )
+    def test_a_parameter_is_what_its_name_says(self, name: str, shown: str) -> None:
+        namespace: dict[str, Any] = {}
+        exec(f"def constructor(self, {name}): ...", namespace)
+        assert made(module(namespace["constructor"])) == f"M({name}={shown})"
+
+
+class TestByUse:
+    """Use goes before names."""
+
+    def test_what_is_called_in_the_constructor_makes_modules(self) -> None:
+        def constructor(self: Any, attn: Any, norm_layer: Any, act_layer: Any) -> None:
+            self.parts = nn.Sequential(attn(3, heads=2), norm_layer(8), act_layer(inplace=True))
+
+        assert made(module(constructor)) == "M(attn=…, norm_layer=LayerNorm, act_layer=ReLU)"
+
+    def test_what_is_called_in_forward_is_a_module(self) -> None:
+        def constructor(self: Any, fn: Any) -> None:
+            self.fn = fn
+
+        assert made(module(constructor, lambda self, x: self.fn(x) + 1)) == "M(fn=…)"
+
+    def test_what_is_asked_for_its_parameters_is_a_module(self) -> None:
+        def constructor(self: Any, net: Any) -> None:
+            self.device = next(net.parameters()).device
+
+        assert made(module(constructor)) == "M(net=…)"
+
+    def test_what_has_to_be_a_tuple_is_one(self) -> None:
+        def constructor(self: Any, depth: Any) -> None:
+            assert isinstance(depth, tuple)
+
+        assert made(module(constructor)) == "M(depth=(2, 2))"
+
+    def test_what_is_put_among_modules_is_one(self) -> None:
+        def constructor(self: Any, head: Any) -> None:
+            self.all = nn.ModuleList([nn.Linear(2, 2), head])
+
+        assert made(module(constructor)) == "M(head=…)"
+
+    def test_what_is_iterated_is_a_list_as_long_as_it_is_unpacked(self) -> None:
+        def constructor(self: Any, width: Any, pair: Any) -> None:
+            self.layers = nn.ModuleList([nn.Linear(one, one) for one in width])
+            self.first, self.second, self.third = pair
+
+        assert made(module(constructor)) == "M(width=[64, 64, 64, 64], pair=[64, 64, 64])"
+
+    def test_what_is_compared_with_a_text_is_that_text(self) -> None:
+        def constructor(self: Any, kind: Any, mode: Any) -> None:
+            if kind == "layer":
+                self.norm = nn.LayerNorm(3)
+            if mode not in ("sum", "mean"):
+                raise ValueError(mode)
+
+        assert made(module(constructor)) == "M(kind='layer', mode='sum')"
+
+    def test_what_has_attributes_and_items_is_a_settings_object(self) -> None:
+        def constructor(self: Any, given: Any) -> None:
+            self.layer = nn.Linear(given.model.width, given["classes"])
+            self.blocks = nn.ModuleList(nn.Linear(2, 2) for _ in range(given.depth))
+
+        assert made(module(constructor)) == "M(given=…)"
+
+    def test_a_number_that_does_not_fit_is_changed(self) -> None:
+        def constructor(self: Any, ratio: Any, dim: Any) -> None:
+            assert 0 < ratio < 1
+            assert dim % 256 == 0
+
+        assert made(module(constructor)) == "M(ratio=0.5, dim=256)"
+
+    def test_what_may_be_left_out_is_given_where_it_may_not(self) -> None:
+        def constructor(self: Any, dim: Any, image_size: Any = None, other: Any = None) -> None:
+            assert image_size is not None
+
+        assert made(module(constructor)) == "M(dim=64, image_size=32)"
+
+    def test_a_base_asks_for_more(self) -> None:
+        class Base(nn.Module):
+            def __init__(self, width: int) -> None:
+                super().__init__()
+                self.layer = nn.Linear(width, width)
+
+        class Derived(Base):
+            def __init__(self, depth: int, **more: Any) -> None:
+                super().__init__(**more)
+
+            def forward(self, x: Any) -> Any:
+                return self.layer(x)
+
+        assert made(Derived) == "Derived(depth=2, width=64)"
+
+    def test_what_is_asked_to_start_with_a_text_does(self) -> None:
+        def constructor(self: Any, model_name: str) -> None:
+            assert model_name.startswith("resnet")
+
+        assert made(module(constructor)) == "M(model_name='resnet')"
+
+    def test_what_does_something_is_not_done_to_learn_from_it(self) -> None:
+        built, taken = [], []
+
+        def modes() -> set[str]:
+            taken.append(1)
+            return {"sum"}
+
+        def constructor(self: Any, mode: str) -> None:
+            built.append(1)
+            assert mode in modes()
+
+        with contextlib.suppress(CannotInvent):
+            made(module(constructor))
+        assert len(taken) == len(built)
+
+    def test_any_text_starts_with_an_empty_one(self) -> None:
+        def constructor(self: Any, model_name: str, name_prefix: str) -> None:
+            assert model_name.startswith(name_prefix)
+
+        assert made(module(constructor)) == "M(model_name='', name_prefix='')"
+
+    def test_what_a_base_takes_is_given_where_an_error_names_it(self) -> None:
+        class Base(nn.Module):
+            def __init__(self, width: int, depth: int = 0) -> None:
+                super().__init__()
+                assert depth > 0, "the depth must be given"
+
+        class Derived(Base):
+            def __init__(self, **more: Any) -> None:
+                super().__init__(**more)
+
+            def forward(self, x: Any) -> Any:
+                return x
+
+        assert made(Derived) == "Derived(width=64, depth=2)"
+
+    def test_keywords_have_the_prefixes_that_are_taken_off_them(self) -> None:
+        def constructor(self: Any, **more: Any) -> None:
+            self.encoder = _layer_of(ENCODER, more)
+            self.decoder = _layer_of(DECODER, more)
+
+        assert made(module(constructor)) == "M(enc_width=64, dec_width=64)"
+
+    def test_a_tensor_is_made_of_a_list_of_numbers(self) -> None:
+        def constructor(self: Any, levels: Any) -> None:
+            self.register_buffer("levels", torch.tensor(levels))
+            self.count = len(levels)
+
+        assert made(module(constructor)) == "M(levels=[2, 2, 2, 2])"
+
+    def test_all_items_of_a_list_are_unpacked_alike(self) -> None:
+        def constructor(self: Any, blocks: Any) -> None:
+            self.blocks = [(first, second) for first, second in blocks]
+
+        assert made(module(constructor)) == "M(blocks=[[2, 2], [2, 2], [2, 2], [2, 2]])"
+
+
+ZEROS = torch.zeros(3)
+ENCODER = "enc_"
+DECODER = "dec_"
+
+
+def _layer_of(prefix: str, keywords: dict[str, Any]) -> nn.Module:
+    def make(width: int) -> nn.Module:
+        return nn.Linear(width, width)
+
+    return make(**{name.removeprefix(prefix): value for name, value in keywords.items() if name.startswith(prefix)})
+
+
+class TestByTheError:
+    @pytest.mark.parametrize("known", [{"tiny": 1, "small": 2}, {"tiny", "small"}, ["small", "tiny"]])
+    def test_a_text_is_one_of_those_that_it_is_looked_up_in(self, known: Any) -> None:
+        def constructor(self: Any, name: str) -> None:
+            if isinstance(known, dict):
+                self.size = known[name]
+            else:
+                assert name in known
+
+        assert made(module(constructor)) in ("M(name='small')", "M(name='tiny')")
+
+    def test_to_look_for_what_it_may_be_looked_up_in_misuses_nothing(self) -> None:
+        def constructor(self: Any, name: str, size: Any) -> None:
+            if str(name) != "small":
+                raise ValueError("use 'small'")
+            self.size = "x" if size in ("small", "tiny") else 2 if name in size else size
+
+        assert made(module(constructor)) == "M(name='small', size='small')"
+
+    def test_an_object_that_is_asked_for_gets_what_it_needs(self) -> None:
+        class Inner(nn.Module):
+            def __init__(self, **more: Any) -> None:
+                super().__init__()
+                self.layer = nn.Linear(**more)
+
+        def constructor(self: Any, outer: Any) -> None:
+            assert isinstance(outer.inner, Inner)
+
+        assert made(module(constructor)) == "M(outer=…)"
+
+    @pytest.mark.parametrize(("asks", "off"), [(True, "False"), ("imagenet", "None")])
+    def test_weights_that_can_t_be_had_are_not_asked_for(self, asks: Any, off: str) -> None:
+        def constructor(self: Any, classes: int, mode: str = "fast", encoder_weights: Any = asks) -> None:
+            if encoder_weights:
+                raise FileNotFoundError("weights")
+
+        assert made(module(constructor)) == f"M(classes=10, encoder_weights={off})"
+
+    def test_a_tensor_for_a_default_is_no_switch(self) -> None:
+        def constructor(self: Any, width: int, mean: Any = ZEROS) -> None:
+            if width != 1:
+                raise ValueError("the width must be 1")
+
+        assert made(module(constructor)) == "M(width=1)"
+
+    def test_a_class_may_name_a_module_that_there_is_not(self) -> None:
+        def constructor(self: Any, **sizes: Any) -> None:
+            nn.Linear(**sizes)
+
+        cls = module(constructor)
+        cls.__module__ = "nowhere"
+        assert made(cls) == "M(in_features=64, out_features=64)"
+
+    def test_what_is_asked_to_be_of_a_class_is_of_it(self) -> None:
+        class Inner(nn.Module):
+            def __init__(self, width: int) -> None:
+                super().__init__()
+                self.layer = nn.Linear(width, width)
+
+        def constructor(self: Any, net: Any) -> None:
+            assert isinstance(net, (Inner, nn.LSTM)), "only these"
+
+        assert made(module(constructor)) == "M(net=Inner())"
+
+    def test_numbers_of_one_list_are_changed_together(self) -> None:
+        def constructor(self: Any, levels: list[int]) -> None:
+            assert all(level == 8 for level in levels)
+
+        assert made(module(constructor)) == "M(levels=[8, 8, 8, 8])"
+
+    def test_a_list_has_as_many_items_as_the_error_says(self) -> None:
+        def constructor(self: Any, depths: list[int]) -> None:
+            if len(depths) != 7:
+                raise ValueError("depths must have 7 items")
+
+        assert made(module(constructor)) == "M(depths=[2, 2, 2, 2, 2, 2, 2])"
+
+    @pytest.mark.parametrize(
+        "message", ["must be one of tiny, small, got {}", "unknown {!r}, available: ['tiny', 'small']", "use 'tiny'"]
+    )
+    def test_a_text_is_one_that_the_error_names(self, message: str) -> None:
+        def constructor(self: Any, model_name: str) -> None:
+            known = {"tiny", "small"}
+            if not known.intersection([str(model_name)]):
+                raise ValueError(message.format(str(model_name)))
+
+        assert made(module(constructor)) == "M(model_name='tiny')"
+
+    def test_a_text_is_a_member_of_the_enumeration_that_is_made_of_it(self) -> None:
+        class Way(enum.Enum):
+            NEAREST = "nearest"
+            LINEAR = "linear"
+
+        def constructor(self: Any, interp_mode: str) -> None:
+            self.way = Way(str(interp_mode))
+
+        assert made(module(constructor)) == "M(interp_mode='nearest')"
+
+    def test_a_list_with_one_module_has_nothing_else(self) -> None:
+        def constructor(self: Any, layers: list[Any]) -> None:
+            self.layers = layers
+            layers[0].eval()
+
+        assert made(module(constructor)) == "M(layers=[…, …, …, …])"
+
+
+def test_an_array_attribute_does_not_make_a_value_settings() -> None:
+    def constructor(self: Any, width: Any) -> None:
+        self.layer = nn.Linear(width if not hasattr(width, "ndim") else width.shape[0], 2)
+
+    assert made(module(constructor)) == "M(width=64)"
+
+
+def test_iterating_over_invented_settings_ends() -> None:
+    def constructor(self: Any, layers: dict[str, str]) -> None:
+        self.known = set(layers)
+
+    assert made(module(constructor)) == "M(layers=[2, 2])"
+
+
+def test_the_built_module_holds_no_probes() -> None:
+    class Net(nn.Module):
+        def __init__(self, width: Any, names: Any, config: Any) -> None:
+            super().__init__()
+            self.width, self.names, self.depth = width, list(names), config.depth
+
+        def forward(self, x: Any) -> Any:
+            return x.view(self.width)
+
+    root = invent_arguments(Net, {}, lambda root: None, on_meta=True).root
+    values = [root.width, *root.names, root.depth]
+    assert [type(value) for value in values] == [int] * len(values)
+    assert not any(isinstance(value, Probe | InventedSettings) for value in values)
+
+
+def test_a_failed_invention_reports_what_the_constructor_raised() -> None:
+    def constructor(self: Any, key: Any) -> None:
+        raise LookupError("never")
+
+    with pytest.raises(CannotInvent) as caught:
+        made(module(constructor))
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+def test_large_modules_are_built_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = []
+
+    def constructor(self: Any, first: Any, second: Any, third: Any) -> None:
+        builds.append(first)
+        self.parts = nn.ModuleList(nn.Identity() for _ in range(10))
+        raise ValueError(first, second, third)
+
+    monkeypatch.setattr(argument_synthesis, "MOST_MODULES", 35)
+    with pytest.raises(CannotInvent):
+        made(module(constructor))
+    assert len(builds) == 4

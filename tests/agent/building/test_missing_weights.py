@@ -1,0 +1,155 @@
+"""Weights that a constructor loads can't be had; what is built without them is what it would be with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.client import Client
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+LOADING = {
+    "torch's own": "self.load_state_dict(load_state_dict_from_url('https://example.org/net.pth'))",
+    "a name of its own": "self.load_state_dict(hub.load_state_dict_from_url('https://example.org/n'), strict=False)",
+    "below a key": "self.load_state_dict(load_state_dict_from_url('https://example.org/net.pth')['model'])",
+    "filtered": "self.load_state_dict({k: v for k, v in fetch_weights('net').items() if k != 'head'})",
+    "by a function that puts them in": "load_pretrained_weights(self, 'net')",
+    "by a class method": "self.layer = Wide.from_pretrained('net', width=4).layer",
+    "from a file": "self.load_state_dict(torch.load('net.pth', map_location='cpu'))",
+}
+
+
+@pytest.mark.parametrize("loading", LOADING.values(), ids=LOADING)
+async def test_a_module_is_built_without_its_weights(client: Client, loading: str) -> None:
+    file = client.write(
+        "net.py",
+        f"""
+        import torch
+        from torch import hub, nn
+        from torch.hub import load_state_dict_from_url
+
+        def fetch_weights(name):
+            return hub.load_state_dict_from_url(f"https://example.org/{{name}}.pth", progress=False)
+
+        def load_pretrained_weights(model, name):
+            with open(f"{{name}}.pth", "rb") as weights:
+                model.load_state_dict(torch.load(weights), strict=True)
+
+        class Wide(nn.Module):
+            def __init__(self, width=3):
+                super().__init__()
+                self.layer = nn.Linear(width, width)
+
+            @classmethod
+            def from_pretrained(cls, name, **kwargs):
+                model = cls(**kwargs)
+                with open(name, "rb") as weights:
+                    model.load_state_dict(torch.load(weights))
+                return model
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(3, 3)
+                {loading}
+
+            def forward(self, x):
+                return self.layer(x)
+        """,
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+
+
+async def test_a_file_is_imported_without_weights_that_it_loads(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        from torch import hub, nn
+
+        WEIGHTS = hub.load_state_dict_from_url("https://example.org/net.pth")
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return x + 1
+
+        net = Net()
+        net.load_state_dict(WEIGHTS)
+        """,
+    )
+    report = (await client.trace(file, "net")).only
+    assert (report.outcome, [notice.kind for notice in report.notices]) == ("traced", ["denied"])
+
+
+async def test_a_network_error_not_about_weights_is_still_reported(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        from urllib.request import urlopen
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.classes = urlopen("https://example.org/classes.txt").read()
+
+            def forward(self, x):
+                return x
+        """,
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert report.outcome == "not-built"
+
+
+@pytest.mark.parametrize(
+    ("built", "error"),
+    [
+        ('if "head.bias" in weights: self.head = nn.Linear(3, 3)', "AttributeError"),
+        ("self.layers = [nn.Linear(3, 3) for name in weights]; self.head = lambda x: self.layers[-1](x)", "IndexError"),
+    ],
+)
+async def test_code_that_depends_on_missing_weights_is_not_judged(client: Client, built: str, error: str) -> None:
+    file = client.write(
+        "net.py",
+        f"""
+        from torch import hub, nn
+
+        class Base(nn.Module):
+            def __init__(self):
+                super().__init__()
+                weights = hub.load_state_dict_from_url("https://example.org/net.pth")
+                {built}
+
+        class Net(Base):
+            def forward(self, x):
+                return self.head(x)
+
+        class Branching(Base):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x
+        """,
+    )
+    reports = (await client.trace(file, "Net()", "Branching()")).reports
+    reason = f"it raises {error}, possibly because of weights that could not be loaded"
+    assert (reports["Net()"].outcome, reports["Net()"].reason) == ("unchecked", reason)
+    assert reports["Branching()"].outcome == "failed"
+
+
+async def test_using_missing_weights_for_anything_but_loading_is_not_judged(client: Client) -> None:
+    file = client.write(
+        "net.py",
+        """
+        from torch import hub, nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                weights = hub.load_state_dict_from_url("https://example.org/net.pth")
+                self.layer = nn.Linear(*weights["layer"].shape)
+
+            def forward(self, x):
+                return self.layer(x)
+        """,
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, report.reason) == ("unchecked", "it depends on `weights`, which is missing")

@@ -1,0 +1,264 @@
+"""How a file is imported that can't be imported as it stands: with stand-ins, or its definitions alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from fx_lsp.agent.messages import Report
+from tests.agent.client import Client, text_at
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+NET = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width=3):
+        super().__init__()
+        self.layer = nn.Linear(width, 1)
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+
+def noticed(report: Report) -> list[tuple[str, str]]:
+    """What the import was short of: each notice's kind and the source that it points to."""
+    return [(notice.kind, text_at(notice.chain[-1])) for notice in report.notices]
+
+
+async def traced(client: Client, text: str, expression: str = "Net()") -> Report:
+    return (await client.trace(client.write("net.py", text), expression)).only
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "import nowhere",
+        "import nowhere.below as there\nfrom nowhere import other, more",
+        "from nowhere import *",
+        "import nowhere\n@nowhere.register(name='net')\nclass Other: pass\nnowhere.cfg['a'].b = 3",
+        "import nowhere\nclass Other(nowhere.Base, nowhere.Mixin, config=3): pass",
+        "import nowhere\nwith nowhere.scope() as s:\n    for item in s: pass\nx = -s[0] + 2 > s.y ** 2 if s else 3",
+        "import nowhere\nfrom typing import Optional\ndef f(x: Optional[nowhere.T] = None) -> nowhere.A | None: ...",
+        "import nowhere\nassert not isinstance(3, nowhere.A) and not issubclass(int, nowhere.A)",
+        "import nowhere\nn = [1, 2][nowhere.at :], int(nowhere.n), float(nowhere.n), 3 in nowhere.l, len(nowhere.l)",
+    ],
+)
+async def test_a_missing_package_gets_a_stand_in(client: Client, use: str) -> None:
+    report = await traced(client, f"{use}\n{NET}")
+    assert (report.outcome, report.failures) == ("traced", ())
+    assert noticed(report) == [("missing-package", use.split("\n")[0])]
+
+
+UNKNOWN = {
+    "a function called on a traced value": "def model(x):\n    return nowhere.f(x)",
+    "a base that has the forward": "class A(nowhere.Module):\n    pass",
+    "a base that has something": """
+class A(nowhere.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, self.width)
+
+    def forward(self, x):
+        return self.layer(x)
+""",
+    "a base that has all the parts": "class A(nowhere.Module):\n    def forward(self, x):\n        return x",
+    "a base whose forward is called": """
+class A(nowhere.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return super().forward(self.layer(x))
+""",
+    "a decorator on forward": "class A(Net):\n    @nowhere.checked\n    def forward(self, x):\n        return x",
+    "a size": "class A(Net):\n    def __init__(self):\n        super().__init__(nowhere.width)",
+    "a size that is returned": "class A(Net):\n    def __init__(self):\n        super().__init__(nowhere.width())",
+    "a switch": "class A(Net):\n    def __init__(self):\n        super().__init__(3 if nowhere.small else 4)",
+    "a value that is compared": """
+class A(Net):
+    def __init__(self):
+        super().__init__(3 if nowhere.size() == "small" else 4)
+""",
+    "an attribute of a module": """
+class A(Net):
+    def __init__(self):
+        super().__init__(nowhere.Block(3).width)
+""",
+    "the items that a module returns": """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.block = nowhere.Block(3)
+
+    def forward(self, x):
+        for part in self.block(x):
+            x = x + part
+        return x
+""",
+    "an argument": "class A(Net):\n    def forward(self, x):\n        return x.new_tensor([x, nowhere.rows])",
+    "an imported one": "from nowhere import rows\nclass A(Net):\n    def forward(self, x):\n        return x.add(rows)",
+    "a value": "width = nowhere.width\nclass A(Net):\n    def forward(self, x):\n        return x.view(width)",
+}
+"""What nothing is known of where the package ``nowhere`` is missing."""
+
+
+@pytest.mark.parametrize("definition", UNKNOWN.values(), ids=UNKNOWN)
+async def test_what_a_stand_in_decides_is_not_known(client: Client, definition: str) -> None:
+    expression = "A()" if "class A" in definition else "model"
+    report = await traced(client, f"import nowhere\n{NET}\n{definition}\n", expression)
+    assert (report.outcome, report.failures) == ("unchecked", ())
+    assert "`nowhere" in report.reason
+
+
+KNOWN = {
+    "a class decorator": ("@nowhere.register()\nclass A(Net): pass", ""),
+    "a class decorator without arguments": ("@nowhere.register\nclass A(Net): pass", ""),
+    "a decorator on a method that is not called": (
+        "class A(Net):\n    @nowhere.cached\n    def extra(self): pass",
+        "",
+    ),
+    "a function called for its effect": (
+        "class A(Net):\n    def __init__(self):\n        super().__init__()\n        nowhere.init_(self.layer.weight)",
+        "",
+    ),
+    "a base that does nothing": (
+        """
+class A(nowhere.Module):
+    def __init__(self):
+        super().__init__(init_cfg=None)
+        self.layer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.layer(x)
+""",
+        "if `nowhere.Module` (missing) does no more than nn.Module",
+    ),
+    "a submodule": (
+        """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(nowhere.Block(3), nn.ReLU())
+
+    def forward(self, x):
+        return self.blocks(x)
+""",
+        "up to `nowhere.Block` (missing, so not looked into)",
+    ),
+}
+"""What can be traced without the package, and under which condition."""
+
+
+@pytest.mark.parametrize(("definition", "condition"), KNOWN.values(), ids=KNOWN)
+async def test_what_no_stand_in_decides_is_traced(client: Client, definition: str, condition: str) -> None:
+    report = await traced(client, f"import nowhere\n{NET}\n{definition}\n", "A()")
+    assert (report.outcome, report.reason) == ("traced", condition)
+
+
+async def test_a_missing_package_is_not_found_when_the_program_asks(client: Client) -> None:
+    asks = "import importlib.util\nimport nowhere\nhas_it = importlib.util.find_spec('nowhere') is not None\n"
+    report = await traced(client, f"{asks}\ndef model(x):\n    return nowhere.f(x) if has_it else x.cos()\n", "model")
+    assert (report.outcome, "cos" in report.code) == ("traced", True)
+
+
+async def test_a_failure_beside_a_missing_module_is_reported(client: Client) -> None:
+    text = """
+import nowhere
+from torch import nn
+
+class A(nowhere.Base):
+    def __init__(self):
+        super().__init__()
+        self.block = nowhere.Block(3)
+
+    def forward(self, x):
+        x = self.block(x)
+        if x.sum() > 0:
+            return x
+        return -x
+"""
+    report = await traced(client, text, "A()")
+    assert (report.outcome, [failure.kind for failure in report.failures]) == ("failed", ["control-flow"])
+
+
+async def test_a_guarded_import_takes_its_fallback_without_the_package(client: Client) -> None:
+    text = "try:\n    import nowhere\nexcept ImportError:\n    nowhere = None\n"
+    report = await traced(client, f"{text}\ndef model(x):\n    return x if nowhere is None else nowhere(x)\n", "model")
+    assert (report.outcome, report.notices) == ("traced", ())
+
+
+async def test_an_installed_package_that_lacks_a_name_or_a_module(client: Client) -> None:
+    text = "from torch.nn import Convolution\nimport torch.nn.blocks\n"
+    report = await traced(client, text + NET)
+    assert report.outcome == "traced"
+    lines = text.splitlines()
+    assert noticed(report) == [("import", lines[0]), ("import", lines[1])]
+    assert (await traced(client, f"{text}{NET}\ndef f(x):\n    return Convolution(x)\n", "f")).outcome == "unchecked"
+
+
+async def test_a_module_missing_from_the_workspace_is_an_error(client: Client) -> None:
+    client.write("blocks.py", "class Block: pass\n")
+    report = await traced(client, f"from blocks import Blok\n{NET}")
+    assert report.outcome == "traced"
+    assert noticed(report) == [("import", "from blocks import Blok")]
+    assert (
+        await traced(client, f"from blocks import Blok\n{NET}\ndef f(x):\n    return Blok(x)", "f")
+    ).outcome == "unchecked"
+
+
+@pytest.mark.parametrize(
+    ("work", "kind"),
+    [
+        ("while True:\n    pass", "definitions-only"),
+        ("import sys\nsys.exit(3)", "definitions-only"),
+        ("name = input('who? ')", "definitions-only"),
+        ("for i in range(3):\n    loss = Net()(data).sum()\n    loss.backward()", "definitions-only"),
+        ("data = load(root='data', download=True)", "definitions-only"),
+        ("raise SystemExit", "definitions-only"),
+        ("data = open('no such file').read()", "import"),
+    ],
+)
+async def test_a_script_is_traced_without_its_work(client: Client, work: str, kind: str) -> None:
+    after = "\nclass After(Net):\n    pass\n"
+    report = await traced(client, f"{NET}\n{work}\n{after}", "After()")
+    assert (report.outcome, report.failures) == ("traced", ())
+    assert [found for found, _ in noticed(report)] == [kind]
+
+
+async def test_names_left_out_of_a_script_are_undefined(client: Client) -> None:
+    script = f"{NET}\nfor width in (3, 4):\n    Net(width)(data).backward()\n\ndef f(x):\n    return x.view(width)\n"
+    report = await traced(client, script, "f")
+    assert (report.outcome, report.reason) == ("unchecked", "it depends on `width`, which is missing")
+
+
+async def test_a_command_line_is_empty(client: Client) -> None:
+    script = """
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("data")
+parser.add_argument("--width", type=int, default=5)
+args = parser.parse_args()
+"""
+    report = await traced(client, script + NET, "Net(args.width)")
+    assert (report.outcome, report.notices) == ("traced", ())
+    assert (await traced(client, script + NET, "Net(args.data)")).outcome == "unchecked"
+
+
+async def test_a_module_of_a_surrounding_folder_is_found(client: Client) -> None:
+    client.write("project/models/blocks.py", "def f(x):\n    return x.tan()\n")
+    file = client.write("project/tools/train.py", "from models.blocks import f\n\ndef model(x):\n    return f(x)\n")
+    report = (await client.trace(file, "model")).only
+    assert (report.outcome, report.notices) == ("traced", ())
+
+
+async def test_modules_below_a_failing_package_are_still_imported(client: Client) -> None:
+    client.write("zoo/__init__.py", "import os\nos.environ['NO_SUCH_VARIABLE']\n")
+    client.write("zoo/inner.py", "def f(x):\n    return x.tan()\n")
+    file = client.write("zoo/nets.py", "from .inner import f\n\ndef model(x):\n    return f(x)\n")
+    report = (await client.trace(file, "model")).only
+    assert report.outcome == "traced"
+    assert noticed(report) == [("import", "os.environ['NO_SUCH_VARIABLE']")]

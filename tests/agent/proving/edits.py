@@ -1,0 +1,297 @@
+"""Small programs and edits of them, by what is to come of trying the edit."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from pathlib import Path
+
+from fx_lsp.agent.messages import Failure, Proof, Prove, Target
+from tests.agent.client import PATIENT, Client, target_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Edit:
+    """A program and what is done to it; what is to be mended are the failures that it is reported to have."""
+
+    text: str
+    old: str
+    new: str
+    root: str = "Net()"
+
+
+def program(forward: str, init: str = "pass", before: str = "") -> str:
+    """A file with a module ``Net``."""
+    return "\n".join(
+        [
+            "import torch",
+            "import torch.fx",
+            textwrap.dedent(before),
+            "class Net(torch.nn.Module):",
+            "    def __init__(self):",
+            "        super().__init__()",
+            textwrap.indent(textwrap.dedent(init), " " * 8),
+            "    def forward(self, x):",
+            textwrap.indent(textwrap.dedent(forward), " " * 8),
+            "",
+        ]
+    )
+
+
+async def prove(
+    client: Client,
+    edit: Edit,
+    *,
+    first_only: bool = True,
+    target: Target | None = None,
+    edited_target: Target | None = None,
+) -> Proof:
+    file = client.write("net.py", edit.text)
+    text = Path(file).read_text(encoding="utf-8")
+    assert edit.old in text
+    target = target or target_of(file, edit.root)
+    failures: tuple[Failure, ...] = (await client.trace(file, target)).only.failures
+    assert failures, "there is nothing to mend"
+    edited = {file: text.replace(edit.old, edit.new)}
+    mended = failures[:1] if first_only else failures
+    roots = (str(client.root),)
+    return await client.agent.prove(Prove(file, target, edited_target or target, mended, {}, edited, roots, PATIENT))
+
+
+BOX = """
+class Box:
+    def __init__(self, value, other=None):
+        self.value, self.other, self.me = value, other, self
+"""
+SLOTS = """
+class Base:
+    __slots__ = ("value",)
+class Pair(Base):
+    __slots__ = ("other", "not_set")
+    def __init__(self, value, other):
+        self.value, self.other = value, other
+"""
+OUTPUT = """
+import collections, dataclasses
+@dataclasses.dataclass
+class Output(collections.OrderedDict):
+    value: torch.Tensor
+    def __post_init__(self):
+        self["value"] = self.value
+"""
+
+PROVEN = {
+    "len": Edit(program("return x / len(x)"), "len(x)", "x.size(0)"),
+    "wrap": Edit(program("return x / len(x)"), "import torch.fx\n", 'import torch.fx\n\ntorch.fx.wrap("len")\n'),
+    "where": Edit(
+        program("if x.sum() > 0:\n    return x * 2\nreturn x - 1"),
+        "if x.sum() > 0:\n            return x * 2\n        return x - 1",
+        "return torch.where(x.sum() > 0, x * 2, x - 1)",
+    ),
+    "where, in an expression": Edit(
+        program("return (x * 2 if x.sum() > 0 else x - 1) + 1"),
+        "(x * 2 if x.sum() > 0 else x - 1)",
+        "torch.where(x.sum() > 0, x * 2, x - 1)",
+    ),
+    "a branch that moves": Edit(
+        program("return half(x)", before="def half(x):\n    return x if x.dim() > 7 else x / 2"),
+        "    return x if x.dim() > 7 else x / 2",
+        "    return _half(x)\n@torch.fx.wrap\ndef _half(x):\n    return x if x.dim() > 7 else x / 2",
+    ),
+    "masked fill": Edit(
+        program("y = x.clone()\ny[y > 0] = 0.5\nreturn y"), "y[y > 0] = 0.5", "y = y.masked_fill(y > 0, 0.5)"
+    ),
+    "assert": Edit(
+        program("assert x.dim() == 2\nreturn self.a(x)", init="self.a = torch.nn.Linear(4, 4)"),
+        "assert x.dim() == 2",
+        'torch._assert(x.dim() == 2, "")',
+    ),
+    "a check that explains itself": Edit(
+        program("if x.dim() < 1:\n    d = x.dim()\n    raise ValueError(d)\nreturn x * 2"),
+        "if x.dim() < 1:\n            d = x.dim()\n            raise ValueError(d)\n",
+        "torch._assert(x.dim() >= 1, '')\n",
+    ),
+    "one of two equal expressions": Edit(
+        program("y = x * len(x)\nreturn y - len(x)"), "y = x * len(x)", "y = x * x.size(0)"
+    ),
+    "a layer that normalizes and one that drops": Edit(
+        program(
+            "return self.a(x) / len(x)",
+            init="self.a = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4), torch.nn.Dropout())",
+        ),
+        "len(x)",
+        "x.size(0)",
+    ),
+    "modules in a plain list": Edit(
+        program(
+            "for layer in self.layers:\n    x = layer(x)\nreturn x",
+            init="self.layers = [torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)]",
+        ),
+        "[torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)]",
+        "torch.nn.ModuleList([torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)])",
+    ),
+    "an object that holds itself": Edit(program("y = x / len(x)\nreturn Box([y])", before=BOX), "len(x)", "x.size(0)"),
+    "an object with slots": Edit(
+        program("y = x / len(x)\nreturn Pair(y, x.dtype)", before=SLOTS), "len(x)", "x.size(0)"
+    ),
+    "a mapping of a class of its own": Edit(program("return Output(x / len(x))", before=OUTPUT), "len(x)", "x.size(0)"),
+    "inputs as the file has them": Edit(
+        program("return x.reshape(2, 17, 5) / len(x)") + "\ndef main():\n    y = torch.ones(34, 5)\n    Net()(y)\n",
+        "len(x)",
+        "x.size(0)",
+    ),
+}
+
+REFUTED = {
+    "nothing is mended": (
+        Edit(program("return x / len(x)"), "return x", "return  x"),
+        "tracing still fails at `len(x)`",
+    ),
+    "another failure comes": (
+        Edit(program("return x / len(x)"), "len(x)", "int(x.size(0))"),
+        "after the edit, tracing fails at `int(x.size(0))`",
+    ),
+    "it can't be imported": (Edit(program("return x / len(x)"), "len(x)", "x.size(0) +"), "imported"),
+    "another number": (Edit(program("return x / len(x)"), "len(x)", "x.size(1)"), "differs"),
+    "a number more": (Edit(program("return x / len(x)"), "len(x)", "x.size(0) + 1e-3"), "the output differs"),
+    "another dtype": (Edit(program("return x / len(x)"), "/ len(x)", "/ x.size(0) + x.double() * 0"), "differs"),
+    "the other side is NaN": (
+        Edit(
+            program("if (x > 0).all():\n    return x.sqrt()\nreturn x"),
+            "if (x > 0).all():\n            return x.sqrt()\n        return x",
+            "c = (x > 0).all().float()\n        return c * x.sqrt() + (1 - c) * x",
+        ),
+        "the output differs in the edited code",
+    ),
+    "the gradient of the other side is NaN": (
+        Edit(
+            program("if (x > 0).all():\n    return x.sqrt()\nreturn x"),
+            "if (x > 0).all():\n            return x.sqrt()\n        return x",
+            "return torch.where((x > 0).all(), x.sqrt(), x)",
+        ),
+        "the gradient of `input x` differs",
+    ),
+    "a narrow past the end": (
+        Edit(
+            program("return self.scale[: len(x)].sum() * x", init='self.register_buffer("scale", torch.randn(100))'),
+            "self.scale[: len(x)]",
+            "torch.narrow(self.scale, 0, 0, x.size(0))",
+        ),
+        "the edited code raises",
+    ),
+    "a write that the caller saw": (
+        Edit(program("x[x > 0] = 0.5\nreturn x * 1"), "x[x > 0] = 0.5", "x = x.masked_fill(x > 0, 0.5)"),
+        "the content of the inputs after the call differs",
+    ),
+    "a write that a view saw": (
+        Edit(
+            program("x = x + 1\ny = x[:1]\nx[x > 0] = 0.5\nreturn x + y"),
+            "x[x > 0] = 0.5",
+            "x = x.masked_fill(x > 0, 0.5)",
+        ),
+        "the output differs",
+    ),
+    "a write to a buffer": (
+        Edit(
+            program(
+                "self.seen[0] = x.sum()\nreturn x / len(x)",
+                init='self.register_buffer("seen", torch.zeros(1))',
+            ),
+            "self.seen[0] = x.sum()\n        return x / len(x)",
+            "return x / x.size(0)",
+        ),
+        "the content of the module's buffers after the call differs",
+    ),
+    "behind scales that start at zero": (
+        Edit(
+            program(
+                "return x + self.a * self.b * len(x)",
+                init="self.a, self.b = (torch.nn.Parameter(torch.zeros(())) for _ in range(2))",
+            ),
+            "len(x)",
+            "x.dim()",
+        ),
+        "differs",
+    ),
+    "a number in an object": (
+        Edit(program("y = x / len(x)\nreturn Box(y)", before=BOX), "len(x)", "(x.size(0) + 1)"),
+        "the output differs",
+    ),
+    "a number in a slot": (
+        Edit(program("y = x / len(x)\nreturn Pair(x, y)", before=SLOTS), "len(x)", "(x.size(0) + 1)"),
+        "the output differs",
+    ),
+    "the gradient of what an object holds": (
+        Edit(
+            program("y = x.exp() / len(x)\nreturn Box(y)", before=BOX),
+            "x.exp() / len(x)",
+            "x.detach().exp() / x.size(0)",
+        ),
+        "the gradient of `input x` differs",
+    ),
+    "an object of another class": (
+        Edit(
+            program("y = Box\nz = y(x / len(x))\nreturn z", before=f"{BOX}\nclass Other(Box): pass"),
+            "y = Box\n        z = y(x / len(x))",
+            "y = Other\n        z = y(x / x.size(0))",
+        ),
+        "the structure",
+    ),
+    "a list that is no longer the same one": (
+        Edit(
+            program("a = [x / len(x)]\nb = a\nreturn Box(a, b)", before=BOX),
+            "a = [x / len(x)]\n        b = a",
+            "a = [x / x.size(0)]\n        b = list(a)",
+        ),
+        "the structure",
+    ),
+    "a mapping with another key": (
+        Edit(
+            program("return Output(x / len(x))", before=OUTPUT),
+            "return Output(x / len(x))",
+            "y = Output(x / x.size(0)); y['more'] = x; return y",
+        ),
+        "the structure",
+    ),
+    "another structure": (Edit(program("return x / len(x), x"), "len(x), x", "x.size(0), [x]"), "the structure"),
+    "another shape": (Edit(program("return x / len(x)"), "len(x)", "x.size(0) + x[:, None]"), "the shape"),
+    "a graph that keeps one branch": (
+        Edit(
+            program("return x * 2 if x.sum() > 0 else x"),
+            "if x.sum() > 0",
+            "if type(x) is torch.Tensor and x.sum() > 0",
+        ),
+        "differs in the graph",
+    ),
+}
+
+UNTRIED = {
+    "a side that no input takes": (
+        Edit(
+            program("y = x * 2 if x.sum() > 1e9 else x - 1\nreturn y"),
+            "x * 2 if x.sum() > 1e9 else x - 1",
+            "torch.where(x.sum() > 1e9, x * 3, x - 1)",
+        ),
+        "no input was found that reaches both sides of line",
+    ),
+    "a branch that no input takes": (
+        Edit(
+            program("if x.sum() > 1e9:\n    return x * 2\nreturn x - 1"),
+            "if x.sum() > 1e9:\n            return x * 2\n        return x - 1",
+            "return torch.where(x.sum() > 1e9, x * 3, x - 1)",
+        ),
+        "no input was found that reaches line",
+    ),
+    "no inputs": (
+        Edit(program("return x.no_such_thing() / len(x)"), "len(x)", "x.size(0)"),
+        "no inputs were found that the target accepts",
+    ),
+    "a result that can't be looked into": (
+        Edit(program("y = len(x)\nreturn Box(lambda: x * y)", before=BOX), "len(x)", "x.size(0)"),
+        "the target returns a builtins.function, which can't be compared",
+    ),
+    "a result that C code keeps": (
+        Edit(program("y = len(x)\nreturn Box(map(len, [y]))", before=BOX), "len(x)", "x.size(0)"),
+        "the target returns a builtins.map, which can't be compared",
+    ),
+}

@@ -1,0 +1,122 @@
+"""What is proven of an edit, and what is refuted."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from fx_lsp.agent.messages import Limits, Prove, Snippet
+from fx_lsp.agent.proving.failure_matching import FoundFailures, Place, check_places, edited_lines
+from fx_lsp.agent.proving.run_in_child import ProofEnded
+from tests.agent.client import PATIENT, Client, target_of
+from tests.agent.proving.edits import PROVEN, REFUTED, UNTRIED, Edit, program, prove
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.mark.parametrize("edit", PROVEN.values(), ids=PROVEN)
+async def test_an_edit_that_fixes_the_failure_and_changes_nothing_else_is_proven(client: Client, edit: Edit) -> None:
+    proof = await prove(client, edit)
+    assert proof.verdict == "proven", proof.reason
+
+
+@pytest.mark.parametrize(("edit", "reason"), REFUTED.values(), ids=REFUTED)
+async def test_an_edit_that_changes_something_is_refuted(client: Client, edit: Edit, reason: str) -> None:
+    proof = await prove(client, edit)
+    assert proof.verdict == "refuted", proof.reason
+    assert reason in proof.reason
+
+
+@pytest.mark.parametrize(("edit", "reason"), UNTRIED.values(), ids=UNTRIED)
+async def test_an_undecided_fix_is_never_called_proven(client: Client, edit: Edit, reason: str) -> None:
+    proof = await prove(client, edit)
+    assert (proof.verdict, reason in proof.reason) == ("untried", True), proof.reason
+
+
+async def test_a_fix_is_tried_on_unsaved_text(client: Client) -> None:
+    file = client.write("net.py", "this is not Python")
+    text = program("return x / len(x)")
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target, overlays={file: text})).only.failures
+    edited = {file: text.replace("len(x)", "x.size(0)")}
+    roots = (str(client.root),)
+    proof = await client.agent.prove(Prove(file, target, target, failures, {file: text}, edited, roots, PATIENT))
+    assert proof.verdict == "proven", proof.reason
+
+
+async def test_an_edit_of_another_file_of_the_workspace(client: Client) -> None:
+    helper = client.write("helper.py", "def scale(x):\n    return x / len(x)\n")
+    file = client.write("net.py", "import torch\nfrom helper import scale\n\ndef model(x):\n    return scale(x)\n")
+    target = target_of(file, "model")
+    failures = (await client.trace(file, target)).only.failures
+    for new, verdict in (("x.size(0)", "proven"), ("x.size(1)", "refuted")):
+        edited = {helper: f"def scale(x):\n    return x / {new}\n"}
+        roots = (str(client.root),)
+        proof = await client.agent.prove(Prove(file, target, target, failures, {}, edited, roots, PATIENT))
+        assert proof.verdict == verdict, proof.reason
+
+
+async def test_a_parameter_fixed_by_the_edit_is_fixed_for_both_programs(client: Client) -> None:
+    text = "def model(x, double):\n    if double:\n        return x * 2\n    return x\n"
+    edit = Edit(text, "def model", "def model", root="model")
+    fixed = target_of(str(client.root / "net.py"), "model", concrete_args=Snippet("{'double': True}", 1))
+    proof = await prove(client, edit, edited_target=fixed)
+    assert proof.verdict == "proven", proof.reason
+
+
+async def test_code_excluded_by_a_fixed_parameter_need_not_run(client: Client) -> None:
+    text = "def model(x, mask=None):\n    if mask is not None:\n        x = x * len(mask)\n    return x * 2\n"
+    edit = Edit(text, "def model", "def model", root="model")
+    fixed = target_of(str(client.root / "net.py"), "model", concrete_args=Snippet("{'mask': None}", 1))
+    proof = await prove(client, edit, edited_target=fixed)
+    assert proof.verdict == "proven", proof.reason
+
+
+async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
+    text = program("if len(x) > 0:\n    while type(x) is torch.Tensor:\n        pass\nreturn x")
+    file = client.write("net.py", text)
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target)).only.failures
+    edited = {file: text.replace("len(x)", "x.size(0)")}
+    roots = (str(client.root),)
+    proof = await client.agent.prove(Prove(file, target, target, failures[:1], {}, edited, roots, Limits(seconds=5)))
+    assert proof.verdict != "proven"
+
+
+ONE, OTHER = "len(x)", "len(y)"
+
+
+def found(*lines: tuple[Place, int], complete: bool = True) -> FoundFailures:
+    places = frozenset((place, "net.py", line) for place, line in lines)
+    counted = Counter(place for place, _ in lines)
+    return FoundFailures(counted, counted, places, complete, doubtful=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        (found((ONE, 1)), found(), None),
+        (found((ONE, 1)), found((ONE, 2)), "tracing still fails at `len(x)`"),
+        (found((ONE, 1), (ONE, 3)), found((ONE, 4)), None),
+        (found((ONE, 1)), found((OTHER, 3)), "after the edit, tracing fails at `len(y)`"),
+        (found((ONE, 1), complete=False), found((OTHER, 3)), None),
+        (found((ONE, 1), complete=False), found((OTHER, 2)), "after the edit, tracing fails at `len(y)`"),
+    ],
+    ids=["gone", "moved", "one of two", "another", "behind the end of what was seen", "in the edit itself"],
+)
+async def test_fixed_failures_are_gone_and_no_new_ones_appear(
+    before: FoundFailures, after: FoundFailures, reason: str | None
+) -> None:
+    edited = {("net.py", 2)}
+    if reason is None:
+        check_places(before, after, Counter([ONE]), edited)
+    else:
+        with pytest.raises(ProofEnded) as settled:
+            check_places(before, after, Counter([ONE]), edited)
+        assert (settled.value.verdict, settled.value.reason) == ("refuted", reason)
+
+
+async def test_edited_lines_are_those_of_the_new_text() -> None:
+    assert edited_lines("a\nb\nc\n", "a\nx\ny\nc\n") == {2, 3}
+    assert edited_lines("a\nb\n", "a\n") == set()

@@ -1,0 +1,154 @@
+"""What of a value is compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import pytest
+import torch
+
+from fx_lsp.agent.running.plain_values import NotComparable, Tree, as_in_graph, tensors_of, to_plain
+from tests.ids import same_everywhere
+
+
+class Plain:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Slots:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class More(Slots):
+    """Hides the slot that it inherits."""
+
+    __slots__ = ("__dict__", "value")
+
+    def __init__(self, value: Any, other: Any) -> None:
+        vars(Slots)["value"].__set__(self, value)
+        vars(More)["value"].__set__(self, other)
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Options(dict[str, Any]):
+    pass
+
+
+def options(values: dict[str, Any], **attributes: Any) -> Options:
+    made = Options(values)
+    vars(made).update(attributes)
+    return made
+
+
+def cycle(value: Any) -> Plain:
+    first = Plain(value)
+    first.value = [value, first]
+    return first
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Plain([1, (2.5, None), {"a": torch.float32}]),
+        lambda: Slots(Plain("text")),
+        lambda: cycle(3),
+        lambda: More(1, 2),
+        lambda: Color.RED,
+        lambda: options({"a": 1}, b=2),
+        lambda: slice(1, 2, None),
+        lambda: Plain,
+    ],
+    ids=["object", "slots", "cycle", "a slot of each class", "enum", "attributes of a dict", "slice", "class"],
+)
+def test_equal_values_have_equal_plain_values(make: Any) -> None:
+    assert to_plain(make()) == to_plain(make())
+
+
+SHARED: list[int] = []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Plain(1), Plain(2)),
+        (Plain(1), Slots(1)),
+        (Slots(1), Slots(2)),
+        (Slots(1), Slots.__new__(Slots)),
+        (More(1, 3), More(2, 3)),
+        (More(1, 3), More(1, 2)),
+        (Color.RED, Color.BLUE),
+        (options({"a": 1}, b=2), options({"a": 1}, b=3)),
+        (options({"a": 1}), {"a": 1}),
+        (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)),
+        ([SHARED, SHARED], [[], []]),
+        (cycle(1), Plain([1, Plain([1, None])])),
+        (torch.float32, "torch.float32"),
+        (Plain, Slots),
+    ],
+    ids=same_everywhere,
+)
+def test_different_values_have_different_plain_values(one: Any, other: Any) -> None:
+    assert to_plain(one) != to_plain(other)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        len,
+        lambda: 1,
+        iter([1]),
+        {1},
+        threading.Lock(),
+        ValueError("a"),
+        functools.partial(print),
+        range(3),
+        bytearray(b"a"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_objects_with_hidden_state_cannot_be_compared(value: object) -> None:
+    with pytest.raises(NotComparable):
+        to_plain(Plain([value]))
+
+
+def test_a_tensor_is_copied_once() -> None:
+    tensor = torch.zeros(2)
+    copied = to_plain([tensor, tensor])
+    assert copied.values[0] is copied.values[1]
+    assert copied.values[0] is not tensor
+
+
+def test_all_tensors_are_found() -> None:
+    @dataclasses.dataclass
+    class Pair:
+        first: Any
+        second: Any
+
+    tensors = [torch.full((), float(value)) for value in range(5)]
+    value = Pair(
+        [tensors[0], Slots(tensors[1])], {"a": (tensors[2], cycle(tensors[3])), "b": options({"c": tensors[4]})}
+    )
+    for seen in (value, to_plain(value)):
+        assert [int(tensor) for tensor in tensors_of([seen])] == [0, 1, 2, 3, 4]
+
+
+def test_a_graph_returns_a_dict_for_each_mapping() -> None:
+    seen = to_plain(Plain([options({"a": Options(b=1)}, c=2), Options()]))
+    plain = to_plain(Plain([{"a": {"b": 1}}, {}]))
+    assert seen != plain
+    assert as_in_graph(seen) == as_in_graph(plain)
+    assert as_in_graph(plain) == plain
+    assert isinstance(plain, Tree)

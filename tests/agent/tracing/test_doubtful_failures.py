@@ -1,0 +1,42 @@
+"""Whether an error that ends a trace is believed if fx-lsp invented arguments: where a library refused a symbol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from torch import nn
+
+import fxcore
+from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.messages import Recipe, Snippet
+from fx_lsp.agent.tracing.doubtful_failures import reason_for_doubt
+
+LIBRARY: dict[str, Any] = {"__name__": "library"}
+exec(
+    """
+def add(*tensors):
+    if not all(type(tensor).__name__ == "Tensor" for tensor in tensors):
+        raise ValueError("these are no tensors")
+
+def scale(width):
+    raise ValueError(f"{width} is too large")
+""",
+    LIBRARY,
+)
+
+
+@pytest.mark.parametrize(
+    ("forward", "is_believed"),
+    [(lambda self, x: LIBRARY["add"](x, x), True), (lambda self, x: LIBRARY["scale"](64), False)],
+    ids=["a symbol among its arguments", "a made-up number"],
+)
+def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:
+    net = type("Net", (nn.Module,), {"forward": forward})()
+    recipe = Recipe(Snippet("Net", 1), made_up=True)
+    with pytest.raises(Exception, match=r"tensors|large") as caught:
+        fxcore.Tracer().trace(net)
+    doubted = reason_for_doubt(
+        caught.value, Built(net, None, None, recipe, "Net()"), "assumed", lambda file: file == __file__
+    )
+    assert (doubted is None) == is_believed

@@ -1,0 +1,154 @@
+"""In which order the targets of a request are tried, what waits for what, and whose word counts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import cast
+
+from fx_lsp.agent.messages import Failure, Limits, Outcome, Recipe, Report, Snippet, Span, Target, Trace
+from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
+from fx_lsp.agent.tracing.attempt import Attempt, HasParts, RetryOnCpu
+from fx_lsp.agent.tracing.target_rounds import TargetRounds
+
+
+class Processes:
+    """Runs what a request of these classes' targets asks for, as the test says."""
+
+    def __init__(self, *symbols: str, at_once: int = 2, sure: bool = True) -> None:
+        self.started: list[tuple[Attempt, Hear, Gone]] = []
+        self.told: list[tuple[str, Outcome, int]] = []
+        """Of each report that was told: the target, the outcome, the number of failures."""
+        targets = tuple(target(symbol, sure=sure) for symbol in symbols)
+        request = Trace("model.py", targets, limits=Limits(at_once=at_once))
+        rounds = TargetRounds(request, symbols, (), lambda *attempt: self.started.append(attempt), self.tell)
+        self.steps: Iterator[None] = rounds.steps()
+        self.step()
+
+    def step(self) -> bool:
+        """Go on as far as can be; whether there is anything left to wait for."""
+        return next(self.steps, "over") is None
+
+    def tell(self, item: object) -> None:
+        if isinstance(item, Report):
+            self.told.append((item.target, item.outcome, len(item.failures)))
+
+    def say(self, number: int, item: object) -> None:
+        """Have the process that was started as this number say something."""
+        self.started[number][1](item)
+        self.step()
+
+    def end(self, number: int, status: int = 0) -> bool:
+        """Have it end; whether there is anything left to wait for."""
+        self.started[number][2](cast(ChildProcess, SimpleNamespace(overdue=False, status=status, stack="")))
+        return self.step()
+
+
+def target(symbol: str, *, sure: bool = True) -> Target:
+    """A class of the file, built without arguments."""
+    root = Snippet(f"{symbol}()", 1)
+    recipe = Recipe(root) if sure else Recipe(root, made_up=True)
+    return Target(symbol, symbol, Span("model.py", 1, 0, 1, 1), recipe, symbol=symbol)
+
+
+def failed(symbol: str, count: int = 1) -> Report:
+    """It failed at so many places; of the first alone it is not known what is behind."""
+    failures = tuple(Failure("len", f"error {number}") for number in range(count))
+    return Report(0, symbol, "failed", failures, partial=count == 1)
+
+
+def with_a_part() -> Processes:
+    """Those of two classes: the first failed, and the second, which was traced, holds one of it."""
+    processes = Processes("Block", "Net", at_once=3)
+    processes.say(0, failed("Block"))
+    processes.say(1, HasParts(("Block",)))
+    processes.say(1, Report(0, "Net", "traced"))
+    return processes
+
+
+def test_a_failure_is_reported_once_final_and_again_in_full() -> None:
+    processes = Processes("Net")
+    processes.say(0, failed("Net"))
+    assert processes.told == [("Net", "failed", 1)]
+    processes.say(0, failed("Net", 3))
+    assert processes.told[1:] == [("Net", "failed", 3)]
+    assert not processes.end(0)
+
+
+def test_a_failure_is_held_back_while_a_host_may_trace_through_it() -> None:
+    processes = Processes("Block", "Net", at_once=3)
+    processes.say(0, failed("Block"))
+    processes.say(0, failed("Block", 2))
+    assert processes.told == []
+    processes.say(1, HasParts(("Block",)))
+    processes.say(1, Report(0, "Net", "traced"))
+    part, hear, _ = processes.started[2]
+    assert (part.target.key, [held.key for held in part.parts]) == ("Net", ["Block"])
+    hear(Report(0, "Block", "traced"))
+    assert processes.told == [("Net", "traced", 0), ("Block", "traced", 0)]
+
+
+def test_a_worse_report_does_not_replace_a_better_one() -> None:
+    processes = with_a_part()
+    processes.say(2, Report(0, "Block", "traced"))
+    processes.say(0, failed("Block", 4))
+    assert processes.told == [("Net", "traced", 0), ("Block", "traced", 0)]
+    assert processes.end(0)
+    assert processes.end(1)
+    assert not processes.end(2)
+
+
+def test_a_host_replaces_a_report_only_with_a_better_one() -> None:
+    processes = with_a_part()
+    processes.say(2, dataclasses.replace(failed("Block", 2), reason="of the host"))
+    processes.end(2)
+    assert processes.told == [("Net", "traced", 0), ("Block", "failed", 1)]
+    processes.say(0, failed("Block", 4))
+    assert processes.told[2:] == [("Block", "failed", 4)]
+
+
+def test_a_host_that_could_not_be_imported_is_not_reported_as_a_target() -> None:
+    processes = with_a_part()
+    processes.say(2, Report(0, "host:Other()", "not-imported"))
+    processes.end(2)
+    assert processes.told == [("Net", "traced", 0), ("Block", "failed", 1)]
+
+
+def test_no_more_attempts_run_at_once_than_allowed() -> None:
+    processes = Processes("A", "B", "C", at_once=1)
+    assert len(processes.started) == 1
+    processes.say(0, failed("A"))
+    assert len(processes.started) == 1
+    processes.end(0)
+    assert [attempt.target.key for attempt, _, _ in processes.started] == ["A", "B"]
+
+
+def test_a_failure_on_meta_is_retried_on_the_cpu() -> None:
+    processes = Processes("Net")
+    processes.say(0, RetryOnCpu())
+    processes.end(0)
+    assert [attempt.on_meta for attempt, _, _ in processes.started] == [True, False]
+    processes.say(1, Report(0, "Net", "traced"))
+    assert processes.told == [("Net", "traced", 0)]
+
+
+def test_a_process_that_dies_silently_is_reported_as_crashed() -> None:
+    processes = Processes("Net")
+    assert not processes.end(0, status=-9)
+    assert processes.told == [("Net", "crashed", 1)]
+
+
+def test_a_process_that_dies_after_its_first_report_keeps_it() -> None:
+    processes = Processes("Net")
+    processes.say(0, failed("Net"))
+    assert not processes.end(0, status=-9)
+    assert processes.told == [("Net", "failed", 1)]
+
+
+def test_invented_arguments_are_the_last_resort() -> None:
+    processes = Processes("Net", sure=False)
+    (attempt, _, _) = processes.started[0]
+    assert attempt.target.recipe.made_up
+    processes.say(0, Report(0, "Net", "traced"))
+    assert not processes.end(0)

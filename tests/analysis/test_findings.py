@@ -1,0 +1,155 @@
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from fx_lsp.agent.messages import Failure, Intent, Recipe, Report, Snippet, Span, Step, Target
+from fx_lsp.analysis.findings import Finding, findings_of, merged
+from fx_lsp.documents.documents import Documents
+from fx_lsp.settings.rule_selection import Selection
+from tests.analysis.fake_agent import failure_at, span_of
+
+MODEL = "def forward(x):\n    return scale(resize(x))\n"
+HELPER = "def scale(x):\n    return len(x)\n"
+LIBRARY = "def resize(x):\n    return [len(x)]\n"
+
+
+class Files:
+    """A model and a helper in a workspace, and a library outside of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.own = folder / "own"
+        self.model = self._write("own/model.py", MODEL)
+        self.helper = self._write("own/helper.py", HELPER)
+        self.library = self._write("lib/library.py", LIBRARY)
+        self._folder = folder
+
+    def _write(self, name: str, text: str) -> str:
+        path = self.own.parent / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def found(self, *failures: Failure, title: str = "forward", intent: Intent = "inferred") -> list[Finding]:
+        span = span_of(self.model, MODEL, "forward")
+        target = Target("key", title, span, Recipe(Snippet("forward", 1)))
+        report = Report(1, "key", "failed", failures, intent=intent)
+        snapshot = Documents().snapshot()
+        return findings_of(target, report, snapshot, lambda path: path.startswith(str(self.own)), Selection())
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def shown(finding: Finding) -> tuple[str, str]:
+    text = Path(finding.place.path).read_text(encoding="utf-8")
+    return Path(finding.place.path).name, text[finding.place.start : finding.place.end]
+
+
+def test_a_failure_is_shown_where_it_is(files: Files) -> None:
+    call = span_of(files.model, MODEL, "scale(resize(x))")
+    (finding,) = files.found(failure_at(call, span_of(files.helper, HELPER, "len(x)")))
+    assert shown(finding) == ("helper.py", "len(x)")
+    assert "`len(x)`" in finding.message
+    assert [(link.text, Path(link.place.path).name) for link in finding.links] == [("called in `f0`", "model.py")]
+
+
+def test_a_failure_in_a_library_is_shown_where_the_users_code_enters_it(files: Files) -> None:
+    call = span_of(files.model, MODEL, "resize(x)")
+    (finding,) = files.found(failure_at(call, span_of(files.library, LIBRARY, "len(x)")))
+    assert shown(finding) == ("model.py", "resize(x)")
+    assert "`len(x)`" in finding.message
+    assert "library.py, line 2" in finding.message
+    assert [(link.text, Path(link.place.path).name) for link in finding.links] == [("fails in `f1`", "library.py")]
+
+
+def test_a_failure_without_a_place_is_shown_at_its_target(files: Files) -> None:
+    (finding,) = files.found(Failure("time-limit", "TimeoutError: 10 seconds"))
+    assert shown(finding) == ("model.py", "forward")
+
+
+def test_frames_without_a_file_are_left_out(files: Files) -> None:
+    call = span_of(files.model, MODEL, "scale(resize(x))")
+    (finding,) = files.found(failure_at(call, Span("<string>", 1, 0, 1, 5)))
+    assert shown(finding) == ("model.py", "scale(resize(x))")
+    assert finding.links == ()
+
+
+def test_a_cause_is_linked_except_for_what_the_failing_expression_shows(files: Files) -> None:
+    failing = span_of(files.model, MODEL, "scale(resize(x))")
+    within = span_of(files.model, MODEL, "resize(x)")
+    causes = [span_of(files.helper, HELPER, part) for part in ("def", "scale", "x", "return", "len(x)")]
+    steps = tuple(Step(f"node_{index}", span) for index, span in enumerate([*causes, within]))
+    (finding,) = files.found(dataclasses.replace(failure_at(failing), cause=steps))
+    assert [link.text for link in finding.links] == [
+        "the value depends on `def`",
+        "the value depends on `return`",
+        "the value depends on `len(x)`",
+    ]
+
+
+def test_a_later_failure_names_the_guess_that_led_to_it(files: Files) -> None:
+    guessed = span_of(files.model, MODEL, "resize(x)")
+    first = dataclasses.replace(failure_at(guessed), assumption="it is false")
+    later = dataclasses.replace(failure_at(span_of(files.helper, HELPER, "len(x)")), after=guessed)
+    _, finding = files.found(first, later)
+    assert finding.message.endswith(" (Found by assuming that `resize(x)` is false.)")
+    assert [(link.text, link.place) for link in finding.links] == [
+        ("assuming that `resize(x)` is false", files.found(first)[0].place)
+    ]
+
+
+def test_a_guess_about_an_argument_of_a_call_is_not_worded_as_one_about_its_result(files: Files) -> None:
+    guessed = span_of(files.model, MODEL, "resize(x)")
+    first = dataclasses.replace(failure_at(guessed), assumption="it has 2 items", operation="resize")
+    later = dataclasses.replace(failure_at(span_of(files.helper, HELPER, "len(x)")), after=guessed)
+    _, finding = files.found(first, later)
+    assert finding.message.endswith(" (Found by assuming that a value in `resize(x)` has 2 items.)")
+
+
+def test_targets_that_fail_at_one_place_for_one_reason_are_one_finding(files: Files) -> None:
+    call = span_of(files.model, MODEL, "scale(resize(x))")
+    same = failure_at(call, span_of(files.helper, HELPER, "len(x)"))
+    other_kind = failure_at(call, span_of(files.helper, HELPER, "len(x)"), kind="iteration")
+    other_place = failure_at(call)
+    found = (
+        files.found(same, other_kind, title="a")
+        + files.found(same, other_place, title="b")
+        + files.found(same, title="b")
+    )
+    assert [(shown(finding)[1], finding.targets) for finding in merged(found)] == [
+        ("len(x)", ("a", "b")),
+        ("len(x)", ("a",)),
+        ("scale(resize(x))", ("b",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("intent", "kind", "severity"),
+    [
+        ("explicit", "len", "error"),
+        ("inferred", "len", "warning"),
+        ("assumed", "len", "hint"),
+        ("explicit", "build", "warning"),
+        ("assumed", "build", "hint"),
+        ("assumed", "import", "warning"),
+        ("assumed", "missing-package", "information"),
+    ],
+)
+def test_the_severity_depends_on_why_the_target_is_traced(
+    files: Files, intent: Intent, kind: str, severity: str
+) -> None:
+    call = span_of(files.model, MODEL, "scale(resize(x))")
+    (finding,) = files.found(failure_at(call, kind=kind), intent=intent)
+    assert finding.severity == severity
+
+
+def test_a_finding_of_several_targets_has_their_highest_severity(files: Files) -> None:
+    failure = failure_at(span_of(files.model, MODEL, "scale(resize(x))"))
+    found = [
+        finding for intent in ("assumed", "explicit", "inferred") for finding in files.found(failure, intent=intent)
+    ]
+    assert [finding.severity for finding in found] == ["hint", "error", "warning"]
+    assert [finding.severity for finding in merged(found)] == ["error"]

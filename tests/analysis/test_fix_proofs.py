@@ -1,0 +1,241 @@
+"""What is tried when, what is kept of it, and what a person is offered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from lsprotocol import types
+
+import fx_lsp.server.features.code_actions
+from fx_lsp.agent.messages import Failure, Span, Verdict
+from fx_lsp.documents.positions import LineIndex
+from fx_lsp.fixes import Fix, ReadText, TextChange
+from fx_lsp.fixes.editing.text_edits import applied, overlap
+from fx_lsp.server.features.client_places import ClientPlaces
+from fx_lsp.server.features.code_actions import FIX_ALL, Takes, code_actions
+from tests.analysis.fake_agent import PATIENCE, Bench, failure_at, shown_of, span_of
+
+MODEL = """\
+import torch.fx
+
+
+def f(x):
+    y = x / len(x)
+    return y + sum(x)
+
+
+torch.fx.symbolic_trace(f)
+"""
+
+
+@pytest_asyncio.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    await bench.scheduler.close()
+    await bench.proofs.close()
+
+
+def fixes_of(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
+    """One fix for each failure of the model: the expression gives way to a number, and a line goes in front."""
+    span = failure.chain[-1].span
+    front = Span(span.file, 2, 0, 2, 0)
+    changes = (TextChange(front, f"# {span.line}\n"), TextChange(span, "2"))
+    return (Fix(f"Take 2 in line {span.line}", changes[1:] if span.line == 6 else changes),)
+
+
+class Opened:
+    """The model, traced with two failures."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.places = ClientPlaces(bench.documents)
+        self.path = ""
+
+    async def trace(self) -> Opened:
+        self.path = self.bench.open("model.py", MODEL)
+        await self.bench.traced(self.path, self.failure("len(x)"), self.failure("sum(x)"))
+        return self
+
+    def failure(self, part: str) -> Failure:
+        return failure_at(span_of(self.path, MODEL, part))
+
+    def fixes(self, part: str) -> tuple[Fix, ...]:
+        return fixes_of(self.failure(part), self.bench.documents.text)
+
+    async def actions(self, *only: str) -> list[types.CodeAction]:
+        """What is offered at ``len(x)``."""
+        finding = next(iter(self.bench.scheduler.results.findings()))
+        shown = shown_of(finding, self.places)
+        context = types.CodeActionContext([shown], list(only) or None)
+        identifier = types.TextDocumentIdentifier(Path(self.path).as_uri())
+        params = types.CodeActionParams(identifier, shown.range, context)
+        bench = self.bench
+        return await code_actions(
+            bench.scheduler, bench.proofs, self.places, params, Takes(versions=True, disabled=True)
+        )
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    async def poll() -> None:
+        while not happened():
+            await asyncio.sleep(0)
+
+    await asyncio.wait_for(poll(), PATIENCE)
+
+
+async def proven(opened: Opened, part: str, *, verdict: str = "proven") -> None:
+    """Wait until what came of the first fix is known."""
+    (fix, *_) = opened.fixes(part)
+
+    def known() -> bool:
+        proof = opened.bench.proofs.known(opened.failure(part), fix)
+        return proof is not None and proof.verdict == verdict
+
+    await until(known)
+
+
+@pytest_asyncio.fixture
+async def opened(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    bench.proofs.find_fixes = fixes_of
+    monkeypatch.setattr(fx_lsp.server.features.code_actions, "fixes_for", fixes_of)
+    return await Opened(bench).trace()
+
+
+async def test_an_offered_fix_is_tried_at_once_and_a_proven_one_is_preferred(opened: Opened) -> None:
+    (before, *_) = await opened.actions()
+    assert before.is_preferred is None
+    attempt = await opened.bench.agent.tried()
+    assert attempt.message.file == opened.path
+    assert attempt.message.failures == (opened.failure("len(x)"),)
+    assert attempt.message.edited == {opened.path: MODEL.replace("fx\n", "fx\n# 5\n", 1).replace("len(x)", "2")}
+    assert attempt.message.limits.seconds > opened.bench.settings.limits.seconds
+    attempt.settle("proven")
+    await proven(opened, "len(x)")
+    (after, *_) = await opened.actions()
+    assert (after.title, after.is_preferred) == (before.title, True)
+
+
+async def test_a_fix_is_tried_on_the_target_of_the_edited_text(opened: Opened) -> None:
+    await opened.actions()
+    attempt = await opened.bench.agent.tried()
+    text = attempt.message.edited[opened.path]
+    line = text.splitlines().index("torch.fx.symbolic_trace(f)") + 1
+    assert attempt.message.edited_target.recipe.root.line == line
+    assert attempt.message.edited_target.key == attempt.message.target.key
+
+
+async def test_a_refuted_fix_is_not_offered(opened: Opened) -> None:
+    (first, *_) = await opened.actions()
+    (await opened.bench.agent.tried()).settle("refuted")
+    await proven(opened, "len(x)", verdict="refuted")
+    assert first.title not in [action.title for action in await opened.actions()]
+
+
+async def test_a_fix_that_cannot_be_tried_says_why(opened: Opened) -> None:
+    (first, *_) = await opened.actions()
+    (await opened.bench.agent.tried()).settle("untried", "no inputs")
+    await proven(opened, "len(x)", verdict="untried")
+    titles = {action.title: action.is_preferred for action in await opened.actions()}
+    assert titles[f"{first.title} (not tried: no inputs)"] is None
+
+
+async def test_after_a_new_report_fixes_are_tried_again(opened: Opened) -> None:
+    await opened.actions()
+    (await opened.bench.agent.tried()).settle("proven")
+    await proven(opened, "len(x)")
+    bench = opened.bench
+    bench.scheduler.trace_all()
+    await bench.traced(opened.path, opened.failure("len(x)"))
+    (fix, *_) = opened.fixes("len(x)")
+    assert bench.proofs.known(opened.failure("len(x)"), fix) is None
+
+
+async def test_an_edit_stops_the_trial_of_a_fix(opened: Opened) -> None:
+    await opened.actions()
+    attempt = await opened.bench.agent.tried()
+    opened.bench.proofs.pause()
+    await opened.bench.proofs.close()
+    assert attempt.answer.cancelled()
+
+
+async def test_the_fixes_of_an_idle_file_are_tried_and_the_proven_ones_are_one_action(opened: Opened) -> None:
+    bench = opened.bench
+    bench.proofs.on_result(opened.path, True)
+    for failure in ("len(x)", "sum(x)"):
+        attempt = await bench.agent.tried()
+        assert attempt.message.failures == (opened.failure(failure),)
+        attempt.settle("proven")
+    both = await bench.agent.tried()
+    assert both.message.failures == (opened.failure("len(x)"), opened.failure("sum(x)"))
+    both.settle("proven")
+    await until(lambda: bench.proofs.together(opened.path) is not None)
+    (action,) = await opened.actions("source.fixAll")
+    assert action.kind == FIX_ALL
+    assert await opened.actions("source.organizeImports") == []
+    bench.edit(opened.path, "return y", "return  y")
+    assert bench.proofs.together(opened.path) is None
+
+
+async def test_nothing_unproven_is_applied_to_a_whole_file(opened: Opened) -> None:
+    bench = opened.bench
+    bench.proofs.on_result(opened.path, True)
+    for verdict in ("untried", "refuted"):
+        (await bench.agent.tried()).settle(verdict)
+    await until(lambda: not bench.proofs.busy)
+    assert bench.proofs.together(opened.path) is None
+
+
+async def test_fixes_that_do_not_go_together_are_applied_one_by_one(opened: Opened) -> None:
+    bench = opened.bench
+    bench.proofs.on_result(opened.path, True)
+    for verdict in ("proven", "proven", "refuted"):
+        (await bench.agent.tried()).settle(verdict)
+    await until(lambda: bench.proofs.together(opened.path) is not None)
+    assert bench.proofs.together(opened.path) == opened.fixes("len(x)")[0]
+
+
+@pytest.mark.parametrize("verdict", ["proven", "refuted", "untried"])
+async def test_proving_all_fixes_at_once_takes_one_trial(opened: Opened, verdict: Verdict) -> None:
+    bench = opened.bench
+    proving = asyncio.create_task(bench.proofs.prove_at_once(opened.path))
+    attempt = await bench.agent.tried()
+    assert attempt.message.failures == (opened.failure("len(x)"), opened.failure("sum(x)"))
+    attempt.settle(verdict)
+    fix = await proving
+    assert (fix is not None) is (verdict == "proven")
+    if fix is not None:
+        changes = [change for part in ("len(x)", "sum(x)") for change in opened.fixes(part)[0].changes]
+        assert set(fix.changes) == set(changes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((1, 0, 1, 5), (1, 4, 1, 6), True),
+        ((1, 0, 1, 5), (1, 5, 1, 6), False),
+        ((1, 0, 1, 0), (1, 0, 1, 0), True),
+        ((1, 0, 2, 0), (1, 3, 1, 3), True),
+        ((1, 0, 2, 0), (2, 0, 3, 0), False),
+    ],
+)
+def test_changes_of_the_same_place_overlap(
+    one: tuple[int, int, int, int], other: tuple[int, int, int, int], expected: bool
+) -> None:
+    def change(ends: tuple[int, int, int, int], text: str) -> TextChange:
+        line, col, end_line, end_col = ends
+        return TextChange(Span("a.py", line, col, end_line, end_col), text)
+
+    assert overlap(change(one, "1"), change(other, "2")) is expected
+    assert overlap(change(other, "2"), change(one, "1")) is expected
+    assert not overlap(change(one, "1"), change(one, "1"))
+
+
+def test_changes_refer_to_the_text_before_any_of_them() -> None:
+    text = "é = 1\nb = 2\n"
+    changes = [TextChange(Span("a.py", 1, 0, 1, 2), "x\ny"), TextChange(Span("a.py", 2, 4, 2, 5), "3")]
+    assert applied(changes, lambda path: LineIndex(text)) == {"a.py": "x\ny = 1\nb = 3\n"}

@@ -1,0 +1,222 @@
+"""What is changed of the calls that trace a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.fixes import concrete_args, leaf_module
+from fx_lsp.targets import find_targets
+from tests.fixes.fixing import INPUTS, Program, applied, same
+
+FLAGGED = """\
+import torch.fx
+from torch import fx, nn
+
+
+class Net(nn.Module):
+    def forward(self, x, flag=False, mode="sum", *, scale: int = 3):
+        if {test}:
+            return x * 2
+        return x + scale
+
+
+def build() -> Net:
+    return Net()
+
+
+def export():
+    net = Net()
+    return fx.symbolic_trace({call})
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "call", "fixed", "title"),
+    [
+        ("flag", "net", 'net, concrete_args={"flag": False}', "Trace with flag=False"),
+        ("not flag", "Net().eval()", 'Net().eval(), concrete_args={"flag": False}', "Trace with flag=False"),
+        ('mode == "max"', "net", 'net, concrete_args={"mode": "sum"}', 'Trace with mode="sum"'),
+        ("scale > 3", "net", 'net, concrete_args={"scale": 3}', "Trace with scale=3"),
+        ("flag", "build()", 'build(), concrete_args={"flag": False}', "Trace with flag=False"),
+        (
+            "flag",
+            'net, concrete_args={"mode": "max"}',
+            'net, concrete_args={"mode": "max", "flag": False}',
+            "Trace with flag=False",
+        ),
+    ],
+)
+def test_a_flag_is_fixed_where_the_module_is_traced(
+    test: str, call: str, fixed: str, title: str, tmp_path: Path
+) -> None:
+    bad, good = (FLAGGED.format(test=test, call=text) for text in (call, fixed))
+    (fix,) = Program(tmp_path, bad).fixes_at_calls(concrete_args.fixes)
+    assert fix.title == title
+    assert applied(bad, fix.changes) == good
+    mended = Program(tmp_path, good)
+    traced = mended.namespace["export"]()
+    given = (False, "max" if "max" in call else "sum")
+    assert all(same(traced(*inputs, *given), mended.root(*inputs, *given)) for inputs in INPUTS)
+
+
+@pytest.mark.parametrize(
+    ("test", "call"),
+    [
+        ("x.sum() > 0", "net"),
+        ("flag", "net, {}"),
+        ("flag", "net, concrete_args={}"),
+        ("flag", "net, concrete_args=given"),
+    ],
+)
+def test_no_flag_is_fixed_where_the_call_has_no_place_for_it(test: str, call: str, tmp_path: Path) -> None:
+    assert Program(tmp_path, FLAGGED.format(test=test, call=call)).fixes_at_calls(concrete_args.fixes) == []
+
+
+OPTIONAL = """\
+import torch
+from torch import fx, nn
+
+
+class Blend(nn.Module):
+    def forward(self, x, mask):
+        if mask is None:
+            return x
+        return x * len(mask)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blend = Blend()
+
+    def forward(self, x, mask=None):
+        return self.blend(x, mask)
+
+
+def export():
+    net = Net()
+    return fx.symbolic_trace({call})
+"""
+
+
+@pytest.mark.parametrize("call", ["net", "net, concrete_args=None", "net, None"])
+def test_an_optional_input_is_left_out_where_it_fails_further_in(call: str, tmp_path: Path) -> None:
+    program = Program(tmp_path, OPTIONAL.format(call=call))
+    (fix,) = program.fixes_at_calls(concrete_args.fixes)
+    assert fix.title == "Trace with mask=None"
+    mended = Program(tmp_path, applied(program.source, fix.changes))
+    assert mended.namespace["export"]()(torch.ones(2), None).tolist() == [1, 1]
+
+
+def test_a_flag_is_not_fixed_for_what_fails_further_in(tmp_path: Path) -> None:
+    program = Program(tmp_path, OPTIONAL.format(call="net").replace("mask=None", "mask=3"))
+    assert program.fixes_at_calls(concrete_args.fixes) == []
+
+
+@pytest.mark.parametrize("above", ["", "# What it is.\n", "# What it is.\n@functools.cache\n"])
+def test_a_flag_is_fixed_by_a_comment_where_nothing_traces_the_module(above: str, tmp_path: Path) -> None:
+    text = FLAGGED.format(test="flag", call="net").replace("symbolic_trace", "Graph")
+    bad = "import functools\n" + text.replace("class Net", f"{above}class Net")
+    (fix,) = Program(tmp_path, bad).fixes_at_calls(concrete_args.fixes)
+    good = applied(bad, fix.changes)
+    said = "# fx: concrete_args(flag=False)\n"
+    place = f"{above.partition('@')[0]}{said}{''.join(above.partition('@')[1:])}class Net"
+    assert good == bad.replace(f"{above}class Net", place)
+    (target,) = find_targets("model.py", good) or ()
+    assert target.recipe.concrete_args is not None
+    assert target.recipe.concrete_args.source == "dict(flag=False)"
+    assert Program(tmp_path, good.replace("flag:", "mode != 'sum':")).fixes_at_calls(concrete_args.fixes) == []
+
+
+BLOCKS = """\
+import torch
+from torch import fx, nn
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        if x.shape[1] > 3:
+            return self.layer(x[..., :4])
+        return self.layer(x[..., :4]) * 2
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(Block(), Block())
+
+    def forward(self, x, scale=2):
+        return self.blocks(x) * scale
+
+
+HOW
+"""
+TRACER = """\
+class LeafTracer(fx.Tracer):
+    def is_leaf_module(self, m, module_qualified_name):
+        return isinstance(m, Block) or super().is_leaf_module(m, module_qualified_name)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "mended"),
+    [
+        (
+            "def export():\n    traced = fx.symbolic_trace(Net())\n    return traced.graph",
+            TRACER + "def export():\n    tracer = LeafTracer()\n    graph = tracer.trace(Net())\n"
+            "    traced = fx.GraphModule(tracer.root, graph)\n    return traced.graph",
+        ),
+        (
+            "# For others.\ndef export():\n    graph = Net()\n    return fx.symbolic_trace(graph, {'scale': 2}).graph",
+            TRACER + "# For others.\ndef export():\n    graph = Net()\n    tracer = LeafTracer()\n"
+            "    graph_2 = tracer.trace(graph, {'scale': 2})\n    return fx.GraphModule(tracer.root, graph_2).graph",
+        ),
+        (
+            TRACER.replace("Block", "nn.ReLU") + "def export():\n    return LeafTracer().trace(Net())",
+            TRACER.replace("Block", "(nn.ReLU, Block)") + "def export():\n    return LeafTracer().trace(Net())",
+        ),
+    ],
+)
+def test_a_class_becomes_a_leaf(how: str, mended: str, tmp_path: Path) -> None:
+    bad, good = (BLOCKS.replace("HOW", text) for text in (how, mended))
+    (fix,) = Program(tmp_path, bad).fixes_at_calls(leaf_module.fixes)
+    assert fix.title == "Trace with Block as a leaf"
+    assert applied(bad, fix.changes) == good
+    graph = Program(tmp_path, good).namespace["export"]()
+    assert [node.target for node in graph.nodes if node.op == "call_module"] == ["blocks.0", "blocks.1"]
+
+
+def test_the_class_is_imported_from_where_it_is(tmp_path: Path) -> None:
+    package = tmp_path / "net" / "parts"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    own, other = str(tmp_path / "export.py"), str(package / "block.py")
+    text = "import torch\n\nfrom net import Net\n\ntraced = torch.fx.symbolic_trace(Net())\n"
+    chain = (Step("Net.forward", Span(own, 3, 0, 3, 1)), Step("Block.forward", Span(other, 1, 0, 1, 1)))
+    call = Span(own, 5, 9, 5, 39)
+    (fix,) = leaf_module.fixes(Failure("control-flow", "", chain), {own: text}.get, [call])
+    mended = applied(text, fix.changes)
+    assert "from net import Net\nimport net.parts.block\n" in mended
+    assert "isinstance(m, net.parts.block.Block) or" in mended
+
+
+@pytest.mark.parametrize("how", ["exports = [lambda: fx.symbolic_trace(Net())]", "def export(net):\n    return net"])
+def test_no_leaf_where_the_tracing_call_is_not_a_plain_statement(how: str, tmp_path: Path) -> None:
+    assert Program(tmp_path, BLOCKS.replace("HOW", how)).fixes_at_calls(leaf_module.fixes) == []
+
+
+def test_the_root_does_not_become_a_leaf(tmp_path: Path) -> None:
+    text = BLOCKS.replace("HOW", "def export():\n    return fx.symbolic_trace(Net())")
+    text = text.replace("return self.blocks(x) * scale", "return x if x.sum() > 0 else x * scale")
+    assert Program(tmp_path, text).fixes_at_calls(leaf_module.fixes) == []

@@ -1,0 +1,50 @@
+import pytest
+
+from fx_lsp.agent.messages import Failure, Outcome, Recipe, Report, Snippet, Span, Step, Target
+from fx_lsp.analysis.results import Traced
+from fx_lsp.documents.documents import Place
+from fx_lsp.server.features.target_summary import LONGEST, counted, summary
+
+SPAN = Span("/model.py", 1, 0, 1, 1)
+TARGET = Target("key", "Net", SPAN, Recipe(Snippet("Net()", 1)))
+
+
+def said(report: Report | None, *, tracing: bool = False) -> str:
+    return summary(Traced(TARGET, Place("/model.py", 0, 1, 0), report), tracing=tracing)
+
+
+def failure(line: int) -> Failure:
+    return Failure("len", "TypeError", (Step("f", Span("/model.py", line, 0, line, 1)),))
+
+
+def test_a_summary_says_how_a_trace_ended() -> None:
+    assert said(None) == "not traced"
+    assert said(None, tracing=True) == "tracing…"
+    assert said(Report(1, "key", "traced", nodes=1)) == "✓ traces · 1 node"
+    assert said(Report(1, "key", "traced", nodes=311, parameters=25_557_032)) == (
+        "✓ traces · 311 nodes · 25.6 M parameters"
+    )
+    assert said(Report(1, "key", "traced", nodes=2, reason="without its optional inputs")) == (
+        "✓ traces without its optional inputs · 2 nodes"
+    )
+    assert said(Report(1, "key", "failed", (failure(1),))) == "✗ 1 place"
+    assert said(Report(1, "key", "failed", (failure(1), failure(2), failure(2)))) == "✗ 2 places"
+    assert said(Report(1, "key", "skipped")) == ""
+    assert said(Report(1, "key", "unchecked", reason="It lacks einops.")) == "could not check: It lacks einops"
+    assert len(said(Report(1, "key", "unchecked", reason="long " * 99))) == len("could not check: ") + LONGEST
+
+
+@pytest.mark.parametrize("outcome", ["not-imported", "not-built", "timed-out", "out-of-memory", "crashed"])
+def test_every_other_outcome_has_a_summary(outcome: Outcome) -> None:
+    assert said(Report(1, "key", outcome)).startswith("✗ ")
+
+
+def test_large_numbers_are_shortened() -> None:
+    assert [counted(number) for number in (0, 999, 1000, 3_902, 25_557_032, 7_000_000_000)] == [
+        "0",
+        "999",
+        "1 k",
+        "3.9 k",
+        "25.6 M",
+        "7 G",
+    ]

@@ -1,0 +1,90 @@
+"""Which of a file's calls are examples of the inputs of its targets."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from fx_lsp.targets import find_targets
+
+BEFORE = """\
+import torch
+import torch.fx
+from torch import nn
+from elsewhere import Other
+
+class Net(nn.Module):
+    def __init__(self, n=3):
+        super().__init__()
+        self.n = n
+    def forward(self, x, mask=None):
+        return x + self.n
+
+def double(x):
+    return x * 2
+
+"""
+
+
+def inputs(text: str) -> list[str | None]:
+    """What is given to each target, in the order of the text; that of the class itself is left out."""
+    targets = find_targets("/w/file.py", BEFORE + dedent(text))
+    assert targets is not None
+    snippets = [target.recipe.inputs for target in targets if target.key != "class:Net"]
+    return [snippet.source if snippet else None for snippet in snippets]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("net = Net(5)\nnet(torch.ones(2))", "(torch.ones(2))"),
+        ("net = Net(5)\nnet.forward(torch.ones(2))", "(torch.ones(2))"),
+        ("net = Net(5).eval()\nnet(torch.ones(2), mask=None)", "(torch.ones(2), mask=None)"),
+        ("net = Net(5)\nnet.eval()\ndef test():\n    net(torch.ones(2))", "(torch.ones(2))"),
+        ("net = Net(5)\nNet(5)(torch.ones(2))", "(torch.ones(2))"),
+        ("net = Net(5)\nn = 2\nx = torch.ones(n, 3 * n, dtype=torch.long)\nnet(x)",
+         "(torch.ones(2, 3 * 2, dtype=torch.long))"),
+        ("net = Net(5)\nx = torch.ones(2)\ny = x.unsqueeze(0)\nnet((y, [x]))",
+         "((torch.ones(2).unsqueeze(0), [torch.ones(2)]))"),
+        ("torch.fx.symbolic_trace(double)\ndouble(torch.ones(2))", "(torch.ones(2))"),
+        ("traced = torch.fx.symbolic_trace(Net(5))\ntraced(torch.ones(2))", "(torch.ones(2))"),
+        ("torch.fx.symbolic_trace(Other(5))\nOther(5)(torch.ones(2))", "(torch.ones(2))"),
+        ("def main():\n    net = Net(7)\n    net(torch.ones(2))\n    torch.fx.symbolic_trace(net)", "(torch.ones(2))"),
+        ("def main():\n    n = 4\n    net = Net(n)\n    torch.fx.symbolic_trace(net)\n    net(torch.ones(2))",
+         "(torch.ones(2))"),
+        ("net = Net(5)\nnet(torch.ones(2))\nnet(torch.ones(3))", "(torch.ones(2))"),
+    ],
+)  # fmt: skip
+def test_a_call_of_the_same_thing_is_an_example(text: str, found: str) -> None:
+    assert inputs(text) == [found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "net = Net(5)\nNet(6)(torch.ones(2))",
+        "net = Net(5)\nnet(3)",
+        "net = Net(5)\nnet(load(torch.ones(2)))",
+        "net = Net(5)\nnet(*torch.ones(2))",
+        "net = Net(5)\nnet(**{'x': torch.ones(2)})",
+        "net = Net(5)\ndef test(net):\n    net(torch.ones(2))",
+        "net = Net(5)\nnet = Net(6)\ndef test():\n    net(torch.ones(2))",
+        "net = Net(5)\nif torch.cuda.is_available():\n    x = torch.ones(2)\nelse:\n    x = torch.ones(3)\nnet(x)",
+        "net = Net(5)\nfor x in [torch.ones(2)]:\n    net(x)",
+        "net = Net(5)\nwith pytest.raises(ValueError):\n    net(torch.ones(2))",
+        "net = Net(5)\nx = torch.ones(2) if net else torch.ones(3)\nnet(x)",
+        "def one():\n    net = Net(7)\n    torch.fx.symbolic_trace(net)\ndef other(net):\n    net(torch.ones(2))",
+        "def a():\n    n = 3\n    torch.fx.symbolic_trace(Net(n))\ndef b():\n    n = 4\n    Net(n)(torch.ones(2))",
+    ],
+)
+def test_an_uncertain_call_is_not_an_example(text: str) -> None:
+    assert inputs(text) == [None]
+
+
+def test_a_class_has_the_inputs_of_an_instance_made_alike() -> None:
+    targets = find_targets("/w/file.py", f"{BEFORE}def main():\n    net = Net()\n    net(torch.ones(2))\n")
+    assert targets is not None
+    (target,) = targets
+    assert target.recipe.inputs is not None
+    assert (target.recipe.inputs.source, target.recipe.inputs.line) == ("(torch.ones(2))", 18)

@@ -1,0 +1,253 @@
+"""How other files show a class is built: which of them are believed, and what of them is taken along."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from fx_lsp.agent.messages import Recipe, Target
+from fx_lsp.documents.documents import Documents
+from fx_lsp.targets import find_targets
+from fx_lsp.targets.prose_code import code_in_docstrings, code_in_markdown
+from fx_lsp.targets.workspace_recipes import WorkspaceRecipes
+
+NET = """\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+
+    def forward(self, x):
+        return x + self.width
+"""
+
+
+class Tree:
+    """A workspace on the disk."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.elsewhere = WorkspaceRecipes(lambda: [str(root)], Documents().text)
+
+    def write(self, name: str, text: str) -> str:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+        return str(path)
+
+    def targets(self, path: str) -> dict[str, Target]:
+        found = find_targets(path, Path(path).read_text(encoding="utf-8")) or ()
+        return {target.title: target for target in self.elsewhere.completed(path, found)}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path)
+
+
+def shown(recipe: Recipe) -> tuple[str, str, list[str]]:
+    return Path(recipe.file).name, recipe.root.source, [snippet.source for snippet in recipe.setup]
+
+
+class TestACall:
+    @pytest.mark.parametrize(
+        ("name", "text", "setup"),
+        [
+            ("train.py", "from pkg.net import Net\nnet = Net(7)\n", ["from pkg.net import Net"]),
+            ("train.py", "from pkg.net import Net as N\nfrom other import Net\nnet = Net(7)\n", None),
+            ("train.py", "import pkg.net\nprint(pkg.net.Net(7))\n", ["import pkg.net"]),
+            (
+                "tests/test_net.py",
+                "from pkg.net import Net\nWIDTH = 7\ndef test():\n    w = WIDTH\n    assert Net(w)\n",
+                ["from pkg.net import Net", "WIDTH = 7", "w = WIDTH"],
+            ),
+            ("pkg/use.py", "from .net import Net\ndef f(width=7):\n    return Net(width)\n", None),
+            ("README.md", "# Net\n```python\nfrom pkg import Net\nnet = Net(7)\n```\n", ["from pkg import Net"]),
+            ("README.md", "# Net\n```sh\nfrom pkg import Net\nnet = Net(7)\n```\n", None),
+            ("train.py", "from pkg.net import Net\nfor n in (1, 2):\n    Net(n)\n", None),
+            ("train.py", "from pkg.net import Net\nn = []\nfor i in (1, 2):\n    n.append(i)\nNet(n)\n", None),
+            ("train.py", "from pkg.net import Net\nwith pytest.raises(ValueError):\n    Net(7)\n", None),
+            ("train.py", "class Net:\n    pass\nNet()\n", None),
+            ("train.py", "from pkg.net import Net\nnet = Net(7\n", None),
+        ],
+    )
+    def test_a_call_in_another_file_is_taken_with_what_it_needs(
+        self, tree: Tree, name: str, text: str, setup: list[str] | None
+    ) -> None:
+        path = tree.write("pkg/net.py", NET)
+        tree.write("pkg/__init__.py", "")
+        tree.write(name, text)
+        target = tree.targets(path)["Net"]
+        if setup is None and name != "pkg/use.py":
+            assert (target.intent, target.recipe.made_up) == ("assumed", True)
+        elif setup is not None:
+            assert target.intent == "inferred"
+            assert shown(target.recipe)[2] == setup
+            assert target.fallbacks[-1].made_up
+
+    def test_a_relative_import_is_made_absolute_and_a_default_is_taken(self, tree: Tree) -> None:
+        path = tree.write("pkg/net.py", NET)
+        tree.write("pkg/__init__.py", "")
+        tree.write("pkg/use.py", "from .net import Net\ndef f(width=7):\n    return Net(width)\n")
+        assert shown(tree.targets(path)["Net"].recipe) == (
+            "use.py",
+            "Net(width)",
+            ["from pkg.net import Net", "width = 7"],
+        )
+
+    def test_a_recipe_has_the_line_of_the_other_file(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("README.md", "# Net\n\n```python\nfrom net import Net\n\nnet = Net(7)\n```\n")
+        assert tree.targets(path)["Net"].recipe.root.line == 6
+
+    def test_recipes_of_tests_come_before_prose_and_prose_before_the_rest(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("a.py", "from net import Net\nNet(1)\n")
+        tree.write("README.md", "```python\nfrom net import Net\nNet(2)\n```\n")
+        tree.write("test_net.py", "from net import Net\nNet(3)\n")
+        target = tree.targets(path)["Net"]
+        assert [recipe.root.source for recipe in (target.recipe, *target.fallbacks)] == [
+            "Net(3)",
+            "Net(2)",
+            "Net(1)",
+            "Net",
+        ]
+
+    def test_a_recipe_that_loads_weights_comes_last(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("README.md", "```python\nfrom net import Net\nNet.from_pretrained('b0')\nNet.from_name('b0')\n```\n")
+        target = tree.targets(path)["Net"]
+        assert target.recipe.root.source == "Net.from_name('b0')"
+
+    def test_other_files_are_not_searched_if_the_file_has_its_own_recipe(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET + "def f():\n    return Net(4)\n")
+        tree.write("test_net.py", "from net import Net\nNet(3)\n")
+        target = tree.targets(path)["Net"]
+        assert (target.recipe.root.source, target.recipe.file, len(target.fallbacks)) == ("Net(4)", "", 1)
+
+    def test_a_recipe_is_added_to_a_call_without_arguments(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET.replace("width)", "width=None)"))
+        tree.write("test_net.py", "from net import Net\nNet(3)\n")
+        target = tree.targets(path)["Net"]
+        assert [recipe.root.source for recipe in (target.recipe, *target.fallbacks)] == ["Net()", "Net(3)", "Net"]
+
+    def test_a_class_of_the_same_name_in_another_file_is_ignored(self, tree: Tree) -> None:
+        path = tree.write("pkg/net.py", NET)
+        tree.write("pkg/__init__.py", "")
+        tree.write("pkg/other.py", NET)
+        tree.write("train.py", "from pkg.other import Net\nNet(7)\n")
+        assert tree.targets(path)["Net"].recipe.made_up
+
+
+class TestAHost:
+    HOST = """\
+        from torch import nn
+        from net import Net
+
+        class Model(nn.Module):
+            def __init__(self, width{default}):
+                super().__init__()
+                self.width = width
+                self.net = Net(self.width)
+
+            def forward(self, x):
+                return self.net(x)
+        """
+
+    def test_a_host_that_needs_no_argument_is_called(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("model.py", dedent(self.HOST).format(default="=4"))
+        (host,) = tree.targets(path)["Net"].hosts
+        assert (shown(host), host.made_up) == (("model.py", "Model()", ["from model import Model"]), False)
+
+    def test_a_host_is_built_as_a_third_file_does(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("model.py", dedent(self.HOST).format(default=""))
+        tree.write("train.py", "from model import Model\nmodel = Model(5)\n")
+        (host,) = tree.targets(path)["Net"].hosts
+        assert shown(host) == ("train.py", "Model(5)", ["from model import Model"])
+
+    def test_made_up_arguments_of_hosts_come_last(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("model.py", dedent(self.HOST).format(default=""))
+        (host,) = tree.targets(path)["Net"].hosts
+        assert (shown(host), host.made_up) == (("model.py", "Model", ["from model import Model"]), True)
+
+    def test_a_host_may_be_in_another_host(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("model.py", dedent(self.HOST).format(default=""))
+        tree.write("pair.py", dedent(self.HOST).format(default="=4").replace("Model", "Pair").replace("Net", "Model"))
+        tree.write("pair.py", Path(tree.root, "pair.py").read_text().replace("from net", "from model"))
+        hosts = tree.targets(path)["Net"].hosts
+        assert [host.root.source for host in hosts] == ["Pair()"]
+
+
+class TestChanges:
+    def test_changes_of_another_file_are_seen(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        test = tree.write("test_net.py", "from net import Net\nNet(3)\n")
+        assert tree.targets(path)["Net"].recipe.root.source == "Net(3)"
+        tree.write("test_net.py", "from net import Net\nNet(4)\n")
+        assert "Net" in tree.elsewhere.changed(test)
+        assert tree.targets(path)["Net"].recipe.root.source == "Net(4)"
+
+    def test_a_new_and_a_deleted_file_are_seen(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        assert tree.targets(path)["Net"].recipe.made_up
+        test = tree.write("test_net.py", "from net import Net\nNet(3)\n")
+        tree.elsewhere.changed(test)
+        assert tree.targets(path)["Net"].recipe.root.source == "Net(3)"
+        Path(test).unlink()
+        assert "Net" in tree.elsewhere.changed(test)
+        assert tree.targets(path)["Net"].recipe.made_up
+
+    def test_no_file_is_read_twice(self, tmp_path: Path) -> None:
+        read: list[str] = []
+        documents = Documents()
+
+        def text(path: str) -> str | None:
+            read.append(Path(path).name)
+            return documents.text(path)
+
+        tree = Tree(tmp_path)
+        tree.elsewhere = WorkspaceRecipes(lambda: [str(tmp_path)], text)
+        path = tree.write("net.py", NET)
+        tree.write("test_net.py", "from net import Net\nNet(3)\n")
+        tree.targets(path)
+        read.clear()
+        tree.targets(path)
+        assert read == []
+        tree.elsewhere.changed(path)
+        tree.targets(path)
+        assert "test_net.py" not in read
+
+
+class TestProse:
+    def test_python_in_markdown_keeps_its_lines(self) -> None:
+        text = "# Use\n```python\nnet = Net(3)\n```\n```\nnet.eval()\n```\n```sh\npip install net\n```\n"
+        code = code_in_markdown(text)
+        assert code.split("\n") == ["", "", "net = Net(3)", "", "", "net.eval()", "", "", "", ""]
+
+    def test_a_block_that_is_no_python_is_left_out(self) -> None:
+        assert code_in_markdown("```python\nnet = Net(...\n```\n```python\nx = 1\n```\n").split() == ["x", "=", "1"]
+
+    def test_fences_are_those_of_markdown(self) -> None:
+        nested = "````md\n```python\nb = 2\n```\n````\n- item\n\n  ```py\n  c = 3\n  ```\n> ```\n> d = 4\n"
+        text = f"~~~python\na = 1\n~~~\n{nested}"
+        lines = code_in_markdown(text).split("\n")
+        assert [(number, line) for number, line in enumerate(lines, 1) if line] == [
+            (2, "a = 1"),
+            (12, "c = 3"),
+            (15, "d = 4"),
+        ]
+
+    def test_examples_in_docstrings_keep_their_lines(self) -> None:
+        source = 'def f():\n    """Does.\n\n    >>> net = Net(\n    ...     3)\n    >>> net\n    Net()\n    """\n'
+        assert code_in_docstrings(source).split("\n")[3:6] == ["net = Net(", "    3)", "net"]
+
+    def test_a_file_without_examples_gives_nothing(self) -> None:
+        assert code_in_docstrings(NET) == ""
