@@ -1,7 +1,7 @@
 """Files that were written to be run, not to be imported: what is said of their classes with no configuration.
 
 Each file of ``tests/workspaces/scripts`` says in comments what is expected: of each class or instance the outcome, with
-the kind of the failure, and after ``import`` what its import was short of.
+the kind of the failure or that it is conditional, and after ``import`` what its import was short of.
 """
 
 from __future__ import annotations
@@ -41,4 +41,5 @@ async def test_the_notices_of_a_script(client: Client, script: Path) -> None:
 
 def _verdict(report: Report) -> str:
     kinds: tuple[Failure, ...] = report.failures[:1] if report.outcome == "failed" else ()
-    return " ".join([report.outcome, *(failure.kind for failure in kinds)])
+    condition = ["on a condition"] if report.outcome == "traced" and report.reason else []
+    return " ".join([report.outcome, *condition, *(failure.kind for failure in kinds)])

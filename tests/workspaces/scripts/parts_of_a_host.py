@@ -1,7 +1,7 @@
 """A part that can't be traced alone, and is traced through in its host."""
-# Pyramid: traced
+# Pyramid: traced on a condition
 # Detector: traced
-# Branch: traced
+# Branch: traced on a condition
 
 import torch
 from torch import nn

@@ -1,5 +1,5 @@
 """Classes are registered with a toolbox that is not installed, and built of its parts."""
-# Stem: unchecked
+# Stem: traced on a condition
 # Neck: unchecked
 # Pool: traced
 # import: missing-package
