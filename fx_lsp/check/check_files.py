@@ -18,6 +18,7 @@ from fx_lsp.documents.documents import Documents, why_not_python
 from fx_lsp.documents.nbformat import read_notebook
 from fx_lsp.errors import CannotCheck
 from fx_lsp.fixes import Fix
+from fx_lsp.settings.precedence import override
 from fx_lsp.settings.pyproject import project_of
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.cluster_agent import Cluster, connected
@@ -221,7 +222,7 @@ class _Run:
         project = project_of(path)
         for mistake in project.mistakes:
             raise CannotCheck(f"{mistake.file}:{mistake.line}: {mistake.reason}")
-        return self._settings.over(project.settings)
+        return override(project.settings, self._settings)
 
     def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
         self._problem = why_not(state, interpreter, "specify your project's Python with --python") or self._problem

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fx_lsp.cli.exit_status import FAILED, FOUND, INTERRUPTED
+from fx_lsp.cli.exit_status import FAILED, INTERRUPTED, of_check
 from fx_lsp.cli.output import progress_bar, say, write, write_file
 from fx_lsp.errors import CannotCheck
 
@@ -184,7 +184,7 @@ def _print(checked: Checked, arguments: argparse.Namespace) -> int:
     for path, reason in checked.unread.items():
         say(f"{path} was not traced: {reason}")
     found = any(problem.finding.is_serious for problem in checked.problems) or (arguments.diff and checked.edits)
-    return FAILED if checked.unread else FOUND if found else 0
+    return of_check(found=bool(found), unread=bool(checked.unread))
 
 
 def _format(arguments: argparse.Namespace) -> str:

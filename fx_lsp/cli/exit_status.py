@@ -1,4 +1,7 @@
-"""The exit statuses of the command line. 0 means that no error or warning was found."""
+"""The exit statuses of the command line, and which of them a check ends with.
+
+0 means that no error or warning was found.
+"""
 
 FOUND = 1
 """An error or a warning was found."""
@@ -6,3 +9,8 @@ FAILED = 2
 """fx-lsp could not do its work."""
 INTERRUPTED = 130
 """The user pressed Ctrl+C; shells use the same number."""
+
+
+def of_check(*, found: bool, unread: bool) -> int:
+    """The exit status of a check that ``found`` an error or a warning, or left files ``unread``, which counts more."""
+    return FAILED if unread else FOUND if found else 0

@@ -22,6 +22,7 @@ from fx_lsp.server.features.pyproject_diagnostics import ProjectPublisher
 from fx_lsp.server.features.refresh import REFRESHES, Refresher
 from fx_lsp.server.features.status import STATUS, AgentLog, status
 from fx_lsp.server.features.views import CHANGED, Views
+from fx_lsp.settings.precedence import override
 from fx_lsp.settings.pyproject import FILE, project_of
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.interpreter_choice import Interpreter
@@ -132,7 +133,7 @@ class ClientSession:
     def settings_of(self, path: str) -> Settings:
         """The settings for a file: the editor's, and the project's where an editor setting is left at its default."""
         folder = self.engine.workspace.folder_of(path)
-        return self._settings_in.get(folder, self.settings).anchored(folder).over(project_of(path).settings)
+        return override(project_of(path).settings, self._settings_in.get(folder, self.settings).anchored(folder))
 
     def select_interpreter(self, folder: str | None, command: Any) -> None:
         """Take the Python that is selected in the editor for one folder or for all; empty: none is."""

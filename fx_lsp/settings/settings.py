@@ -198,12 +198,6 @@ class Settings:
         """Which rules to report, and with which severity."""
         return Selection(self.notices, self.select, self.ignore, self.severity)
 
-    def over(self, others: Settings) -> Settings:
-        """These settings, with ``others`` in place of those that have their default."""
-        default, names = Settings(), [field.name for field in dataclasses.fields(self)]
-        own = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(default, name)}
-        return dataclasses.replace(others, **own)
-
     def anchored(self, folder: str) -> Settings:
         """The same settings with absolute patterns, where they are relative to ``folder``."""
         include, exclude = (

@@ -7,6 +7,7 @@ from lsprotocol import types
 from fx_lsp.documents.documents import Documents
 from fx_lsp.server.features.client_places import ClientPlaces
 from fx_lsp.server.features.pyproject_diagnostics import ProjectPublisher
+from fx_lsp.settings.precedence import override
 from fx_lsp.settings.pyproject import project_of
 from fx_lsp.settings.settings import Settings
 
@@ -65,5 +66,5 @@ def test_a_relative_interpreter_is_beside_the_file_that_names_it(tmp_path: Path)
 
 def test_the_editor_overrides_the_project() -> None:
     project = Settings(time_limit=1, ignore=("len",))
-    assert Settings(time_limit=2).over(project) == Settings(time_limit=2, ignore=("len",))
-    assert Settings().over(project) == project
+    assert override(project, Settings(time_limit=2)) == Settings(time_limit=2, ignore=("len",))
+    assert override(project, Settings()) == project
