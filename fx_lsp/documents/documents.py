@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import bisect
+import errno
 import io
 import itertools
+import os
+import stat
 import tokenize
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -219,7 +222,9 @@ def why_not_python(path: str) -> str:
 
 
 def _decoded(path: str) -> str:
-    """The file's text. Raises OSError; SyntaxError, UnicodeDecodeError or LookupError where its encoding is wrong."""
+    """The file's text. Raises OSError; SyntaxError, UnicodeDecodeError or LookupError if its encoding is wrong."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # reading from a pipe would wait for a writer
+        raise OSError(errno.EINVAL, "not a regular file")
     content = Path(path).read_bytes()
     encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
     return content.decode(encoding)

@@ -82,10 +82,14 @@ def python_files(folder: Path) -> Iterator[Path]:
 
 
 def files_below(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    """The user's own files in ``folder`` with one of these endings, in the order of `python_files`."""
+    """The user's own files in ``folder`` with one of these endings, in the order of `python_files`.
+
+    Only regular files count: reading from a pipe would wait for a writer.
+    """
     for directory, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if not _is_foreign(Path(directory, name)))
-        yield from (Path(directory, file) for file in sorted(files) if file.endswith(endings))
+        paths = (Path(directory, file) for file in sorted(files) if file.endswith(endings))
+        yield from (path for path in paths if path.is_file())
 
 
 def _absolute(path: Path) -> Path:

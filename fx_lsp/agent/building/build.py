@@ -18,6 +18,7 @@ from fx_lsp.agent.building.device_redirection import Devices
 from fx_lsp.agent.building.invented_values import InventedModule
 from fx_lsp.agent.building.missing_modules import MissingModule
 from fx_lsp.agent.building.missing_weights import without_weights
+from fx_lsp.agent.building.named_files import with_named_files
 from fx_lsp.agent.building.process_group import lacks_process_group, make_process_group
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
@@ -45,9 +46,8 @@ def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_met
     for recipe in (target.recipe, *target.fallbacks):
         seed()
         try:
-            built = _with_process_group(
-                partial(without_weights, partial(build, recipe, file, namespace, on_meta=on_meta))
-            )
+            make = partial(build, recipe, file, namespace, on_meta=on_meta)
+            built = _with_process_group(partial(with_named_files, partial(without_weights, make)))
             cls = namespace.get(target.symbol or "")
             if recipe.file and isinstance(cls, type) and not isinstance(built.root, cls):
                 raise TypeError(f"{recipe.root.source} does not create an instance of {target.symbol}")

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.machinery
 import importlib.util
 import io
+import linecache
 import re
 import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest import mock
@@ -109,28 +112,45 @@ class FileLoader:
         return True
 
     def _provide(self, missing: ImportError, error: BaseException) -> bool:
-        """Have what the import did not find. False where that is for the workspace itself to have."""
+        """Have what the import did not find. False where that is a name for the workspace itself to define."""
         if not missing.name or missing.name in self._stand_ins.missing:
             return False
         package = missing.name.partition(".")[0]
-        spec = None
-        with contextlib.suppress(ImportError, ValueError, AttributeError):
-            spec = importlib.util.find_spec(package)
-        if spec is None:
-            if self._workspace.look_above(package):
-                return True
-            self._stand_ins.missing.add(package)
-            self._note("missing-package", error)
+        if self._is_own(package):
+            provided = self._stand_in_for_own(missing, missing.name)
+        elif _spec_of(package) is not None:
+            provided = self._stand_in(missing, missing.name)
+        else:
+            if not self._workspace.look_above(package):
+                self._stand_ins.missing.add(package)
+                self._note("missing-package", error)
             return True
-        places = [spec.origin or "", *(spec.submodule_search_locations or ())]
-        if any(self._workspace.owns(place) for place in places if place):
+        if provided:
+            self._note("import", error)
+        return provided
+
+    def _is_own(self, package: str) -> bool:
+        """Whether a package, or a module outside packages, is the workspace's."""
+        spec = _spec_of(package)
+        places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
+        return package in self._bare or any(self._workspace.owns(place) for place in places if place)
+
+    def _stand_in_for_own(self, missing: ImportError, module: str) -> bool:
+        """Have a stand-in for a module that a package of the workspace lacks: one that is generated, or compiled."""
+        if isinstance(missing, ModuleNotFoundError):
+            absent = module
+        elif (name := _missing_name(missing)) and _is_submodule(missing, name):
+            absent = f"{module}.{name}"
+        else:
             return False
-        self._note("import", error)
-        return self._stand_in(missing, missing.name)
+        if absent in self._stand_ins.missing:
+            return False
+        self._stand_ins.missing.add(absent)
+        return True
 
     def _stand_in(self, missing: ImportError, module: str) -> bool:
         """Have a stand-in for what an installed package lacks: one of its modules, or a name in one."""
-        name = getattr(missing, "name_from", None) or next(iter(_NOT_IN_MODULE.findall(str(missing))), None)
+        name = _missing_name(missing)
         loaded = sys.modules.get(module)
         if name is None or loaded is None:
             self._stand_ins.missing.add(module)
@@ -154,6 +174,26 @@ class FileLoader:
             is_own = self._workspace.owns(file) and name not in self._bare
             if is_own or name.partition(".")[0] not in sys.modules:
                 del sys.modules[name]
+
+
+def _spec_of(package: str) -> importlib.machinery.ModuleSpec | None:
+    """Where a top-level package is found; None if it isn't."""
+    with contextlib.suppress(ImportError, ValueError, AttributeError):
+        return importlib.util.find_spec(package)
+    return None
+
+
+def _missing_name(error: ImportError) -> str | None:
+    """The name that was not found in a module; None if it was the module itself."""
+    return getattr(error, "name_from", None) or next(iter(_NOT_IN_MODULE.findall(str(error))), None)
+
+
+def _is_submodule(missing: ImportError, name: str) -> bool:
+    """Whether ``name`` can only be a module of the package that lacks it: the package doesn't mention the name, which
+    it would define later if imports were circular."""
+    path = missing.path or ""
+    source = "".join(linecache.getlines(path))
+    return Path(path).name == "__init__.py" and re.search(rf"\b{name}\b", source) is None
 
 
 def _import_error(error: BaseException | None) -> ImportError | None:

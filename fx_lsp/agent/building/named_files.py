@@ -1,0 +1,95 @@
+"""Files that a constructor names and that aren't in the current folder: they are looked for by name in the workspace.
+
+A model that is described by ``cfg="net.yaml"`` is often built from another folder than the one in which its script is run.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePath
+from typing import TypeVar
+
+from fx_lsp.agent.traceback_steps import causes
+
+T = TypeVar("T")
+
+MOST = 4
+"""Files that one constructor may ask for."""
+
+MOST_SEARCHED = 20_000
+"""Files of the workspace whose names are compared."""
+
+_SUFFIXES = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".txt", ".csv"})
+"""The kinds of files that describe a model."""
+
+
+def with_named_files(make: Callable[[], T]) -> T:
+    """The result of ``make``, called again for each file that it lacked and that the workspace has. Raises what it does.
+
+    The current folder is a scratch one that shows the workspace; each file is linked there under the name that was asked for.
+    """
+    for _ in range(MOST):
+        try:
+            return make()
+        except Exception as error:
+            if not _link(error):
+                raise
+    return make()
+
+
+def _link(error: BaseException) -> bool:
+    """Link the file that ``error`` says is missing. False if it's about no such file, or if the workspace doesn't have
+    exactly one that matches best."""
+    asked = next((str(cause.filename) for cause in causes(error) if _is_missing_file(cause)), None)
+    if asked is None:
+        return False
+    wanted = PurePath(asked)
+    if wanted.suffix.lower() not in _SUFFIXES or wanted.is_absolute() or ".." in wanted.parts:
+        return False
+    found = _best_match(wanted)
+    if found is None:
+        return False
+    try:
+        Path(wanted).parent.mkdir(parents=True, exist_ok=True)
+        Path(wanted).symlink_to(found)
+    except OSError:
+        return False
+    return True
+
+
+def _is_missing_file(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.ENOENT and isinstance(error.filename, str | os.PathLike)
+
+
+def _best_match(wanted: PurePath) -> Path | None:
+    """The file that has most of the last parts of the path in common, if there is only one with as many."""
+    matches = sorted((_common_end(wanted, path), path) for path in _files() if path.name == wanted.name)
+    if not matches or (len(matches) > 1 and matches[-1][0] == matches[-2][0]):
+        return None
+    return matches[-1][1]
+
+
+def _common_end(one: PurePath, other: PurePath) -> int:
+    """How many parts two paths have in common at their ends."""
+    pairs = zip(reversed(one.parts), reversed(other.parts), strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one.parts), len(other.parts)))
+
+
+def _files() -> Iterator[Path]:
+    """The files below what the current folder links to, without hidden folders."""
+    count = 0
+    for entry in sorted(Path.cwd().iterdir()):
+        if entry.name.startswith(".") or not entry.is_symlink():
+            continue
+        target = entry.resolve()
+        if target.is_file():
+            yield target
+        for folder, inner, names in os.walk(target):
+            inner[:] = sorted(name for name in inner if not name.startswith(".") and name != "node_modules")
+            for name in sorted(names):
+                yield Path(folder, name)
+                count += 1
+                if count >= MOST_SEARCHED:
+                    return
