@@ -6,7 +6,6 @@ import bisect
 import errno
 import io
 import itertools
-import os
 import stat
 import tokenize
 from collections.abc import Iterable
@@ -223,7 +222,7 @@ def why_not_python(path: str) -> str:
 
 def _decoded(path: str) -> str:
     """The file's text. Raises OSError; SyntaxError, UnicodeDecodeError or LookupError if its encoding is wrong."""
-    if not stat.S_ISREG(os.stat(path).st_mode):  # reading from a pipe would wait for a writer
+    if not stat.S_ISREG(Path(path).stat().st_mode):  # reading from a pipe would wait for a writer
         raise OSError(errno.EINVAL, "not a regular file")
     content = Path(path).read_bytes()
     encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)

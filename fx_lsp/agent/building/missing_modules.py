@@ -1,4 +1,4 @@
-"""An instance of a module's class that is missing: it can be a submodule, but what it does is not known."""
+"""What a traced program calls of a missing package: a module or a function. Each call is recorded as one node."""
 
 from __future__ import annotations
 
@@ -6,6 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+
+
+class MissingFunction:
+    """The target of a node that stands for the call of a missing function on traced values."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is the function's, with its package: ``einops.rearrange``."""
+        self.__module__, _, self.__name__ = name.rpartition(".")
+        self.__qualname__ = self.__name__
+        self._missing = name
+
+    def __repr__(self) -> str:
+        return self._missing
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Nobody runs the graph of a program that lacks a function. Raises RuntimeError."""
+        raise RuntimeError(f"{self._missing} is missing")
 
 
 class MissingModule(torch.nn.Module):

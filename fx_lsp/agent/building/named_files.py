@@ -1,6 +1,6 @@
-"""Files that a constructor names and that aren't in the current folder: they are looked for by name in the workspace.
+"""Files that a constructor names and that are not in the current folder: they are looked for in the workspace.
 
-A model that is described by ``cfg="net.yaml"`` is often built from another folder than the one in which its script is run.
+A model that is described by ``cfg="net.yaml"`` is often built in another folder than the one that holds the file.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _SUFFIXES = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".txt"
 
 
 def with_named_files(make: Callable[[], T]) -> T:
-    """The result of ``make``, called again for each file that it lacked and that the workspace has. Raises what it does.
+    """The result of ``make``, called again for each file that it lacked and the workspace has. Raises what it raises.
 
-    The current folder is a scratch one that shows the workspace; each file is linked there under the name that was asked for.
+    The current folder is a scratch folder that shows the workspace. Each file is linked there under the name that the
+    constructor used.
     """
     for _ in range(MOST):
         try:
@@ -42,7 +43,8 @@ def with_named_files(make: Callable[[], T]) -> T:
 def _link(error: BaseException) -> bool:
     """Link the file that ``error`` says is missing. False if it's about no such file, or if the workspace doesn't have
     exactly one that matches best."""
-    asked = next((str(cause.filename) for cause in causes(error) if _is_missing_file(cause)), None)
+    lacking = [cause for cause in causes(error) if isinstance(cause, OSError) and cause.errno == errno.ENOENT]
+    asked = next((str(cause.filename) for cause in lacking if isinstance(cause.filename, (str, os.PathLike))), None)
     if asked is None:
         return False
     wanted = PurePath(asked)
@@ -57,10 +59,6 @@ def _link(error: BaseException) -> bool:
     except OSError:
         return False
     return True
-
-
-def _is_missing_file(error: BaseException) -> bool:
-    return isinstance(error, OSError) and error.errno == errno.ENOENT and isinstance(error.filename, str | os.PathLike)
 
 
 def _best_match(wanted: PurePath) -> Path | None:

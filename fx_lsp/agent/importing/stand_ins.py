@@ -12,18 +12,21 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
 
-from fx_lsp.agent.building.missing_modules import MissingModule
+from fx_lsp.agent.building.missing_modules import MissingFunction, MissingModule
 from fxcore.proxy import Proxy
 
 _touched: dict[str, None] = {}
 """The names of the stand-ins that were used, in order."""
+
+_called: dict[str, None] = {}
+"""The names of the missing functions that were called on traced values, in order."""
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
 """The end of a name that, by the usual style, is a class's."""
@@ -54,11 +57,18 @@ class StandIn:
             return args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
             return _noting_calls(args[0], self._name)
-        if "()" in self._name or any(map(_is_traced, (*args, *kwargs.values()))):
+        for traced in _traced((*args, *kwargs.values())):
+            return self._recorded(traced, args, kwargs)
+        if "()" in self._name:
             return self._another("()")
         if _CLASS_NAME.search(self._name):
             return MissingModule(self._name, self._another)
         return StandIn(f"{self._name}()"[:200])
+
+    def _recorded(self, traced: Proxy, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Record the call as one node, as if the function were wrapped, so that the rest of the program is checked."""
+        _called[self._name] = None
+        return traced.tracer.create_proxy("call_function", MissingFunction(self._name), args, kwargs)
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
         """A module's class where the others may follow in that order."""
@@ -69,10 +79,14 @@ class StandIn:
     def _same(self, *args: object) -> StandIn:
         return self._another()
 
+    def __getitem__(self, key: object) -> StandIn:
+        """What a table holds matters only once it is used: ``ACT2FN["gelu"]``."""
+        return StandIn(f"{self._name}[{key!r}]"[:200])
+
     def _nothing(self, *args: object) -> None:
         _touched[self._name] = None
 
-    __getitem__ = __enter__ = _same
+    __enter__ = _same
     __add__ = __sub__ = __mul__ = __matmul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __and__ = __or__ = _same
     __radd__ = __rsub__ = __rmul__ = __rmatmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __ror__ = _same
     __neg__ = __pos__ = __invert__ = _same
@@ -127,10 +141,11 @@ class StandIn:
         return False
 
 
-def _is_traced(value: object) -> bool:
-    """Whether it is a traced value, or a list or tuple with one."""
-    items = value if isinstance(value, list | tuple) else (value,)
-    return any(isinstance(item, Proxy) for item in items)
+def _traced(values: Iterable[object]) -> Iterator[Proxy]:
+    """The traced values among ``values``, or in a list or tuple among them."""
+    for value in values:
+        items = value if isinstance(value, list | tuple) else (value,)
+        yield from (item for item in items if isinstance(item, Proxy))
 
 
 def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -225,13 +240,19 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def forget_used_stand_ins() -> None:
-    """From here on `used_stand_in` tells of what comes."""
+    """From here on `used_stand_in` and `called_stand_in` tell of what comes."""
     _touched.clear()
+    _called.clear()
 
 
 def used_stand_in() -> str | None:
     """The name of the first stand-in that was used since; None where none was."""
     return next(iter(_touched), None)
+
+
+def called_stand_in() -> str | None:
+    """The name of the first missing function that was called on traced values since; None where none was."""
+    return next(iter(_called), None)
 
 
 def missing_parts(root: object) -> tuple[list[str], list[str]]:

@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 import traceback
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
@@ -13,9 +14,16 @@ import torch
 
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.invented_values import InventedModule
-from fx_lsp.agent.building.missing_modules import MissingModule
+from fx_lsp.agent.building.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.building.missing_weights import NoWeights, weights_are_missing
-from fx_lsp.agent.importing.stand_ins import StandIn, StandInBase, is_only_a_stand_in, missing_parts, used_stand_in
+from fx_lsp.agent.importing.stand_ins import (
+    StandIn,
+    StandInBase,
+    called_stand_in,
+    is_only_a_stand_in,
+    missing_parts,
+    used_stand_in,
+)
 from fx_lsp.agent.messages import Intent
 from fx_lsp.agent.traceback_steps import Belongs, causes
 from fxcore.failures import FailureKind, TraceFailure
@@ -35,6 +43,12 @@ def missing_dependency(
         name = root._name
     name = name or _handled(error, (*_VALUES, MissingModule, StandInBase) if building else _VALUES)
     return None if name is None else f"it depends on `{name}`, which is missing"
+
+
+def undecided_call() -> str | None:
+    """Why nothing can be said about a program that was traced to its end: it calls a missing function."""
+    called = called_stand_in()
+    return None if called is None else f"it calls `{called}`, which is missing"
 
 
 def condition_of(root: object) -> str:
@@ -70,8 +84,10 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     is_unimplemented = isinstance(cause, NotImplementedError | AttributeError) and type(built.root).__subclasses__()
     if raised_by_program and intent != "explicit" and is_unimplemented:
         return "it leaves part of its work to subclasses"
-    if isinstance(error, TraceFailure) and (missing := _missing_module(error, built.root)):
+    if isinstance(error, TraceFailure) and (missing := _missing_part(error, built.root)):
         return f"it depends on what `{missing}` is, which is missing"
+    if raised_by_program and (called := called_stand_in()):
+        return f"it raises {type(cause).__name__}, possibly because `{called}` is missing"
     if raised_by_program and (bases := missing_parts(built.root)[1]):
         return f"it raises {type(cause).__name__}, possibly because `{bases[0]}` is missing"
     if not built.recipe.made_up and not weights_are_missing():
@@ -86,7 +102,8 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         and InventedModule.__name__ in str(error)
     ):
         return "it calls a module that fx-lsp invented; a real module might be one of its submodules"
-    if isinstance(error, TraceFailure) and isinstance(_module_behind(error.node, built.root), InventedModule):
+    sources = _sources(error.node, built.root) if isinstance(error, TraceFailure) else ()
+    if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"
     return None
 
@@ -146,17 +163,33 @@ def _names_in(node: ast.AST) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-def _missing_module(error: TraceFailure, root: Any) -> str | None:
-    """The class that is missing of the module whose output, or an item of it, was refused, or that was no submodule."""
-    module = _module_behind(error.node, root)
-    if isinstance(module, MissingModule):
-        return repr(module)
+def _missing_part(error: TraceFailure, root: Any) -> str | None:
+    """The missing class or function whose result, or an item of it, was refused, or that was no submodule."""
+    if missing := missing_behind(error.node, root):
+        return missing
     return _handled(error, (MissingModule,)) if error.kind is FailureKind.NOT_A_SUBMODULE else None
 
 
-def _module_behind(node: Node | None, root: Any) -> torch.nn.Module | None:
-    """The module that returned the value, or what the value is an item of; None where no module did."""
-    while node is not None and node.op == "call_function" and node.all_input_nodes:
-        node = node.all_input_nodes[0]
-    is_call = node is not None and node.op == "call_module" and isinstance(root, torch.nn.Module)
-    return root.get_submodule(str(node.target)) if is_call else None  # type: ignore[union-attr]
+def missing_behind(node: Node | None, root: Any) -> str | None:
+    """The missing class or function that returned a value, or what the value was taken out of; None if none did."""
+    return next(
+        (repr(part) for part in _sources(node, root) if isinstance(part, (MissingModule, MissingFunction))), None
+    )
+
+
+def _sources(node: Node | None, root: Any) -> Iterator[object]:
+    """The modules and functions that returned a value, or what the value was taken out of or computed from.
+
+    The result of a method is a value of its own: it says what its object is.
+    """
+    waiting, seen = [node] if node is not None else [], set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.op == "call_function":
+            yield node.target
+            waiting += node.all_input_nodes
+        elif node.op == "call_module" and isinstance(root, torch.nn.Module):
+            yield root.get_submodule(str(node.target))

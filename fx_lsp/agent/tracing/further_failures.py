@@ -12,6 +12,7 @@ import torch
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.agent.traceback_steps import chain_of_frames, to_failure, to_span
+from fx_lsp.agent.tracing.doubtful_failures import missing_behind
 from fxcore.exec_order import ExecOrderTracer, ExecutionInfo
 from fxcore.explore import explore
 from fxcore.explore.failure_sites import Site
@@ -49,9 +50,10 @@ class Explored:
         """``first``, which ended a plain trace, and after it the other failures.
 
         An error of the program's own is left out behind the first: an earlier assumption, or parameters without memory,
-        may have caused it.
+        may have caused it. So is what a missing module or function returned.
         """
-        found = [_failure(site) for site in self._found.sites if site.failure.kind is not FailureKind.EXCEPTION]
+        sites = [site for site in self._found.sites if site.failure.kind is not FailureKind.EXCEPTION]
+        found = [_failure(site) for site in sites if not missing_behind(site.failure.node, self._found.root)]
         same = next((failure for failure in found if failure.chain == first.chain), None)
         if same is not None:
             first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)

@@ -22,7 +22,7 @@ from fx_lsp.agent.messages import Details, Failure, Intent, Outcome, Report, Tar
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frames, describe, is_user_code, to_failure
-from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt
+from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt, undecided_call
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
 from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, parameter_count
 from fxcore.failures import FailureKind, TraceFailure
@@ -110,7 +110,7 @@ class TargetRun:
         if not is_traceable(built.root):
             return self.report("skipped")
         try:
-            report, reason = self._traced(built), missing_dependency()
+            report, reason = self._traced(built), missing_dependency() or undecided_call()
         except BaseException as error:
             if (reason := missing_dependency(error=error)) is None:
                 return self._by_default(built, on_meta) or self._failed(error, built, on_meta)
@@ -132,7 +132,7 @@ class TargetRun:
         try:
             conditions = ("without its optional inputs", condition_of(again.root))
             report = dataclasses.replace(self._traced(again), reason=", ".join(filter(None, conditions)))
-            return None if missing_dependency() else report
+            return None if missing_dependency() or undecided_call() else report
         except BaseException as error:
             failed = None if missing_dependency(error=error) else self._failed(error, again, on_meta)
             return failed if failed and failed.outcome == "failed" else None
