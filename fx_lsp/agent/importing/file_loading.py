@@ -63,6 +63,7 @@ class FileLoader:
 
     def run(self) -> LoadedFile:
         """Import the file. Raises what leaves nothing of it, such as a syntax error or a lack of memory."""
+        self._workspace.repair = self._provides_import
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
         with empty_command_line():
@@ -96,6 +97,17 @@ class FileLoader:
             self._without.add(loads)
             self._note("import", error)
             return True
+        if self._provides_import(error):
+            return True
+        above = self._name.rpartition(".")[0]
+        if above in sys.modules or not above:
+            return False
+        self._note("import", error)
+        self._bare |= set(self._workspace.put_up(above))
+        return True
+
+    def _provides_import(self, error: BaseException) -> bool:
+        """Whether there is now a stand-in for what ``error`` says could not be imported."""
         missing = _import_error(error)
         if missing is not None and self._provide(missing, error):
             return True
@@ -104,12 +116,7 @@ class FileLoader:
             self._stand_ins.missing.add(broken)
             self._note("missing-package", error)
             return True
-        above = self._name.rpartition(".")[0]
-        if above in sys.modules or not above:
-            return False
-        self._note("import", error)
-        self._bare |= set(self._workspace.put_up(above))
-        return True
+        return False
 
     def _provide(self, missing: ImportError, error: BaseException) -> bool:
         """Have what the import did not find. False where that is a name for the workspace itself to define."""

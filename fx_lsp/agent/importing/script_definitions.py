@@ -7,7 +7,7 @@ from __future__ import annotations
 import __future__
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fx_lsp.agent.importing.stand_ins import StandIn
@@ -27,15 +27,27 @@ def first_work(tree: ast.Module) -> ast.stmt | None:
     return next((statement for statement in _statements(tree.body) if _is_work(statement)), None)
 
 
-def run_definitions(tree: ast.Module, file: str, namespace: dict[str, Any]) -> None:
-    """Run the definitions of ``tree`` in ``namespace``."""
-    _Definitions(tree, file, namespace).run(tree.body)
+MOST_REPAIRS = 20
+"""How often one statement is run again because what it lacked was provided."""
+
+
+def run_definitions(
+    tree: ast.Module, file: str, namespace: dict[str, Any], repair: Callable[[BaseException], bool]
+) -> None:
+    """Run the definitions of ``tree`` in ``namespace``.
+
+    ``repair`` says whether it did something about an import's error, so that the statement can be run again.
+    """
+    _Definitions(tree, file, namespace, repair).run(tree.body)
 
 
 class _Definitions:
-    def __init__(self, tree: ast.Module, file: str, namespace: dict[str, Any]) -> None:
+    def __init__(
+        self, tree: ast.Module, file: str, namespace: dict[str, Any], repair: Callable[[BaseException], bool]
+    ) -> None:
         self._file = file
         self._namespace = namespace
+        self._repair = repair
         self._flags = 0
         for statement in tree.body:
             if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
@@ -62,11 +74,15 @@ class _Definitions:
             return False
 
     def _execute(self, statement: ast.stmt) -> None:
-        try:
-            code = compile(ast.Module([statement], []), self._file, "exec", self._flags, dont_inherit=True)
-            exec(code, self._namespace)
-        except (Exception, SystemExit):
-            self._leave_out(statement)
+        for _ in range(MOST_REPAIRS):
+            try:
+                code = compile(ast.Module([statement], []), self._file, "exec", self._flags, dont_inherit=True)
+                exec(code, self._namespace)
+                return
+            except (Exception, SystemExit) as error:
+                if not (isinstance(statement, (ast.Import, ast.ImportFrom)) and self._repair(error)):
+                    break
+        self._leave_out(statement)
 
     def _leave_out(self, statement: ast.stmt) -> None:
         """Give stand-ins to the names that the statement would have bound."""

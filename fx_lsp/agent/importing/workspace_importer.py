@@ -12,7 +12,7 @@ import io
 import linecache
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -45,6 +45,8 @@ class Workspace:
         """Files that had to be compiled as they are on the disk, and were not reported yet."""
         self.left_out: list[Failure] = []
         """Of each script whose definitions alone were run, the first thing that was left out."""
+        self.repair: Callable[[BaseException], bool] = lambda error: False
+        """Says whether it did something about the error of an import, so that it can be tried again."""
         for path, text in request.overlays.items():
             linecache.cache[path] = (len(text), None, lines_of(text), path)
 
@@ -100,7 +102,7 @@ class Workspace:
             importlib.import_module(parent)
         module, loader = self._new_module(name)
         text = loader.get_source(name) or ""
-        run_definitions(ast.parse(text, self.file), self.file, vars(module))
+        run_definitions(ast.parse(text, self.file), self.file, vars(module), self.repair)
         return module
 
     def _new_module(self, name: str) -> tuple[ModuleType, importlib.machinery.SourceFileLoader]:
@@ -253,7 +255,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         alone: a notebook's cells are not all there to be run, and what they call may be known to Jupyter only."""
         tree = self._script()
         if tree is not None and is_notebook(self.path):
-            run_definitions(tree, self.path, vars(module))
+            run_definitions(tree, self.path, vars(module), self._workspace.repair)
             return
         work = None if tree is None else first_work(tree)
         if tree is None or work is None:
@@ -261,7 +263,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
             return
         span = Span(self.path, work.lineno, work.col_offset, work.end_lineno or 0, work.end_col_offset or 0)
         self._workspace.left_out.append(Failure("definitions-only", "", (Step("<module>", span),)))
-        run_definitions(tree, self.path, vars(module))
+        run_definitions(tree, self.path, vars(module), self._workspace.repair)
 
     def _script(self) -> ast.Module | None:
         """The syntax of a script; None for what is known to define only, or is a file of a package, and for what Python
