@@ -46,6 +46,8 @@ class ArgumentPlan:
     """The path of the list that was iterated last."""
     made: dict[int, tuple[str, Any]] = field(default_factory=dict)
     """By their ids: the modules and classes of the last build, with their paths."""
+    compared: dict[str, dict[int, None]] = field(default_factory=dict)
+    """By path: the numbers that an invented number was compared with, and that it is not equal to."""
     _annotations: dict[str, Any] = field(default_factory=dict)
     _probing: bool = True
 
@@ -152,7 +154,11 @@ class ArgumentPlan:
             number = number_for(path)
         if not self._probing:
             return number
-        return probe(InventedFloat if isinstance(number, float) else InventedInt, number, path)
+        if not isinstance(number, int):
+            return probe(InventedFloat, number, path)
+        made = probe(InventedInt, int(number), path)
+        made.compared = self.compared.setdefault(path, {})
+        return made
 
     def _list(self, kind: ArgumentKind, path: str, name: str) -> Any:
         items = []

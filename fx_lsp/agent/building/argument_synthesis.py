@@ -21,8 +21,9 @@ from typing import Any
 
 from torch.nn.modules.module import register_module_module_registration_hook
 
-from fx_lsp.agent.building.argument_kinds import ArgumentKind, first_guess
+from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess
 from fx_lsp.agent.building.argument_plan import ArgumentPlan
+from fx_lsp.agent.building.failed_checks import passing_values
 from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Probe
 from fx_lsp.agent.building.missing_weights import lacks_weights, without_weights
 
@@ -235,8 +236,7 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
         yield _Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
     if no_module := _NO_MODULE.search(text):
         yield from (_Change(path, ArgumentKind("module")) for path in plan.kinds if no_module[1].endswith(path))
-    yield from _asked_for(error.__traceback__, plan)
-    yield from _chosen_from(error.__traceback__, plan)
+    yield from _wanted_by_program(error, plan)
     suspects = [(path, plan.kinds[path]) for path in _suspects(error.__traceback__, plan.made) if path in plan.kinds]
     named, optional = (
         plan.taken(re.findall(r"\w+", text), by_name=True),
@@ -303,6 +303,35 @@ def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[_C
             options += [str(member.value) for member in members.values()]
     for option in [option for option in options if option not in _WORDS][:MOST_OPTIONS]:
         yield _Change(path, ArgumentKind("text", option))
+
+
+def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[_Change]:
+    """What the code on the error's way says that it wants."""
+    yield from _checked_for(error.__traceback__, plan)
+    yield from _asked_for(error.__traceback__, plan)
+    yield from _chosen_from(error.__traceback__, plan)
+    if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError):
+        yield from _compared_with(plan)
+
+
+def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
+    """Changes with which the check passes that raised the error."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return
+    for passing in passing_values(traceback.tb_frame, traceback.tb_lineno, lambda value: _path_of(value, plan.made)):
+        kind = plan.kinds.get(passing.path)
+        if kind is not None:
+            name: KindName = kind.name if passing.is_length else "number"
+            yield _Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
+
+
+def _compared_with(plan: ArgumentPlan) -> Iterator[_Change]:
+    """The numbers that the program compared an invented one with: no branch of ``if kind == 0: … elif …`` was taken."""
+    for path, numbers in list(plan.compared.items()):
+        if path in plan.kinds:
+            yield from (_Change(path, ArgumentKind("number", number)) for number in list(numbers)[:MOST_OPTIONS])
 
 
 def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:

@@ -72,9 +72,14 @@ class Probe:
 class InventedInt(Probe, int):
     """An invented int."""
 
+    compared: dict[int, None]
+    """Where to note the numbers that it is compared with: a program that knows some of them may want one."""
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             raise Misused(self.path, ArgumentKind("text", other))
+        if type(other) is int and int(self) != other:
+            self.compared[other] = None
         return int(self) == other
 
     __hash__ = int.__hash__

@@ -1,0 +1,177 @@
+"""Reads the check that refused invented arguments, and finds values that would have passed it.
+
+A constructor that raises has mostly just said what it wants: ``assert dim % heads == 0``. The check is evaluated again
+in its own frame with other numbers in place of the invented ones, which is far cheaper than building the class again.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+MOST_PASSING = 3
+"""Values that are returned for one expression of a check."""
+
+_NUMBERS = (1, 2, 3, 4, 8, 16, 32, 64, 128)
+_LENGTHS = range(1, 9)
+
+_PARTS = (ast.Name, ast.Attribute, ast.Subscript)
+"""Expressions that may stand for an invented value."""
+
+_PURE = frozenset({"abs", "all", "any", "float", "int", "isinstance", "len", "max", "min", "round", "sum", "type"})
+"""Functions that a check may call again."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What decided that an exception was raised."""
+
+    tests: tuple[ast.expr, ...]
+    passes: bool
+    """If True, it passes if one of the tests holds; if False, if none does."""
+
+
+@dataclass(frozen=True)
+class Passing:
+    """A value with which a check passes."""
+
+    path: str
+    """Where the invented value comes from that it replaces."""
+    value: int
+    """A number, or how many items a list has to have."""
+    is_length: bool = False
+
+
+def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[Passing]:
+    """Values that pass the check that raised at ``line`` of ``frame``. ``path_of`` is empty for values not invented."""
+    for check in _checks_at(frame.f_code, line):
+        if not all(map(_is_pure, check.tests)):
+            continue
+        parts = _invented_parts(check.tests, frame, path_of)
+        numbers = _numbers_in(check.tests, frame)
+        for part, value, path in parts:
+            is_length = not isinstance(value, int)
+            candidates: Sequence[int] = _LENGTHS if is_length else _candidates(int(value), numbers)
+            substitutes = ((one, _resized(value, one) if is_length else one) for one in candidates)
+            passing = (one for one, substitute in substitutes if _holds(check, frame, part, substitute))
+            yield from (Passing(path, one, is_length) for one in itertools.islice(passing, MOST_PASSING))
+
+
+def _checks_at(code: CodeType, line: int) -> Iterator[Check]:
+    """The ``assert`` at a line, or the tests that lead to the ``raise`` there; the innermost first."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError):
+        return
+    ast.increment_lineno(tree, first - 1)
+    for node in reversed(list(ast.walk(tree))):
+        if isinstance(node, ast.Assert) and _is_at(node, line):
+            yield from (Check((part,), passes=True) for part in _conjuncts(node.test))
+        elif isinstance(node, ast.If):
+            if any(_raises_at(statement, line) for statement in node.body):
+                yield Check((node.test,), passes=False)
+            elif any(_raises_at(statement, line) for statement in node.orelse):
+                yield Check((node.test,), passes=True)
+
+
+def _conjuncts(test: ast.expr) -> list[ast.expr]:
+    """The conditions that have to hold together."""
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _is_at(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or line)
+
+
+def _raises_at(statement: ast.stmt, line: int) -> bool:
+    return isinstance(statement, ast.Raise) and _is_at(statement, line)
+
+
+def _is_pure(test: ast.expr) -> bool:
+    """Whether evaluating the test again changes nothing and waits for nothing."""
+    for node in ast.walk(test):
+        if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+            return False
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _PURE):
+            return False
+    return True
+
+
+def _invented_parts(
+    tests: tuple[ast.expr, ...], frame: FrameType, path_of: Callable[[Any], str]
+) -> list[tuple[str, Any, str]]:
+    """The expressions in ``tests`` that stand for invented numbers or lists, with their values and paths."""
+    found: dict[str, tuple[str, Any, str]] = {}
+    parts = (node for test in tests for node in ast.walk(test) if isinstance(node, _PARTS))
+    for source in dict.fromkeys(map(ast.unparse, parts)):
+        try:
+            value = eval(source, frame.f_globals, frame.f_locals)
+            path = path_of(value) if isinstance(value, int | list) else ""
+        except BaseException:  # an invented value may refuse with one that is no Exception
+            continue
+        if path:
+            found[source] = source, value, path
+    return list(found.values())
+
+
+def _numbers_in(tests: tuple[ast.expr, ...], frame: FrameType) -> list[int]:
+    """The whole numbers that expressions in ``tests`` are equal to."""
+    numbers: dict[int, None] = {}
+    for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
+        try:
+            value = eval(ast.unparse(node), frame.f_globals, frame.f_locals)
+        except BaseException:  # see `_invented_parts`
+            continue
+        if isinstance(value, int) and not isinstance(value, bool):
+            numbers[int(value)] = None
+    return list(numbers)
+
+
+def _candidates(value: int, others: Sequence[int]) -> list[int]:
+    """Numbers that may pass where ``value`` did not: near ones first."""
+    related = [one for other in others for one in (other, other + 1, math.lcm(max(value, 1), max(other, 1)), 2 * other)]
+    return list(dict.fromkeys(int(one) for one in (*related, *_NUMBERS) if int(one) != int(value)))
+
+
+def _resized(items: Any, length: int) -> list[Any]:
+    """A plain list of another length."""
+    plain = list.__getitem__(items, slice(None))
+    return (plain * length)[:length]
+
+
+class _Substitution(ast.NodeTransformer):
+    """Puts a name in the place of an expression."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, _PARTS) and ast.unparse(node) == self._source:
+            return ast.copy_location(ast.Name(_NAME, ast.Load()), node)
+        return self.generic_visit(node)
+
+
+_NAME = "_fx_lsp_candidate"
+
+
+def _holds(check: Check, frame: FrameType, part: str, value: Any) -> bool:
+    """Whether the check passes with ``value`` in the place of the expression ``part``."""
+    names = {**frame.f_locals, _NAME: value}
+    try:
+        results = [bool(eval(_substituted(test, part), frame.f_globals, names)) for test in check.tests]
+    except BaseException:  # see `_invented_parts`
+        return False
+    return any(results) == check.passes
+
+
+def _substituted(test: ast.expr, part: str) -> CodeType:
+    tree: Any = ast.parse(ast.unparse(test), mode="eval")
+    return compile(ast.fix_missing_locations(_Substitution(part).visit(tree)), "<check>", "eval")
