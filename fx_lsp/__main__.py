@@ -1,4 +1,4 @@
-"""``python -m fx_lsp`` is ``fx-lsp``."""
+"""Makes ``python -m fx_lsp`` run the command ``fx-lsp``."""
 
 import sys
 

@@ -1,11 +1,11 @@
-"""Where the parts of this installation are. Code that depends on a path asks here, so that files can be moved."""
+"""The locations of the installed parts. All code takes these paths from here, so that files can be moved."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 SERVER_FOLDER = Path(__file__).parent
-"""All of fx_lsp. Its text is part of the key of everything that is cached on disk."""
+"""All of fx_lsp. A digest of the sources in it is part of the keys of what the server itself caches on disk."""
 
 AGENT_FOLDER = SERVER_FOLDER / "agent"
 """The code that runs in the user's Python."""

@@ -1,10 +1,10 @@
-"""Symbolic tracing of PyTorch programs: what ``torch.fx`` does, with the same names, and what an editor needs on top.
+"""Symbolic tracing of PyTorch programs: ``torch.fx``'s interface under the same names, plus what an editor needs.
 
     >>> import torch, fxcore
     >>> traced = fxcore.symbolic_trace(lambda x: torch.relu(x) + 1)
     >>> print(traced.code)  # doctest: +SKIP
 
-Every node knows the range of source it stands for, every failure knows its kind and the place where it happened, and
+Every node records the range of source that it comes from, every failure records its kind and where it happened, and
 the traced module is left unchanged. See `fxcore.failures` and `fxcore.source`.
 """
 
@@ -41,7 +41,7 @@ __all__ = [
     "wrap",
 ]
 
-# Pickles that fxcore 0.1 made look for functions in modules of these names.
+# Pickles made by fxcore 0.1 look up functions in modules of these names.
 sys.modules.update(
     {
         f"{__name__}.graph_pickle": graph_pickle,

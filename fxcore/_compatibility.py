@@ -1,4 +1,4 @@
-"""The marker that torch.fx puts on its public functions, for programs that use it on their own."""
+"""The decorator that marks torch.fx's public functions, for programs that also use it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[_T], _T]:
-    """A decorator that returns what it decorates, unchanged: it records an intention for the reader."""
+    """A decorator that returns its argument unchanged: it only documents an intention for the reader."""
 
     def unchanged(decorated: _T) -> _T:
         return decorated

@@ -1,7 +1,8 @@
 """Flatten the arguments of a call by the structure that they had when the module was traced.
 
-Generated code with a pytree signature calls `tree_flatten_spec`, under the global name ``fx_pytree``. It differs from
-`torch.utils._pytree.tree_flatten` in taking the structure from ``spec``: a leaf of the spec is a leaf whatever it is.
+Generated code with a pytree signature refers to this module by the global name ``fx_pytree``, and calls its
+`tree_flatten_spec`. Unlike `torch.utils._pytree.tree_flatten`, that function takes the structure from ``spec``: where
+the spec has a leaf, the value counts as a leaf, even if it is a container.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fxcore.torch_compat import children_of, torch_pytree
 
 FlattenFnSpec = Callable[[Any, Any], list[Any]]
 FlattenFnExactMatchSpec = Callable[[Any, Any], bool]
-FlattenFuncSpec = FlattenFnSpec  # these two as torch.fx had called them before
+FlattenFuncSpec = FlattenFnSpec  # torch.fx's older names for the two types
 FlattenFuncExactMatchSpec = FlattenFnExactMatchSpec
 
 SUPPORTED_NODES: dict[Any, FlattenFnSpec] = {}
@@ -28,7 +29,7 @@ def register_pytree_flatten_spec(
     flatten_fn_spec: FlattenFnSpec,
     flatten_fn_exact_match_spec: FlattenFnExactMatchSpec | None = None,
 ) -> None:
-    """Have containers of type ``cls`` taken apart by ``flatten_fn_spec(container, spec)``, a list of its children."""
+    """Register ``flatten_fn_spec(container, spec)``, which returns the children of a container of type ``cls``."""
     SUPPORTED_NODES[cls] = flatten_fn_spec
     SUPPORTED_NODES_EXACT_MATCH[cls] = flatten_fn_exact_match_spec
 
@@ -39,9 +40,9 @@ def _deregister_pytree_flatten_spec(cls: Any) -> None:
 
 
 def tree_flatten_spec(pytree: Any, spec: Any) -> list[Any]:
-    """The leaves of ``pytree`` as ``spec`` (a ``torch.utils._pytree.TreeSpec``) arranges them, left to right.
+    """The leaves of ``pytree``, from left to right, as ``spec`` (a ``torch.utils._pytree.TreeSpec``) divides it.
 
-    Raises ``RuntimeError`` where the structure is another one than ``spec`` says.
+    Raises ``RuntimeError`` if ``pytree``, or a part of it of an unregistered type, has another structure than ``spec``.
     """
     if spec.is_leaf():
         return [pytree]

@@ -1,4 +1,4 @@
-"""Tracing in one call, and the names of tracing under the path by which torch.fx's programs import them."""
+"""Tracing in one call, and tracing's names under the path from which programs import them in torch.fx."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 HAS_VARSTUFF = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-"""The flags of code that takes ``*args`` or ``**kwargs``: `_patch_function` makes it take them as one value each."""
+"""The flags of code that takes ``*args`` or ``**kwargs``; `_patch_function` makes each of these a single parameter."""
 
 _ConstantAttributeType: TypeAlias = torch.Tensor | torch.ScriptObject | FakeScriptObject | torch_pytree.TreeSpec
 _constant_attribute_types = CONSTANT_TYPES
@@ -74,12 +74,13 @@ def symbolic_trace(
     root: torch.nn.Module | Callable[..., Any],
     concrete_args: Mapping[str, Any] | tuple[Any, ...] | None = None,
 ) -> GraphModule:
-    """A module that does what ``root``, a module or a function, does: as a graph that can be read and changed.
+    """Trace ``root``, a module or a function, and return a graph module that does the same.
 
     ``concrete_args`` fixes parameters to values, so that the trace can branch on them and iterate over them; `PH`
-    within a container there stands for an input. The result checks where it can that it gets the fixed values.
+    within a container there stands for an input. Where possible, the result checks that it is called with the fixed
+    values.
 
-    Raises what `Tracer.trace` raises: a `fxcore.failures.TraceFailure` where ``root`` can't be traced.
+    Raises what `Tracer.trace` raises: a `fxcore.failures.TraceFailure` if ``root`` can't be traced.
     """
     tracer = Tracer()
     graph = tracer.trace(root, concrete_args)
@@ -87,13 +88,13 @@ def symbolic_trace(
     return GraphModule(tracer.root, graph, name)
 
 
-# What tracers use that have a ``trace`` of their own in place of `Tracer.trace`: written for torch.fx, they replace
-# ``torch.nn.Module``'s methods and wrapped functions while they trace. For fxcore's own traces
+# The following is for tracers, written for torch.fx, that override `Tracer.trace`: while they trace, they replace
+# methods of ``torch.nn.Module`` and wrapped functions themselves. For fxcore's own traces,
 # `fxcore.tracing.trace_session` does that.
 
 
 class _Patcher(PatchScope):
-    """A context manager that replaces functions and methods until its exit, and then undoes that, latest first."""
+    """A context manager that replaces functions and methods, and restores them at its exit, in reverse order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,10 +104,10 @@ class _Patcher(PatchScope):
     def patch(
         self, frame_dict: dict[str, Any], name: str, new_fn: Callable[..., Any], deduplicate: bool = True
     ) -> None:
-        """Put ``new_fn`` in place of a module's global, or of a builtin; ``frame_dict`` is the module's globals.
+        """Replace a module's global, or a builtin in that module, by ``new_fn``; ``frame_dict`` is the globals.
 
-        ``deduplicate`` is kept for programs that pass it; torch.fx doesn't heed it either. Raises KeyError where there
-        is no such name.
+        ``deduplicate`` is accepted for programs that pass it, and ignored, as in torch.fx. Raises KeyError if the name
+        doesn't exist.
         """
         if name in frame_dict:
             self._undo.callback(frame_dict.__setitem__, name, frame_dict[name])
@@ -117,12 +118,12 @@ class _Patcher(PatchScope):
         frame_dict[name] = new_fn
 
     def patch_method(self, cls: type, name: str, new_fn: Callable[..., Any], deduplicate: bool = True) -> None:
-        """Put ``new_fn`` in place of a class's method, as `patch` does. Raises AttributeError where it has none."""
+        """Replace a method of a class, as `patch` does. Raises AttributeError if the class has no such attribute."""
         self._undo.callback(setattr, cls, name, getattr(cls, name))
         setattr(cls, name, new_fn)
 
     def visit_once(self, thing: object) -> bool:
-        """Whether this is the first time that it is asked about ``thing``, by identity."""
+        """Whether this is the first call of this method with ``thing``, compared by identity."""
         first = id(thing) not in self._visited
         self._visited.add(id(thing))
         return first
@@ -136,11 +137,11 @@ class _Patcher(PatchScope):
 
 
 def _patch_wrapped_functions(patcher: _Patcher) -> None:
-    """Have the functions and methods that were wrapped recorded as calls until ``patcher``'s exit."""
+    """Have calls of all wrapped functions and methods recorded until ``patcher``'s exit."""
     replace_wrapped(patcher)
 
 
 def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: Collection[int]) -> None:
-    """Have a module's public globals recorded as calls if their ids are among ``function_ids``."""
+    """Have calls of a module's public globals recorded if the globals' ids are in ``function_ids``."""
     if patcher.visit_once(frame_dict):
         replace_functions(patcher, frame_dict, function_ids)

@@ -1,4 +1,4 @@
-"""Code for accelerators on a machine that has none: what asks for one gets the CPU."""
+"""Running code written for accelerators on a machine without any: requests for an accelerator get the CPU."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-# Names of devices that are read as the CPU's; so is a number, which stands for one of them.
+# Names of devices that are replaced by the CPU. Where a device is expected, a number stands for an accelerator, too.
 _DEVICE = re.compile(r"(cuda|hip|mps|xpu)(:\d+)?")
 
-# The old names of what is kept there.
+# The legacy names of tensor types on CUDA devices.
 _TYPE = re.compile(r"torch\.cuda\.(\w+Tensor)")
 
-# What a program has in its text that asks for one.
+# What the text of a program that may use an accelerator contains.
 _SAID = re.compile(r"cuda|hip|mps|xpu|\bto\(\s*(\d|\w*rank)")
 
 
 class OnCpu(TorchFunctionMode):
-    """Within it no call of torch's is about an accelerator. A call that a tracer records is left as it is."""
+    """A mode that redirects calls of torch functions from accelerators to the CPU, except calls that are recorded."""
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -35,7 +35,7 @@ class OnCpu(TorchFunctionMode):
         return self.call(function, args, keywords)
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make a call of torch's in which no Proxy takes part."""
+        """Call a torch function, none of whose arguments is a proxy, with the CPU in place of any accelerator."""
         number = function is torch.Tensor.to
         moved = {name: _on_cpu(value, number=name == "device") for name, value in keywords.items()}
         if "pin_memory" in moved:
@@ -44,14 +44,14 @@ class OnCpu(TorchFunctionMode):
 
 
 def is_accelerator(value: object, *, number: bool = False) -> bool:
-    """Whether ``value`` names an accelerator; whether a ``number`` does depends on where it stands."""
+    """Whether ``value`` names an accelerator; an int does if ``number``, that is, where a device is expected."""
     if isinstance(value, int):
         return number and not isinstance(value, bool)
     return isinstance(value, str | torch.device) and _DEVICE.fullmatch(str(value)) is not None
 
 
 def may_use_accelerator(text: str) -> bool:
-    """Whether the program ``text`` has the name of one, or moves something to a number."""
+    """Whether the program ``text`` contains the name of an accelerator, or moves something to a device's number."""
     return _SAID.search(text) is not None
 
 

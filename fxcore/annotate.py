@@ -1,4 +1,4 @@
-"""Gives the value of a node a type while its graph is being traced.
+"""Annotates the value of a node with a type while its graph is being traced.
 
 Source: the interface and results are those of ``torch.fx.annotate``.
 """
@@ -13,7 +13,7 @@ _Value = TypeVar("_Value")
 
 
 def annotate(val: _Value, type: object) -> _Value:
-    """Return ``val``; where it stands for a node, that node's value gets ``type``, a type or a `TensorType`.
+    """Return ``val``; if it is a proxy, set its node's type to ``type``, which may also be a `TensorType`.
 
     Raises:
         RuntimeError: the node has a type already.

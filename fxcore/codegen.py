@@ -1,6 +1,6 @@
-"""The source of the function that a graph is: its signature, its return statement, its line map.
+"""Generation of a graph's source: the function's signature, its return statement and its line map.
 
-What the body looks like, statement by statement, is the matter of `fxcore.code.emitter`.
+`fxcore.code.emitter` writes the statements of the body.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from fxcore.nodes.namespace import _Namespace
 from fxcore.torch_compat import children_of, torch_pytree
 
 TransformCodeFunc = Callable[[list[str]], list[str]]
-"""Takes the lines of a function's body and returns those to use."""
+"""A function that takes the lines of a generated function's body and returns the lines to use."""
 
 LineMap: TypeAlias = dict[int, int | None]
 """The index of the node that each line was made for, by the line's number."""
 
 ReprFn: TypeAlias = Callable[[object], str]
-"""Writes a value as an expression."""
+"""A function that writes a value as an expression."""
 
 
 @dataclass
 class PythonCode:
-    """A graph as source: what is needed to run it or to write it to a file."""
+    """The source of a graph, with what is needed to run it or to write it to a file."""
 
     src: str
-    """The definition of the function, with the calls of ``wrap`` that belong before it."""
+    """The definition of the function, preceded by the necessary calls of ``wrap``."""
     globals: dict[str, Any]
-    """The objects outside of the graph that ``src`` mentions, by the names it has for them."""
-    # The index of the node of each line; lines are counted from the ``def``, which is 0.
+    """The objects outside the graph that ``src`` mentions, by their names in it."""
+    # The index of the node of each line; lines are counted from the ``def``, which is line 0.
     _lineno_map: LineMap | None
-    # The line of ``src`` (from 1) on which the ``def`` is.
+    # The line of ``src`` (counted from 1) that contains the ``def``.
     _prologue_start: int = 0
 
 
 class _PyTreeInfo(NamedTuple):
-    """The arguments of the traced function before they were flattened, and the structures it took and returned."""
+    """The traced function's parameters before they were flattened, and the structures of its inputs and its result."""
 
     orig_args: list[str]
     in_spec: Any
@@ -47,16 +47,17 @@ class _PyTreeInfo(NamedTuple):
 
 
 class CodeGen:
-    """Makes the source of a graph. Subclasses give the function another signature or another way to return."""
+    """Generates the source of a graph. Subclasses change the function's signature or how it returns its result."""
 
     def __init__(self) -> None:
         self._body_transformer: TransformCodeFunc | None = None
         self._func_name: str = "forward"
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """The ``def`` line(s): ``free_vars`` are the parameters, with annotation and default, ``self`` perhaps missing.
+        """The ``def`` line or lines.
 
-        ``maybe_return_annotation`` is ``" -> …"`` or empty; ``expanded_def`` puts each parameter on its own line.
+        ``free_vars`` are the parameters with their annotations and defaults; ``self`` is added if it is missing.
+        ``maybe_return_annotation`` is ``" -> …"`` or empty. ``expanded_def`` puts each parameter on its own line.
         """
         if not free_vars or free_vars[0] != "self":
             free_vars.insert(0, "self")
@@ -70,11 +71,11 @@ class CodeGen:
         descs: Sequence[str] | None = None,
         repr_fn: ReprFn | None = None,
     ) -> str:
-        """The return statement. ``repr_fn`` writes a value; ``descs``, one for each value, become comments."""
+        """The return statement; ``repr_fn`` writes each value, and ``descs``, one for each value, become comments."""
         return f"return {_returned(output_args, descs, repr_fn or repr)}"
 
     def additional_globals(self) -> list[tuple[str, Any]]:
-        """Names that this code generator writes into the source, and the objects they stand for."""
+        """The names that this code generator writes into the source, and the objects that they refer to."""
         return []
 
     def process_inputs(self, *args: Any) -> Any:
@@ -110,7 +111,7 @@ class CodeGen:
 
 
 def _transform(body: list[Line], transformer: TransformCodeFunc) -> list[Line]:
-    """The body after ``transformer``. A line that is new belongs to the node of the line before it."""
+    """The body after ``transformer`` was applied. A line that it added belongs to the node of the line before."""
     node_of = {id(text): node for text, node in body}
     transformed: list[Line] = []
     node: int | None = None
@@ -138,7 +139,7 @@ def _parameter_line(parameter: str) -> str:
 
 
 def _returned(value: Argument, descs: Sequence[str] | None, repr_fn: ReprFn) -> str:
-    """The value to return; given ``descs``, a list or tuple with each item on a line of its own."""
+    """The expression to return; given ``descs``, each item of a list or tuple is on its own line."""
     if descs is None or not isinstance(value, list | tuple):
         return repr_fn(value)
     left, right = "()" if isinstance(value, tuple) else "[]"
@@ -147,7 +148,7 @@ def _returned(value: Argument, descs: Sequence[str] | None, repr_fn: ReprFn) -> 
 
 
 class _BoxedCodeGen(CodeGen):
-    """Takes all arguments in one list and empties that, so that an input can be freed while the function runs."""
+    """Has the function take its arguments in one list and empty it, so that inputs can be freed while it runs."""
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
         names = [var.split(":")[0].split("=")[0].strip() for var in free_vars if var != "self"]
@@ -160,7 +161,7 @@ class _BoxedCodeGen(CodeGen):
 
 
 class _PyTreeCodeGen(CodeGen):
-    """Has the function take and return the nested structures that the traced one did; the graph sees their leaves."""
+    """Has the function take and return the traced function's nested structures; the graph only sees their leaves."""
 
     def __init__(self, pytree_info: _PyTreeInfo | None) -> None:
         super().__init__()
@@ -185,13 +186,13 @@ class _PyTreeCodeGen(CodeGen):
         return definition + self.gen_var_bindings(fn_args, free_vars, expanded_def) if free_vars else definition
 
     def gen_var_bindings(self, fn_args: list[str], free_vars: list[str], expanded_def: bool) -> str:
-        """The statement that takes the parameters ``fn_args`` apart into the placeholders ``free_vars``."""
+        """The statements that unpack the parameters ``fn_args`` into the placeholders ``free_vars``."""
         taken_apart = f"fx_pytree.tree_flatten_spec({self._structure(fn_args)}, self._in_spec)"
         names = ", ".join(parameter.split(":")[0].split("#")[0] for parameter in free_vars)
         return f"{_annotations(free_vars, expanded_def)}\n    {names}, = {taken_apart}"
 
     def _structure(self, fn_args: list[str]) -> str:
-        """The parameters in the structure that ``in_spec`` describes: a list, or a pair of that and a dict."""
+        """The parameters as a list, or as a pair of a tuple and a dict if ``in_spec`` describes such a pair."""
         in_spec = self.pytree_info.in_spec
         parts = children_of(in_spec)
         if in_spec.type is not tuple or [part.type for part in parts] != [tuple, dict]:
@@ -216,7 +217,7 @@ class _PyTreeCodeGen(CodeGen):
 
 
 def _annotations(parameters: list[str], expanded_def: bool) -> str:
-    """Statements that annotate the variables: a tuple on the left of ``=`` can't have annotations of its own."""
+    """Statements that annotate variables, because the targets of an unpacking assignment can't be annotated."""
     annotated = [parameter for parameter in parameters if ":" in parameter]
     if not annotated:
         return ""

@@ -1,7 +1,7 @@
-"""In which order a forward uses modules and parameters, recorded while any tracer traces it.
+"""The order in which a forward uses modules and parameters, recorded while any tracer traces it.
 
-Data-parallel training that shards parameters (FSDP) gathers them in this order. After PyTorch's
-``torch.distributed.fsdp._trace_utils``, whose names, with an underscore, are here too.
+Data-parallel training with sharded parameters (FSDP) gathers parameters in this order. This module follows PyTorch's
+``torch.distributed.fsdp._trace_utils``, whose names with an underscore are defined here too.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ __all__ = ["ExecOrderTracer", "ExecutionInfo", "ParamUsageInfo", "TracingConfig"
 
 @dataclass
 class TracingConfig:
-    """How to trace: with which tracer, and with which ``concrete_args`` for its ``trace``."""
+    """How to trace: the tracer, and the ``concrete_args`` for its ``trace``."""
 
     tracer: Any = field(default_factory=Tracer)
     concrete_args: dict[str, Any] | None = None
 
 
 class ParamUsageInfo(NamedTuple):
-    """Parameters that are used together: by one function or method, or by the call of a module.
+    """Parameters that are used together: by a call of a function or method, or by a call of a module.
 
-    ``module`` is the one whose forward used its parameters in the former case, and the one called in the latter;
-    ``named_params`` are parameters with their names, below the root in the former case, below ``module`` in the latter.
+    If a function or method was called, ``module`` is the module whose forward called it, and the names in
+    ``named_params`` are relative to the root. If a module was called, ``module`` is that module, and the names are
+    relative to it.
     """
 
     module: torch.nn.Module
@@ -45,13 +46,13 @@ class ParamUsageInfo(NamedTuple):
 
 @dataclass(eq=False)
 class ModuleCall:
-    """One call of a module: where it is made, and what it returned."""
+    """One call of a module: where it was made, and what it returned."""
 
     module: torch.nn.Module
     place: Place | None
-    """Where the user's code calls it."""
+    """Where the user's code calls the module."""
     result: Any = None
-    """What it returned: proxies, as far as it was recorded."""
+    """What the call returned: proxies, as far as its operations were recorded."""
 
 
 class ExecutionInfo:
@@ -61,18 +62,18 @@ class ExecutionInfo:
         self.curr_module = root_module
         """The module whose forward is being traced."""
         self.module_forward_order = [root_module]
-        """The modules in the order of their forwards' beginnings, one entry for each call."""
+        """The modules in the order in which their forwards began, one entry for each call."""
         self.calls: list[ModuleCall] = []
-        """The same without the root, with what each call returned."""
+        """The same calls without the root's, with the place and the result of each."""
         self.module_to_param_usage_infos: dict[torch.nn.Module, list[ParamUsageInfo]] = {root_module: []}
-        """For each module that was called what its forward used, in order."""
+        """For each module that was called, the parameters that its forward used, in order."""
         self.param_forward_order: list[torch.nn.Parameter] = []
         """The parameters in the order of their first use."""
         self.visited_params: set[torch.nn.Parameter] = set()
         """The parameters in ``param_forward_order``, as a set."""
 
     def use(self, named_params: list[tuple[str, torch.nn.Parameter]]) -> None:
-        """The current module uses parameters, together."""
+        """Record that the current module uses these parameters together."""
         if named_params:
             self.module_to_param_usage_infos[self.curr_module].append(ParamUsageInfo(self.curr_module, named_params))
         for _, param in named_params:
@@ -84,9 +85,9 @@ class ExecutionInfo:
 class ExecOrderTracer:
     """Records an `ExecutionInfo` in ``exec_info`` while a tracer traces.
 
-    By default it counts as PyTorch does: a parameter counts where it is a positional argument of a function or a method
-    itself, and of a module that is called twice the later call is kept. With ``deep``, parameters in keyword arguments
-    and within containers count too, and every call is kept.
+    By default, uses are counted as in PyTorch: only a parameter that is itself a positional argument of a function or
+    method counts, and if a module is called twice, only what its last call used is kept. With ``deep``, parameters in
+    keyword arguments and within containers count too, and what each call used is kept.
     """
 
     def __init__(self, deep: bool = False) -> None:
@@ -95,7 +96,7 @@ class ExecOrderTracer:
 
     @contextmanager
     def patch_tracer(self, tracer: Any, root_module: torch.nn.Module) -> Iterator[None]:
-        """Within, ``tracer``'s trace of ``root_module`` is recorded. On leaving, the tracer is what it was."""
+        """Within the block, record ``tracer``'s trace of ``root_module``. Afterwards the tracer is restored."""
         info = self.exec_info = ExecutionInfo(root_module)
         names = dict(root_module.named_parameters())
         wrappers = {
@@ -146,7 +147,7 @@ class ExecOrderTracer:
 
 
 def _parameter(value: Any, names: dict[str, torch.nn.Parameter]) -> tuple[str, torch.nn.Parameter] | None:
-    """The parameter that a traced value stands for, with its name; None for any other value."""
+    """The name and the parameter that a traced value stands for; None for any other value."""
     if not isinstance(value, Proxy) and not is_proxy_of_torch_fx(value):
         return None
     target = value.node.target

@@ -65,12 +65,12 @@ __all__ = [
 class Graph(NodeBuilder):
     """A function as a list of `Node` objects, in the order in which they run.
 
-    Nodes are added at the insertion point (at first: the end; `inserting_before`, `inserting_after`) by `placeholder`,
-    `get_attr`, `call_function`, `call_module`, `call_method` and `output`. Together with a module that holds the
-    submodules and attributes they name, the graph makes a `fxcore.GraphModule`.
+    Nodes are added by `placeholder`, `get_attr`, `call_function`, `call_module`, `call_method` and `output`, at the
+    insertion point: initially the end of the graph, set by `inserting_before` and `inserting_after`. Together with a
+    module that holds the submodules and attributes that its nodes name, a graph makes a `fxcore.GraphModule`.
 
-    ``owning_module`` is that module; ``constants`` are the values that ``get_attr`` nodes name and that no module held
-    when the function was traced (``_tensor_constant0``, …).
+    ``owning_module`` is the graph module that the graph belongs to. ``constants`` are the values that ``get_attr``
+    nodes name and that were not attributes of a module when the function was traced (``_tensor_constant0``, …).
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Graph(NodeBuilder):
         self._graph_namespace = _Namespace()
         self._codegen = CodeGen()
         self._co_fields: dict[str, Any] = {}
-        self._unfilled: dict[Any, Node] | None = None  # while it is unpickled: nodes that are known of already
+        self._unfilled: dict[Any, Node] | None = None  # while the graph is unpickled: nodes referred to so far
         self._start()
 
     def _start(self) -> None:
-        """Make the graph empty: only the root of the list of nodes, which is no operation."""
+        """Make the graph empty: only the root of the list of nodes, which isn't an operation, is left."""
         self._index: NodeIndex | None = None
         self._root = Node(self, "", "root", "", (), {})
         self._insert: Callable[[Node], None] = self._root.prepend
@@ -98,24 +98,24 @@ class Graph(NodeBuilder):
 
     @property
     def nodes(self) -> _node_list:
-        """The nodes in order, to iterate over, also ``reversed``, and to take the ``len`` of.
+        """The nodes in order, as a view that supports iteration, ``reversed`` and ``len``.
 
-        Inserting and erasing nodes meanwhile is safe.
+        Inserting and erasing nodes while iterating is safe.
         """
         return _node_list(self)
 
     def output_node(self) -> Node:
-        """The last node. Raises ``AssertionError`` unless it is the output."""
+        """The output node. Raises ``AssertionError`` unless the last node of the graph is one."""
         last = self._root._prev
         if last.op != "output":
             raise AssertionError(f"the last node of the graph must be its output node, not a {last.op} node")
         return last
 
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Any]:
-        """The nodes with opcode ``op`` and, if given, with ``target`` (``call_function`` demands one).
+        """The nodes with opcode ``op`` and, if given, with ``target`` (which ``call_function`` requires).
 
-        In the order of the graph, or with ``sort=False``, which is faster, in any. The time taken depends on the number
-        of nodes found, not on the graph's.
+        The nodes are in the order of the graph, or with ``sort=False``, which is faster, in any order. The time taken
+        depends on the number of nodes found, not on the size of the graph.
         """
         if op == "call_function" and target is None:
             raise AssertionError("find_nodes(op='call_function') also needs a target: the function that the nodes call")
@@ -126,7 +126,7 @@ class Graph(NodeBuilder):
 
     @contextlib.contextmanager
     def _reindexing(self, node: Node) -> Iterator[None]:
-        """Within, ``node`` may change its opcode or target."""
+        """Within the block, the opcode or target of ``node`` may be changed."""
         indexed = self._index is not None and self._index.discard(node)
         yield
         if self._index is not None and indexed:
@@ -135,7 +135,7 @@ class Graph(NodeBuilder):
     # Where new nodes go.
 
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:
-        """Add nodes before ``n`` from now on, or within a ``with`` statement; ``None``: at the start of the graph.
+        """Add nodes before ``n`` from now on, or within a ``with`` statement; at the start of the graph for ``None``.
 
         Raises ``AssertionError`` if ``n`` belongs to another graph.
         """
@@ -146,7 +146,7 @@ class Graph(NodeBuilder):
         return _InsertPoint(self, n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> _InsertPoint:
-        """Add each new node right after ``n`` from now on, or within a ``with`` statement; ``None``: at the end.
+        """Add each new node right after ``n`` from now on, or within a ``with`` statement; at the end for ``None``.
 
         Raises ``AssertionError`` if ``n`` belongs to another graph.
         """
@@ -159,9 +159,9 @@ class Graph(NodeBuilder):
     # Copying.
 
     def node_copy(self, node: Node, arg_transform: Callable[[Node], Argument] = lambda node: node) -> Node:
-        """Add a copy of ``node``, which may be of another graph, at the insertion point.
+        """Add a copy of ``node``, which may belong to another graph, at the insertion point.
 
-        ``arg_transform(n)`` gives what stands in this graph for each node ``n`` among its arguments.
+        ``arg_transform(n)`` returns the argument of the copy for each node ``n`` among the arguments of ``node``.
         """
         args = map_arg(node.args, arg_transform)
         kwargs = map_arg(node.kwargs, arg_transform) if node.kwargs else None
@@ -171,10 +171,11 @@ class Graph(NodeBuilder):
         return new
 
     def graph_copy(self, g: Graph, val_map: dict[Node, Node], return_output_node: bool = False) -> Argument | None:
-        """Add copies of all nodes of ``g`` but its output, and return what its output stands for here.
+        """Add copies of all nodes of ``g`` except its output, and return what ``g`` returns in terms of the copies.
 
-        ``val_map``, from nodes of ``g`` to what stands for them here, is filled; what is in it before isn't copied.
-        With ``return_output_node`` the result is a pair of that and the output node of ``g``. ``None`` without output.
+        ``val_map`` maps nodes of ``g`` to nodes of this graph. The copies are added to it; nodes that are already in
+        it aren't copied. With ``return_output_node`` the result is a pair: what ``g`` returns, and the output node of
+        ``g``. The result is ``None`` if ``g`` has no output node.
         """
         for name, value in g.constants.items():
             self.constants.setdefault(name, value)
@@ -188,11 +189,11 @@ class Graph(NodeBuilder):
         return None
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Graph:
-        # Node by node, because following the links from one to the next would recurse through the whole graph.
+        # Node by node, because following the links from each to the next would recurse through the whole graph.
         new = Graph(tracer_cls=self._tracer_cls)
         copies: dict[Any, Any] = {} if memo is None else memo
         copied: Any = new.graph_copy(self, copies, return_output_node=True)
-        copies.update([(id(node), copies[node]) for node in self.nodes if node in copies])  # for who else refers to one
+        copies.update([(id(node), copies[node]) for node in self.nodes if node in copies])  # for other references
         new._codegen = copy.deepcopy(self._codegen)
         if copied is not None:
             result, output = copied
@@ -207,9 +208,9 @@ class Graph(NodeBuilder):
     # Removing.
 
     def erase_node(self, to_erase: Node) -> None:
-        """Take ``to_erase`` out of the graph.
+        """Remove ``to_erase`` from the graph.
 
-        Raises ``RuntimeError`` while it has users or if it is of another graph; warns if it was erased before.
+        Raises ``RuntimeError`` if it has users or belongs to another graph; warns if it has already been erased.
         """
         if to_erase.users:
             raise RuntimeError(
@@ -237,18 +238,19 @@ class Graph(NodeBuilder):
             self.erase_node(node)
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Erase every node whose value isn't used and that has no other effect. Returns whether there was any.
+        """Erase every node whose value isn't used and that has no other effect. Returns whether any node was erased.
 
-        What has an effect, `Node.is_impure` says, or ``is_impure_node`` if given. It can't know of every function: a
-        custom function that writes to its arguments must be named to `fxcore.node.has_side_effect`. The graph is linted
-        first. Graph modules among the owning module's children that a ``get_attr`` reads are cleaned as well.
+        `Node.is_impure`, or ``is_impure_node`` if given, decides which nodes have an effect. `Node.is_impure` doesn't
+        know every function: register a custom function that writes to its arguments with
+        `fxcore.node.has_side_effect`. The graph is linted first. Graph modules among the owning module's children that
+        a ``get_attr`` node reads are cleaned as well.
         """
         return eliminate_dead_code(self, is_impure_node)
 
     def lint(self) -> None:
-        """Check that the graph is sound: its nodes its own, defined before use, named once, with good targets.
+        """Check that nodes belong to this graph, come before their users, and have unique names and valid targets.
 
-        Raises ``RuntimeError`` (``ValueError`` for a target of the wrong type) that names the first node at fault.
+        Raises ``RuntimeError`` (``ValueError`` for a target of the wrong type) that names the first offending node.
         """
         lint(self)
 
@@ -266,12 +268,13 @@ class Graph(NodeBuilder):
         record_func: bool = False,
         verbose: bool = False,
     ) -> PythonCode:
-        """The graph as the source of a Python function, with the globals that it needs.
+        """The graph as the source of a Python function, with the globals that the function needs.
 
-        ``root_module`` is the variable that modules and attributes are looked up from: ``"self"``. ``verbose`` adds
-        comments (where each node comes from) and the dtypes and shapes in ``meta``, with ``include_stride`` and
-        ``include_device`` more of these; ``colored`` is for terminals, ``expanded_def`` puts each argument on a line of
-        its own, ``additional_meta`` are keys of ``meta`` to show, ``record_func`` tells the profiler of every node.
+        ``root_module`` is the name of the variable from which modules and attributes are looked up, e.g. ``"self"``.
+        ``verbose`` adds comments that show where each node comes from, and the dtypes and shapes in ``meta``, to which
+        ``include_stride`` and ``include_device`` add strides and devices. ``colored`` adds colors for terminals,
+        ``expanded_def`` puts each parameter on its own line, ``additional_meta`` lists more keys of ``meta`` to show,
+        and ``record_func`` has the profiler record every call.
         """
         options = CodeOptions.with_environment(
             additional_meta=additional_meta,
@@ -282,7 +285,7 @@ class Graph(NodeBuilder):
             record_func=record_func,
             verbose=verbose,
         )
-        # A namespace of its own: a name must be unique among the values and the globals of this source.
+        # A fresh namespace: names must be unique among the values and the globals of this source.
         return self._codegen._gen_python_code(self.nodes, root_module, _Namespace(), options)
 
     def set_codegen(self, codegen: CodeGen) -> None:
@@ -292,11 +295,11 @@ class Graph(NodeBuilder):
     def on_generate_code(
         self, make_transformer: Callable[[TransformCodeFunc | None], TransformCodeFunc]
     ) -> contextlib.AbstractContextManager[None]:
-        """Have the lines of the function's body go through a function before they become the source.
+        """Install a function that transforms the lines of the generated function's body.
 
-        ``make_transformer`` is called with the one in force (or ``None``) and returns that function, which takes the
-        body's lines (list of str, newlines included) and returns those to use. In a ``with`` statement, the one before
-        comes back at the end.
+        ``make_transformer`` is called with the transformer that is installed (or ``None``) and returns the new one: a
+        function that takes the body's lines (a list of str, newlines included) and returns the lines to use. At the end
+        of a ``with`` statement, the previous transformer is restored.
         """
         codegen, previous = self._codegen, self._codegen._body_transformer
         codegen._body_transformer = make_transformer(previous)
@@ -311,11 +314,11 @@ class Graph(NodeBuilder):
         return restoring()
 
     def process_inputs(self, *args: Any) -> Any:
-        """The arguments of the generated function as the values of the placeholders."""
+        """Convert the arguments of the generated function to the values of the placeholders."""
         return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
-        """The value of the output node as what the generated function returns."""
+        """Convert the value of the output node to what the generated function returns."""
         return self._codegen.process_outputs(out)
 
     def __str__(self) -> str:

@@ -45,29 +45,29 @@ __all__ = [
 
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 
-# Kept by a deep copy; all other hooks of a module are left behind, as torch.fx does.
+# Kept by a deep copy; as in torch.fx, all other hooks of a module are dropped.
 _COPIED_HOOKS = (
     *("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks"),
     *("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
 )
 
-# Made again from the graph, so a copy needn't take them over.
+# Generated from the graph, so they needn't be copied.
 _GENERATED_ATTRIBUTES = frozenset({"_code", "_lineno_map", "_prologue_start"})
 
 
 class GraphModule(NodeHooks, torch.nn.Module):
-    """A module made of a `Graph` and of the submodules, parameters, buffers and other attributes which that names.
+    """A module made of a `Graph` and of the submodules, parameters, buffers and other attributes that the graph names.
 
-    ``code`` is the source generated from ``graph``, and ``forward`` the function that it defines, compiled when it is
-    first asked for. Assigning ``graph`` generates them anew; after editing the graph in place, call `recompile`.
+    ``code`` is the source generated from ``graph``, and ``forward`` the function that this source defines, compiled at
+    its first use. Assigning ``graph`` generates both anew; after editing the graph in place, call `recompile`.
 
-    ``root`` holds what the graph names: a module, whose submodules and attributes are shared at the same paths, or a
-    dict from those paths to values. What it lacks is taken from ``graph.constants``. ``class_name`` is the name of the
-    module's class. Raises ``AttributeError`` (``RuntimeError`` for a dict) when something is missing.
+    ``root`` holds what the graph names: it is either a module, whose submodules and attributes are shared at the same
+    paths, or a dict from those paths to values. What ``root`` lacks is taken from ``graph.constants``. ``class_name``
+    is the name of the module's class. Raises ``AttributeError`` (``RuntimeError`` for a dict) if something is missing.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
-        """Make a class for this one instance, right below the one asked for: `forward` is looked up on the class."""
+        """Make a subclass of ``cls`` for this instance alone, because ``forward`` is looked up on the class."""
         base = next(c for c in cls.__mro__ if c.__qualname__.rpartition(".")[2] != "GraphModuleImpl")
         impl = type("GraphModuleImpl", (base,), {"__module__": __name__})
         return cast(GraphModule, super().__new__(impl))
@@ -83,7 +83,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
         else:
             raise RuntimeError(f"root must be a module or a dict, not {root!r}")
         self.graph = graph
-        # A local class can't be pickled, so a tracer that is one isn't remembered.
+        # A local class can't be pickled, so a tracer's class isn't kept if it is one.
         tracer = graph._tracer_cls
         self._tracer_cls = None if tracer is None or "<locals>" in tracer.__qualname__ else tracer
         self._tracer_extras = graph._tracer_extras or {}
@@ -103,7 +103,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
                 copier.copy(target)
 
     def _take_from_dict(self, values: dict[str, Any], targets: Iterable[str]) -> None:
-        # Shorter paths first: a module that is given must be in place before what is to be set inside it.
+        # Shorter paths first: a module in `values` must be in place before anything is set inside it.
         for target in sorted(targets, key=lambda target: target.count(".")):
             if target not in values:
                 raise RuntimeError(f"the graph refers to '{target}', which is missing from the dict passed as root")
@@ -111,7 +111,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
 
     @property
     def graph(self) -> Graph:
-        """The graph. May be assigned; the module then does what the new graph says."""
+        """The graph. Assigning another graph also regenerates the module's code."""
         return self._graph
 
     @graph.setter
@@ -130,7 +130,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
         return isinstance(self._graph._codegen, _BoxedCodeGen)
 
     def recompile(self) -> PythonCode:
-        """Generate the code anew from the graph, here and in the graph modules among the children."""
+        """Generate the code anew from the graph, for this module and for the graph modules among its children."""
         codegen = self._graph._codegen
         if isinstance(codegen, _PyTreeCodeGen):
             self._in_spec = codegen.pytree_info.in_spec
@@ -153,7 +153,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
         return self._code
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it. An exception out of the generated code gets a note that says which lines it comes from."""
+        """Run the module. An exception from the generated code gets a note that shows the lines it comes from."""
         try:
             return super().__call__(*args, **kwargs)
         except Exception as error:
@@ -163,9 +163,9 @@ class GraphModule(NodeHooks, torch.nn.Module):
     # Submodules.
 
     def add_submodule(self, target: str, m: torch.nn.Module) -> bool:
-        """Put ``m`` at the dotted path ``target``, with empty modules on the way where there is nothing.
+        """Put ``m`` at the dotted path ``target``, and empty modules at missing places along the path.
 
-        Returns False, and does nothing to the last of the path, if something on the way is no module.
+        Returns False, and doesn't add ``m``, if something along the path isn't a module.
         """
         *path, name = target.split(".")
         module: torch.nn.Module = self
@@ -191,7 +191,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
         return True
 
     def delete_all_unused_submodules(self) -> None:
-        """Delete the submodules that the graph neither calls nor reads from; those inside a called one stay."""
+        """Delete the submodules that the graph neither calls nor reads from, except those inside a called submodule."""
         used = {""}
         for node in self.graph.nodes:
             if node.op in ("call_module", "get_attr"):
@@ -243,7 +243,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
     def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
         """Write the module to ``folder`` as a package from which the class ``module_name`` can be imported.
 
-        Submodules whose ``repr`` isn't known to make them again are pickled, with a warning that names them.
+        Submodules are pickled, with a warning that names them, unless their ``repr`` is known to recreate them.
         """
         to_folder(self, folder, module_name)
 

@@ -1,7 +1,7 @@
-"""Lists and dicts that can't be edited: what a node's arguments are kept in.
+"""Lists and dicts that can't be edited, in which nodes keep their arguments.
 
-A graph counts who uses what, so an argument must not change behind its back. These containers are real ``list`` and
-``dict`` objects for everything that reads them, and refuse whatever would write.
+Every node records its users, so an argument must not change unnoticed. These containers are real ``list`` and ``dict``
+objects for code that reads them, and raise ``TypeError`` for code that writes to them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
 
 
 class immutable_list(list[_T]):
-    """A ``list`` of which every method that would change it raises ``TypeError``; hashable when its items are."""
+    """A ``list`` whose methods raise ``TypeError`` if they would change it; hashable if its items are."""
 
     __delitem__ = _refuse
     __iadd__ = _refuse
@@ -48,7 +48,7 @@ class immutable_list(list[_T]):
 
 
 class immutable_dict(dict[_K, _V]):
-    """A ``dict`` of which every method that would change it raises ``TypeError``; hashable when its items are."""
+    """A ``dict`` whose methods raise ``TypeError`` if they would change it; hashable if its values are."""
 
     __delitem__ = _refuse
     __ior__ = _refuse

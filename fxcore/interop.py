@@ -1,6 +1,6 @@
-"""To and from torch.fx: graphs, graph modules, and tracers that were written for it.
+"""Conversion of graphs and graph modules from and to torch.fx, and of tracers that were written for torch.fx.
 
-The one place that imports torch.fx.
+No other module imports torch.fx.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def from_torch(source: torch.fx.GraphModule) -> GraphModule: ...
 @overload
 def from_torch(source: torch.fx.Graph) -> Graph: ...
 def from_torch(source: Any) -> Any:
-    """An fxcore graph (or graph module) that is the same as torch.fx's ``source``.
+    """Convert a torch.fx graph (or graph module) to the same in fxcore.
 
-    Names, annotations, ``meta``, pytree structures and where a node stands are kept; a graph module's parameters,
-    buffers and submodules are shared. Raises TypeError for a graph with a code generator of one's own.
+    Names, annotations, ``meta``, pytree structures and each node's place in the source (if ``source`` has it) are kept.
+    A graph module's parameters, buffers and submodules are shared. Raises TypeError for a custom code generator.
     """
     if not isinstance(source, torch.fx.GraphModule):
         return _converted(source, Graph(), torch_node.map_arg, _CODEGENS, codegen._PyTreeInfo)
@@ -49,10 +49,10 @@ def to_torch(source: GraphModule) -> torch.fx.GraphModule: ...
 @overload
 def to_torch(source: Graph) -> torch.fx.Graph: ...
 def to_torch(source: Any) -> Any:
-    """A graph (or graph module) of torch.fx that is the same as fxcore's ``source``; the reverse of `from_torch`.
+    """Convert an fxcore graph (or graph module) to the same in torch.fx; the reverse of `from_torch`.
 
-    A graph's constants, for which torch.fx has no place, are in its attribute ``constants``. Raises TypeError for a
-    graph with a code generator of one's own.
+    torch.fx's graphs have no constants, so the result gets an extra attribute ``constants`` for them. Raises TypeError
+    for a graph with a custom code generator.
     """
     if not isinstance(source, GraphModule):
         to_theirs = {ours: theirs for theirs, ours in _CODEGENS.items()}
@@ -61,7 +61,7 @@ def to_torch(source: Any) -> Any:
 
 
 def _converted(source: Any, target: Any, map_arg: Any, codegens: dict[type, type], pytree_info: Any) -> Any:
-    """``target``, an empty graph of the other kind, with everything that is in ``source``."""
+    """Copy everything in ``source`` to ``target``, an empty graph of the other kind, and return ``target``."""
     nodes: dict[Any, Any] = {}
     for each in source.nodes:
         args, kwargs = map_arg((each.args, each.kwargs), nodes.__getitem__)
@@ -89,7 +89,7 @@ def _converted_codegen(source: Any, codegens: dict[type, type], pytree_info: Any
 
 
 def _with_all_of(target: Any, source: Any) -> Any:
-    """``target``, which has what its graph names, with whatever else ``source`` has."""
+    """Add ``source``'s remaining submodules, parameters and buffers, and its ``meta``, to ``target``; return that."""
     for register, values in (
         (target.add_module, source.named_children()),
         (target.register_parameter, source.named_parameters(recurse=False)),
@@ -103,10 +103,11 @@ def _with_all_of(target: Any, source: Any) -> Any:
 
 
 class _SteeredTracer(Tracer, torch.fx.Tracer):  # type: ignore[misc]
-    """fxcore's tracer, in the place of torch.fx's.
+    """fxcore's tracer, in place of torch.fx's.
 
-    A subclass of it and of a tracer class that was made for torch.fx has, in Python's order of base classes, first that
-    class's own methods, then fxcore's: so what it overrides is called by fxcore, and its ``super()`` is fxcore's too.
+    It is the second base of a class whose first base is a tracer class written for torch.fx. In the resulting method
+    resolution order, that class's own methods come first and fxcore's second: fxcore calls the methods that the class
+    overrides, and ``super()`` in them refers to fxcore's tracer.
     """
 
 
@@ -115,10 +116,11 @@ def tracer_from(tracer: type[torch.fx.Tracer | Tracer]) -> type[Tracer]: ...
 @overload
 def tracer_from(tracer: torch.fx.Tracer | Tracer) -> Tracer: ...
 def tracer_from(tracer: Any) -> Any:
-    """A tracer (or class of tracers) that traces as fxcore does, by the rules of one that was written for torch.fx.
+    """A tracer (or tracer class) that traces as fxcore does, but by the rules of one that was written for torch.fx.
 
-    Every method that the given class overrides is called with what it expects, and decides what it decided there. An
-    instance keeps its attributes' values. What is fxcore's already is returned as it is.
+    Every method that the given class overrides is called with the arguments that it expects, and its decisions count
+    as they do in torch.fx. An instance keeps the values of its attributes. A tracer (or class) of fxcore is returned
+    unchanged.
     """
     cls: Any = tracer if isinstance(tracer, type) else type(tracer)
     if issubclass(cls, Tracer):

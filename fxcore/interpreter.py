@@ -1,4 +1,4 @@
-"""Run a graph node by node: ``Interpreter`` yields values, ``Transformer`` yields a new graph.
+"""Run a graph node by node: ``Interpreter`` computes values, ``Transformer`` builds a new graph.
 
 The design is torch.fx's (Reed et al., "torch.fx: Practical Program Capture and Transformation for Deep Learning
 in Python", MLSys 2022, section 5.3): one overridable method per opcode, called in this order::
@@ -41,8 +41,8 @@ class Interpreter:
         module: The module whose parameters, buffers and submodules the graph refers to.
         submodules: ``module``'s submodules by qualified name, as they were when the interpreter was made.
         graph: The graph that is run.
-        env: The values computed so far; a value is dropped after its last use, unless that is switched off.
-        extra_traceback: Whether an exception that leaves ``run`` says which node was being executed.
+        env: The values computed so far. Each is dropped after its last use, unless ``garbage_collect_values`` is off.
+        extra_traceback: Whether the message of an exception raised by ``run`` names the node that was being executed.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Interpreter:
 
         Args:
             module: Usually a ``GraphModule``; any module when ``graph`` is given.
-            garbage_collect_values: Drop each value after its last use. Switch it off to look at ``env`` afterwards.
+            garbage_collect_values: Drop each value after its last use. Switch this off to inspect ``env`` afterwards.
             graph: The graph to run in place of ``module.graph``.
         """
         self.module = module
@@ -71,16 +71,16 @@ class Interpreter:
 
         Args:
             *args: The graph's inputs, in the order of its placeholders.
-            initial_env: Values known beforehand; nodes found here are not executed. It becomes ``env``.
+            initial_env: Values known beforehand; the nodes in it are not executed. This dict becomes ``env``.
             enable_io_processing: Let the graph's code generator pack ``args`` and unpack the result (pytrees).
 
         Returns:
-            What the output node returns; None when the graph has no output node.
+            The value of the output node; None if the graph has no output node.
 
         Raises:
             Exception: Whatever a node's target raises, its message extended by the node and by the place in the
-                user's source that made it. A ``KeyError``, which would print that message as one quoted line, is
-                raised as a ``RuntimeError``.
+                user's source that the node comes from. A ``KeyError`` is raised as a ``RuntimeError`` instead, because
+                it would print the message as one quoted line.
         """
         self.env = {} if initial_env is None else initial_env
         self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
@@ -97,7 +97,7 @@ class Interpreter:
         return None
 
     def boxed_run(self, args_list: list[Any]) -> Any:
-        """Run the graph on the values of a list, which is emptied so that no caller keeps them alive.
+        """Run the graph on the values of a list, and empty the list so that the caller doesn't keep them alive.
 
         Args:
             args_list: One value for each placeholder.
@@ -118,7 +118,7 @@ class Interpreter:
         return self.run(initial_env=env)
 
     def run_node(self, n: Node) -> Any:
-        """Execute one node with the values of ``env``, by the method named like its opcode.
+        """Execute one node with the values in ``env``, by calling the method named after its opcode.
 
         Args:
             n: A node whose inputs have been executed.
@@ -130,7 +130,7 @@ class Interpreter:
         return getattr(self, n.op)(n.target, args, kwargs)
 
     def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Take the next input, or all that are left for a starred parameter.
+        """Return the next input, or all the remaining inputs for a starred parameter.
 
         Args:
             target: The parameter's name, with its stars.
@@ -160,7 +160,7 @@ class Interpreter:
         return cast("Callable[..., Any]", target)(*args, **kwargs)
 
     def call_method(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the method named ``target`` on the first of ``args``, with the others."""
+        """Call the method named ``target`` of the first of ``args``, and pass it the others."""
         receiver, *others = args
         return getattr(receiver, cast(str, target))(*others, **kwargs)
 
@@ -169,7 +169,7 @@ class Interpreter:
         return self.fetch_attr(cast(str, target))(*args, **kwargs)
 
     def output(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the graph's result: the only one of ``args``."""
+        """Return the graph's result, which is the only item of ``args``."""
         return args[0]
 
     def fetch_attr(self, target: str) -> Any:
@@ -182,7 +182,7 @@ class Interpreter:
             The attribute's value.
 
         Raises:
-            RuntimeError: There is nothing of that name.
+            RuntimeError: Neither the module nor the graph's constants have anything by that name.
         """
         value: Any = self.module
         atoms = target.split(".")
@@ -195,15 +195,15 @@ class Interpreter:
         return value
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments and keyword arguments of ``n``, with values in the place of nodes."""
+        """Return the arguments and keyword arguments of ``n``, with each node replaced by its value."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Argument, n: Node) -> Argument:
-        """Put values in the place of the nodes in ``args``, at any depth.
+        """Replace the nodes in ``args``, at any depth, by their values.
 
         Args:
             args: Arguments as a node holds them.
-            n: The node they belong to, for the message of the error.
+            n: The node that the arguments belong to, for the error's message.
 
         Returns:
             ``args`` with each node replaced by its value in ``env``.
@@ -222,7 +222,7 @@ class Interpreter:
         return map_arg(args, value_of)
 
     def _run_node_in_context(self, node: Node) -> Any:
-        """Run a node so that an exception says which one it was."""
+        """Run a node, and name it in the message of any exception that it raises."""
         try:
             with traceback.set_current_meta(node, type(self).__name__):
                 return self.run_node(node)
@@ -238,9 +238,9 @@ class Interpreter:
 
 
 class Transformer(Interpreter):
-    """Interprets a graph with proxies for values, and so writes a new graph.
+    """Builds a new graph by interpreting a graph with proxies as values.
 
-    Subclasses override the method of an opcode and may compute with the proxies they are given::
+    Subclasses override the method of an opcode and may compute with the proxies that it is passed::
 
         class SwapNegAndSigmoid(Transformer):
             def call_function(self, target, args, kwargs):
@@ -251,7 +251,7 @@ class Transformer(Interpreter):
     """
 
     def __init__(self, module: GraphModule) -> None:
-        """Prepare to transform ``module``, which stays as it is."""
+        """Prepare to transform ``module``, which remains unchanged."""
         super().__init__(module)
         self.new_graph = Graph()
         self.new_graph.set_codegen(module.graph._codegen)
@@ -269,19 +269,19 @@ class Transformer(Interpreter):
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the submodule as the tracer does: as a leaf, unless ``is_leaf_module`` says otherwise."""
+        """Call the submodule through the tracer, which records the call unless ``is_leaf_module`` is overridden."""
         submodule = self.fetch_attr(cast(str, target))
         return self.tracer.call_module(submodule, submodule.forward, args, kwargs)
 
     def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Add a call of the same function, without a look inside it, to the new graph."""
+        """Add a call of the same function to the new graph, without tracing into the function."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:
-        """Interpret the module's graph; the nodes that a node becomes inherit where it comes from.
+        """Interpret the module's graph; new nodes inherit the ``meta`` that records where their original comes from.
 
         Returns:
-            A module with the new graph and the attributes of the old module that it uses.
+            A module with the new graph, and with those attributes of the old module that the new graph uses.
         """
         with traceback.preserve_node_meta():
             result = self.run(enable_io_processing=False)
@@ -301,12 +301,12 @@ class _TransformerTracer(Tracer):
         self.tensor_attrs = {}
 
     def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
-        """Keep each call of a module as the one node it is."""
+        """Treat every module as a leaf, so that each call of one remains a single node."""
         return True
 
 
 def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
-    """For each node, the nodes whose values nobody needs after it has been executed."""
+    """For each node, the nodes whose values are used by it for the last time."""
     seen: set[Node] = set()
     last_uses: dict[Node, list[Node]] = {}
     for user in reversed(graph.nodes):
@@ -330,5 +330,5 @@ def _describe(node: Node) -> str:
 
 
 def _without_proxy(value: Any) -> Any:
-    """The node of a proxy; anything else as it is."""
+    """The node of a proxy; any other value unchanged."""
     return value.node if isinstance(value, Proxy) else value

@@ -1,4 +1,4 @@
-"""A node: one operation of a graph, its arguments, and who uses its value."""
+"""A node: one operation of a graph, with its arguments and the nodes that use its value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ base_types: tuple[type, ...] = get_args(BaseArgumentTypes)
 
 Argument: TypeAlias = Any
 """What can be an argument of a node: nodes and constants (numbers, strings, ``None``, dtypes, devices, …), in tuples,
-lists, dicts and slices, nested as you like."""
+lists, dicts and slices, nested to any depth."""
 
 Target: TypeAlias = Callable[..., Any] | str
 """What a node does: a function for ``call_function``, a (dotted) name for every other opcode."""
@@ -57,7 +57,7 @@ _A = TypeVar("_A")
 
 _legal_ops = dict.fromkeys(["placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"])
 
-# Types that hold no node and are no container: known by their exact type, the common case needs no more tests.
+# Types that neither are containers nor hold nodes: compared by exact type, so that the common case is fast.
 _ATOMS = frozenset({str, int, float, bool, complex, type(None), torch.dtype, torch.device, torch.Tensor})
 
 _NO_KWARGS: immutable_dict[str, Any] = immutable_dict()
@@ -73,12 +73,12 @@ class Node(Linked):
     - ``call_method``: the method named ``target`` of the value ``args[0]``, called with the rest.
     - ``output``: the function returns ``args[0]``.
 
-    Nodes are made by the methods of `Graph`, which gives each its ``name``, unique there. ``type`` is the annotation
-    of its value, ``users`` the nodes that have it among their arguments (a dict, for its order), and ``meta`` is for
-    whatever passes want to note; a copy of the node keeps it. ``where`` is the code object and instruction in the
-    user's program that the node stands for, when a tracer made it.
+    Nodes are made by the methods of `Graph`, which gives each a ``name`` that is unique in the graph. ``type`` is the
+    annotation of the node's value, and ``users`` are the nodes that have it among their arguments (a dict, which keeps
+    their order). Passes may store anything in ``meta``, which copies of the node keep. ``where`` is the code object and
+    the instruction in the user's program that the node comes from, if a tracer made it.
 
-    Nodes compare by their place in the graph: ``a < b`` when ``a`` comes first.
+    Nodes compare by their position in the graph: ``a < b`` if ``a`` comes first.
     """
 
     __slots__ = (
@@ -136,7 +136,7 @@ class Node(Linked):
         self.where = None
         self._update_args_kwargs(args, kwargs)
 
-    # What it does. `op` and `target` are properties, because a graph that can find nodes by them must hear of a change.
+    # What the node does. `op` and `target` are properties, because changing them must update the graph's index.
 
     def _set_op(self, op: str) -> None:
         with self.graph._reindexing(self):
@@ -151,7 +151,7 @@ class Node(Linked):
 
     @property
     def args(self) -> tuple[Argument, ...]:
-        """The positional arguments. May be assigned; the users of all nodes concerned are brought up to date."""
+        """The positional arguments. Assigning them updates the ``users`` of all nodes concerned."""
         return self._args
 
     @args.setter
@@ -160,7 +160,7 @@ class Node(Linked):
 
     @property
     def kwargs(self) -> dict[str, Argument]:
-        """The keyword arguments. May be assigned; the users of all nodes concerned are brought up to date."""
+        """The keyword arguments. Assigning them updates the ``users`` of all nodes concerned."""
         return self._kwargs
 
     @kwargs.setter
@@ -177,7 +177,7 @@ class Node(Linked):
         return dict.fromkeys(self._inputs)
 
     def _update_args_kwargs(self, args: Any, kwargs: Any) -> None:
-        """Take over the arguments, in immutable containers, and count this node among the users of those in them."""
+        """Store the arguments in immutable containers, and make this node a user of the nodes among them."""
         for node in self._inputs:
             node.users.pop(self, None)
         inputs: dict[Node, None] = {}
@@ -192,7 +192,7 @@ class Node(Linked):
         self._inputs = tuple(inputs)
 
     def _forget_inputs(self) -> None:
-        """Have ``None`` in the place of every node among the arguments."""
+        """Replace every node among the arguments by ``None``."""
         for node in self._inputs:
             node.users.pop(self, None)
         self._inputs = ()
@@ -200,7 +200,7 @@ class Node(Linked):
         self._kwargs = map_arg(self._kwargs, lambda node: None)
 
     def update_arg(self, idx: int, arg: Argument) -> None:
-        """Put ``arg`` in place of the positional argument ``args[idx]``. Raises ``IndexError`` if there is none."""
+        """Replace the positional argument ``args[idx]`` by ``arg``. Raises ``IndexError`` if there is none."""
         args = list(self._args)
         args[idx] = arg
         self.args = tuple(args)
@@ -226,7 +226,7 @@ class Node(Linked):
         self.kwargs = {**self._kwargs, key: arg}
 
     def replace_input_with(self, old_input: Node, new_input: Argument) -> None:
-        """Have this node use ``new_input``, a node or another value, wherever ``old_input`` is among its arguments."""
+        """Replace ``old_input`` by ``new_input``, a node or another value, wherever it is among the arguments."""
         self.graph._announce_replacement(old_input, getattr(new_input, "name", str(new_input)), self)
         self._replace_input_with(old_input, new_input)
 
@@ -243,10 +243,10 @@ class Node(Linked):
         *,
         propagate_meta: bool = False,
     ) -> list[Node]:
-        """Have every user of this node use ``replace_with``, a node or another value, instead; returns those users.
+        """Have every user of this node use ``replace_with``, a node or another value, instead; return those users.
 
         ``delete_user_cb(user)`` may exempt a user by returning false. ``propagate_meta`` copies this node's ``meta`` to
-        ``replace_with``, whose own must then be empty (else ``AssertionError``).
+        ``replace_with``, whose own ``meta`` must then be empty (otherwise ``AssertionError``).
         """
         if propagate_meta:
             if replace_with.meta:
@@ -257,11 +257,11 @@ class Node(Linked):
             user.replace_input_with(self, replace_with)
         return changed
 
-    # What is known of it.
+    # What is known of the node.
 
     @property
     def span(self) -> SourceSpan | None:
-        """The place in the user's source that this node stands for; ``None`` when no tracer noted one."""
+        """The range of the user's source that this node comes from; ``None`` if no tracer recorded it."""
         return None if self.where is None else span_at(*self.where)
 
     @property
@@ -274,11 +274,12 @@ class Node(Linked):
         self.meta["stack_trace"] = trace
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Whether running it does more than compute its value, so that it must stay even if nobody uses that.
+        """Whether running the node does more than compute its value, so that it must be kept even without users.
 
-        Inputs and outputs are; a function is if it writes to its arguments, was named to `has_side_effect`, or draws
-        random numbers (which ``impure_random=False`` lets pass for some operators); a module is if it has a true
-        attribute ``_is_impure``. The graph must have an owning module if the node calls one (else ``AssertionError``).
+        Inputs and outputs are impure. A call of a function is if the function is an operator that writes to its
+        arguments or draws random numbers (which some operators may do if ``impure_random=False``), or was registered
+        with `has_side_effect`. A call of a module is if the module has a true attribute ``_is_impure``; the graph must
+        then have an owning module (otherwise ``AssertionError``).
         """
         if self._op in ("placeholder", "output"):
             return True
@@ -300,9 +301,9 @@ class Node(Linked):
         kwarg_types: dict[str, Any] | None = None,
         normalize_to_only_use_kwargs: bool = False,
     ) -> Any:
-        """The arguments as the called function's signature names them, defaults included.
+        """The arguments in the order and by the names of the called function's signature, defaults included.
 
-        An ``ArgsKwargsPair`` of `fxcore.operator_schemas`, or ``None`` where there is no signature. ``arg_types``
+        An ``ArgsKwargsPair`` of `fxcore.operator_schemas`, or ``None`` if there is no usable signature. ``arg_types``
         and ``kwarg_types`` choose among overloads; ``root`` is the module that holds the submodule of ``call_module``.
         """
         if self._op == "call_function":
@@ -314,7 +315,7 @@ class Node(Linked):
         return None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Node:
-        # A node is a place in a graph: its copy is the one in that place of the graph's copy.
+        # A node belongs to a graph, so the whole graph is copied: the node's copy is at the same position there.
         copy.deepcopy(self.graph, memo)
         copied: Node = memo.get(id(self), self)
         return copied
@@ -322,7 +323,7 @@ class Node(Linked):
     def __reduce__(self) -> tuple[Any, ...]:
         return _node_at, (self.graph, self._sort_key)
 
-    # How it is shown.
+    # How the node is shown.
 
     def __repr__(self) -> str:
         return self._repr_fn(self) if self._repr_fn else self.name
@@ -336,8 +337,8 @@ class Node(Linked):
     ) -> str | None:
         """The node as a line of text: ``%relu : [num_users=1] = call_function[target=torch.relu](args = …``.
 
-        ``placeholder_names`` and ``maybe_return_typename`` (lists that are added to) are for `Graph.__str__`.
-        ``include_tensor_metadata`` adds dtype, shape, stride and device of a tensor in ``meta["val"]``.
+        ``placeholder_names`` and ``maybe_return_typename`` are lists to append to, for `Graph.__str__`.
+        ``include_tensor_metadata`` adds the dtype, shape, stride and device of a tensor in ``meta["val"]``.
         """
         return format_node(self, placeholder_names, maybe_return_typename, include_tensor_metadata)
 
@@ -346,7 +347,7 @@ class Node(Linked):
         return pretty_target(target)
 
     def _rename(self, candidate: str) -> None:
-        """Call it ``candidate``, or something close to it where that is taken."""
+        """Rename the node to ``candidate``, or to a similar name if that is taken."""
         if candidate != self.name:
             self.name = self.graph._graph_namespace.create_name(candidate, None)
 
@@ -359,15 +360,15 @@ def _node_at(graph: Graph, key: SortKey) -> Node:
 
 
 def map_aggregate(a: _A, fn: Callable[[Argument], Argument]) -> _A:
-    """``a`` with ``fn`` applied to everything in it that is no container, in containers of the same kinds.
+    """``a`` with ``fn`` applied to everything in it that isn't a container, in containers of the same kinds.
 
-    Tuples, named tuples, lists, dicts and slices are containers; lists and dicts come back as immutable ones.
+    Containers are tuples, named tuples, lists, dicts and slices; lists and dicts are returned as immutable ones.
     """
     return _map(a, fn)  # type: ignore[no-any-return]
 
 
 def map_arg(a: _A, fn: Callable[[Node], Argument]) -> _A:
-    """``a`` with ``fn`` applied to every `Node` in it, however deep; else like `map_aggregate`."""
+    """``a`` with ``fn`` applied to every `Node` in it, at any depth; otherwise like `map_aggregate`."""
     if not callable(fn):
         raise AssertionError("map_arg(a, fn): fn must be callable")
     return _map_nodes(a, fn)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""The signatures of PyTorch's operators, and calls of them brought to one normal form.
+"""The signatures of PyTorch's operators, and the normal form of calls of them.
 
 Source: the interface and results are those of ``torch.fx.operator_schemas``.
 """
@@ -42,12 +42,12 @@ def _nonzero(self: torch.Tensor) -> None: ...
 def _nonzero_as_tuple(self: torch.Tensor, *, as_tuple: bool) -> None: ...
 
 
-# torch.nonzero is a Python function that no schema describes.
+# Signatures of functions that no schema describes.
 _manual_overrides: dict[Callable[..., Any], list[Signature]] = {
     torch.nonzero: [inspect.signature(_nonzero), inspect.signature(_nonzero_as_tuple)],
 }
 
-# What the names in the text of a TorchScript type stand for.
+# What the names in a written TorchScript type stand for.
 _TYPE_NAMES: dict[str, Any] = {
     **{name: getattr(typing, name) for name in dir(typing)},
     "AnyEnumType": enum.Enum,
@@ -68,14 +68,15 @@ _SIGNATURES: dict[tuple[str, str], Signature] = {}
 
 
 def _torchscript_type_to_python_type(ts_type: Any) -> Any:
-    """The Python type that a TorchScript type (of torch's ``JitType``) is written as, for instance ``List[Tensor]``."""
+    """The Python type for a TorchScript type (a ``JitType`` of torch), for instance ``List[Tensor]``."""
     return eval(ts_type.annotation_str, _TYPE_NAMES)
 
 
 def _parameters(arguments: Sequence[Argument]) -> list[Parameter]:
     """An operator's arguments as parameters, under the names that the Python bindings give them.
 
-    They are positional-only as far as ``from``, a keyword of Python by which nothing can be passed.
+    The parameters up to and including one named ``from`` are positional-only: ``from`` is a keyword of Python, so
+    nothing can be passed by that name.
     """
     last = max((index for index, argument in enumerate(arguments) if argument.name == "from"), default=-1)
     return [_parameter(argument, index <= last) for index, argument in enumerate(arguments)]
@@ -92,7 +93,7 @@ def _parameter(argument: Argument, positional_only: bool) -> Parameter:
 
 
 def _torchscript_schema_to_signature(ts_schema: FunctionSchema) -> Signature:
-    """An operator's schema as a Python signature; each is worked out once."""
+    """An operator's schema as a Python signature, which is cached."""
     key = ts_schema.name, ts_schema.overload_name
     if key not in _SIGNATURES:
         returns = [_torchscript_type_to_python_type(result.type) for result in ts_schema.returns]
@@ -117,13 +118,13 @@ def get_signature_for_torch_op(op: Callable[..., Any], return_schemas: bool = Fa
     """The signatures of the overloads of an operator of ``torch`` or ``torch.ops``.
 
     Returns:
-        A list of signatures, or None where there are none. With ``return_schemas`` a pair: that list, and
-        the list of the schemas behind the signatures, or None.
+        A list of signatures, or None if there are none. With ``return_schemas`` a pair: that list, and the list of the
+        schemas that the signatures were made from, or None.
     """
     signatures: list[Signature] | None = None
     schemas: list[FunctionSchema] | None = None
     if not isinstance(op, OpOverload | OpOverloadPacket) and op in _manual_overrides:
-        # torch.fx gives None unless schemas are asked for; programs rely on it to leave torch.nonzero alone.
+        # torch.fx returns None unless schemas are requested; programs rely on this to leave torch.nonzero alone.
         signatures = _manual_overrides[op] if return_schemas else None
     else:
         schemas = torch_compat.schemas_of(op)
@@ -140,9 +141,9 @@ def _binds(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any])
 
 
 def check_for_mutable_operation(target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise RuntimeError where the call can only mean an operator that writes to its operands.
+    """Raise RuntimeError if the call can only mean an operator that writes to its operands.
 
-    A call that fits several overloads, or none, passes: the check does what it can.
+    A call that fits several overloads, or none, passes: the check can't tell which overload is meant.
     """
     signatures, schemas = get_signature_for_torch_op(target, return_schemas=True)
     if not signatures or not schemas:
@@ -155,9 +156,9 @@ def check_for_mutable_operation(target: Callable[..., Any], args: tuple[Any, ...
 def create_type_hint(x: object) -> object:
     """The type hint for a value's type or for a list or tuple of types.
 
-    A list or tuple of types becomes ``list[T]`` or ``tuple[T, ...]`` with T the one of them that all others are
-    subclasses of, or Any. Whatever else ``x`` is comes back as it is, with a warning where a list holds other than
-    types.
+    A list or tuple of types becomes ``list[T]`` or ``tuple[T, ...]``, where T is the type among them that all the
+    others are subclasses of, or Any if there is none. Anything else is returned unchanged, with a warning if it is a
+    list or tuple that contains something other than types.
     """
     if not isinstance(x, list | tuple):
         return x
@@ -189,7 +190,7 @@ def type_matches(signature_type: Any, argument_type: Any) -> bool:
         return any(type_matches(choice, argument_type) for choice in typing.get_args(signature_type))
     if getattr(signature_type, "__origin__", None) is list:
         return _matches_list(typing.get_args(signature_type)[0], signature_type, argument_type)
-    accepted: dict[Any, Any] = {int: {torch.dtype}, numbers.Number: {int, float}}  # schemas write a dtype as an int
+    accepted: dict[Any, Any] = {int: {torch.dtype}, numbers.Number: {int, float}}  # schemas declare dtypes as ints
     if signature_type in accepted and argument_type in accepted[signature_type]:
         return True
     both_classes = inspect.isclass(signature_type) and inspect.isclass(argument_type)
@@ -197,7 +198,7 @@ def type_matches(signature_type: Any, argument_type: Any) -> bool:
 
 
 def _matches_list(element: Any, signature_type: Any, argument_type: Any) -> bool:
-    """Whether ``argument_type`` is an int for a list of int, or a list or tuple of ``element``."""
+    """Whether ``argument_type`` is a list or tuple of ``element``, or an int where a list of ints is expected."""
     if argument_type is int and element is int:
         return True
     if not inspect.isclass(element):
@@ -219,7 +220,7 @@ def _normalize_function_or_error(
     kwarg_types: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair:
-    """Do as `normalize_function`, and raise RuntimeError where that gives None."""
+    """Do as `normalize_function`, but raise RuntimeError instead of returning None."""
     pair = normalize_function(target, args, kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs)
     if pair is None:
         raise RuntimeError(f"Failed to normalize function {target} with args {args} and kwargs {kwargs}")
@@ -237,16 +238,16 @@ def normalize_function(
     """A call's arguments in the order of the function's signature, defaults filled in.
 
     Args:
-        target: the function: an operator of torch, a builtin of it, or a Python function.
+        target: the function: an operator or a builtin function of torch, or a Python function.
         args: its positional arguments.
         kwargs: its keyword arguments.
-        arg_types: the types of ``args``; with ``kwarg_types`` they choose between overloads that all fit.
+        arg_types: the types of ``args``; these and ``kwarg_types`` choose between several overloads that fit.
         kwarg_types: the types of ``kwargs``.
-        normalize_to_only_use_kwargs: pass every argument by its name; else those that came by position stay so.
+        normalize_to_only_use_kwargs: return every argument by name; otherwise as many as ``args`` has are positional.
 
     Returns:
-        The arguments, or None where the function has no usable signature: no overload fits, or it has positional-only
-        or variadic parameters.
+        The arguments, or None if the function has no usable signature: no overload fits, or the signature has
+        positional-only or variadic parameters.
 
     Raises:
         RuntimeError: several overloads fit and no types are given.
@@ -254,7 +255,7 @@ def normalize_function(
     """
     kwargs = {} if kwargs is None else kwargs
     if not _has_overloads(target) and hasattr(target, "_op"):
-        target = target._op  # an operator of another dialect, wrapped around the one of torch
+        target = target._op  # an operator of another dialect that wraps an operator of torch
     if _has_overloads(target):
         signature = _fitting_overload(target, args, kwargs, arg_types, kwarg_types)
     else:
@@ -269,7 +270,7 @@ def _has_overloads(target: Callable[..., Any]) -> bool:
 
 
 def _python_signature(target: Callable[..., Any]) -> Signature | None:
-    """The signature of a Python function, or None where it forwards to two functions whose parameters differ."""
+    """The signature of a Python function, or None if it forwards to one of two functions whose parameters differ."""
     if target in torch_compat.boolean_dispatched:
         choices = torch_compat.boolean_dispatched[target]
         if_true, if_false = choices["if_true"], choices["if_false"]
@@ -286,7 +287,7 @@ def _fitting_overload(
     arg_types: tuple[Any, ...] | None,
     kwarg_types: dict[str, Any] | None,
 ) -> Signature | None:
-    """The one signature that the call fits, by its types where they are known and needed."""
+    """The signature of the overload that the call fits; if several fit, the types of the arguments decide."""
     signatures = get_signature_for_torch_op(target) or []
     fitting = [signature for signature in signatures if _binds(signature, args, kwargs)]
     if len(fitting) < 2:
@@ -314,10 +315,11 @@ def normalize_module(
     kwargs: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:
-    """The arguments of a call of the submodule ``target`` of ``root``, as `normalize_function` gives a function's.
+    """The arguments of a call of the submodule ``target`` of ``root``, normalized as by `normalize_function`.
 
     Returns:
-        The arguments, or None where the submodule isn't one of ``torch.nn``.
+        The arguments, or None if the submodule's class isn't one of ``torch.nn``, or its ``forward`` has
+        positional-only or variadic parameters.
 
     Raises:
         RuntimeError: ``root`` has no such submodule.
@@ -338,10 +340,10 @@ def normalize_module(
 def _args_kwargs_to_normalized_args_kwargs(
     sig: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], normalize_to_only_use_kwargs: bool
 ) -> ArgsKwargsPair | None:
-    """The call's arguments in ``sig``'s order, or None where ``sig`` has positional-only or variadic parameters."""
+    """The call's arguments in ``sig``'s order, or None if ``sig`` has positional-only or variadic parameters."""
     named = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
     all_named = all(parameter.kind in named for parameter in sig.parameters.values())
-    # torch.Tensor.uniform_ and random_ are called with from= all the same, by way of **.
+    # Exempt are torch.Tensor.uniform_ and random_, which are called with from= nevertheless, by means of **.
     if not all_named and list(sig.parameters) != ["input", "from", "to", "generator"]:
         return None
     bound = sig.bind(*args, **kwargs)

@@ -1,7 +1,7 @@
-"""The values that record: a `Proxy` stands for what a node will compute, and turns what is done with it into nodes.
+"""The values that record: a `Proxy` stands for what a node will compute, and turns operations on it into nodes.
 
 The proxy's tracer decides how an operation is recorded, or that it can't be: each operation here calls one of the hooks
-of `TracerBase`, in ``tracer_base.py``, and those can be overridden.
+of `TracerBase` (in ``tracer_base.py``), which subclasses can override.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def assert_fn(x: object) -> None:
 class Proxy:
     """A value of the traced program: stands for what ``node`` will compute.
 
-    Operators, methods, attributes and torch functions that it meets are recorded as nodes, whose results are proxies
-    again. What would have to know the value itself (a branch, a loop, ``len``, ``int``) fails.
+    Operators, methods, attributes and torch functions applied to the proxy are recorded as nodes, and their results are
+    proxies too. Operations that need the actual value (a branch, a loop, ``len``, ``int``) fail.
 
-    Made by hand, ``Proxy(node)``, it adds to ``node``'s graph, at the insertion point.
+    A proxy made by hand, ``Proxy(node)``, records into ``node``'s graph, at the insertion point.
     """
 
     tracer: TracerBase
@@ -86,10 +86,10 @@ class Proxy:
         return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
     def keys(self) -> Any:
-        """The value's keys, as the tracer has them; by default a recorded call of its method."""
+        """The value's keys, as the tracer's hook returns them; by default a recorded call of the ``keys`` method."""
         return self.tracer.keys(self)
 
-    # What Python needs to know here and now.
+    # Operations for which Python needs an actual result at once.
 
     def __bool__(self) -> bool:
         if self.tracer.trace_asserts:
@@ -136,7 +136,7 @@ class Proxy:
     def __format__(self, format_spec: str) -> str:
         return self.tracer.convert(self, "format") if format_spec else str(self)
 
-    # Copies. Without these two, `copy` and `pickle` would be handed an Attribute for the method they look for.
+    # Copies. Without `__getstate__` and `__setstate__`, `copy` and `pickle` would get an `Attribute` for each.
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__
@@ -166,15 +166,15 @@ class Proxy:
 
 
 def known_class(proxy: Proxy) -> type:
-    """The class that `isinstance` takes a traced value for.
+    """The class that a traced value reports to `isinstance`.
 
-    Libraries ask `isinstance(x, torch.fx.Proxy)` to learn whether they are traced. They are.
+    Libraries test `isinstance(x, torch.fx.Proxy)` to find out whether they are being traced: that test must be true.
     """
     return torch_fx_class(proxy._known_as, type(proxy))
 
 
 class Attribute(Proxy):
-    """The attribute of a value. Reading it is recorded only when it is used; calling it is a method's call."""
+    """An attribute of a traced value. Reading it is recorded at its first use; calling it records a method call."""
 
     _known_as = "Attribute"
 
@@ -196,7 +196,7 @@ class Attribute(Proxy):
 
 
 class ParameterProxy(Proxy):
-    """A parameter's value whose shape is known: what asks for its sizes gets the numbers, and isn't recorded."""
+    """A parameter whose shape is known: reading its sizes returns actual numbers and records nothing."""
 
     def __init__(self, tracer: TracerBase, node: Node, name: str, param: torch.nn.Parameter) -> None:
         super().__init__(node, tracer)
@@ -236,7 +236,7 @@ class MetaProxy(Proxy):
 
     @classmethod
     def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> MetaProxy:
-        """Record the call, and make it once on the examples."""
+        """Record the call, and compute the result's example by making the call on the arguments' examples."""
         args, kwargs = args or (), kwargs or {}
         example = next((arg for arg in args if isinstance(arg, MetaProxy)), None)
         if example is None:
@@ -264,7 +264,7 @@ def _reflected_recorder(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name in magic_methods:
-    if hasattr(operator, _name):  # all but "div", which Python 2 had
+    if hasattr(operator, _name):  # all except "div", which only Python 2 had
         setattr(Proxy, f"__{_name.strip('_')}__", _recorder(getattr(operator, _name)))
 for _name in reflectable_magic_methods:
     if hasattr(operator, _name):

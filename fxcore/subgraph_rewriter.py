@@ -37,7 +37,7 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """Where a pattern occurred, and what stands there now.
+    """Where a pattern occurred, and what replaced it.
 
     Attributes:
         anchor: The node of the pattern from which the match was found.
@@ -53,9 +53,9 @@ class ReplacedPatterns:
 def replace_pattern(
     gm: GraphModule, pattern: Callable[..., Any] | GraphModule, replacement: Callable[..., Any] | GraphModule
 ) -> list[Match]:
-    """Replace every occurrence of a pattern; of those that overlap, the first one.
+    """Replace every occurrence of a pattern; if some overlap, only the first of them.
 
-    What makes an occurrence is how operations are connected, not their names or whether they stand together::
+    Occurrences are recognised by how operations are connected, not by their nodes' names or whether they are adjacent::
 
         def pattern(a, b):
             return torch.cat([a, b])
@@ -65,23 +65,24 @@ def replace_pattern(
 
         replace_pattern(graph_module, pattern, replacement)
 
-    The parameters of the pattern match anything, literals too; the replacement has as many, in the same order, and each
-    of the pattern's is used. Operations inside an occurrence are used by that occurrence alone, except what the
-    pattern returns. The time is linear in the graph.
+    The parameters of the pattern match anything, including literals. The pattern must use each of them, and the
+    replacement must have as many parameters, in the same order. Operations inside an occurrence, except those whose
+    results the pattern returns, must have no users outside it. The time taken is linear in the size of the graph.
 
     Args:
         gm: The module whose graph is changed.
-        pattern: What to look for: a function or module, which is traced, or a traced one.
-        replacement: What to put there, likewise. The submodules, parameters and buffers of a module that ``gm`` lacks
-            are copied to it, and those that ``gm`` no longer uses are deleted.
+        pattern: What to look for: a function or module, which is traced, or a traced module.
+        replacement: What to put in its place, given in the same way. If it is a module, those of its submodules,
+            parameters and buffers that ``gm`` lacks are copied to ``gm``, and submodules of ``gm`` that aren't used
+            after the replacement are deleted.
 
     Returns:
         The occurrences that were replaced, in the order of the graph.
 
     Raises:
-        AssertionError: The pattern does something it doesn't use, or the two differ in their number of parameters or
-            results.
-        RuntimeError: The replacement uses an attribute that neither of the modules has.
+        AssertionError: The pattern has an operation whose result isn't used, or pattern and replacement differ in
+            their number of parameters or results.
+        RuntimeError: The replacement uses an attribute that neither it nor ``gm`` has.
     """
     replaced = replace_pattern_with_filters(gm, pattern, replacement)
     return [Match(anchor=match.anchor, nodes_map=match.nodes_map) for match in replaced]
@@ -96,24 +97,25 @@ def replace_pattern_with_filters(
     replacement_callback: _ReplacementCallback | None = None,
     node_name_match: str = "",
 ) -> list[ReplacedPatterns]:
-    """Replace those occurrences of a pattern that pass some filters; otherwise as ``replace_pattern``.
+    """Replace those occurrences of a pattern that pass all filters; otherwise as ``replace_pattern``.
 
     Args:
         gm: The module whose graph is changed.
         pattern: What to look for.
-        replacement: What to put there.
-        match_filters: Called with an occurrence, the graph and the pattern's graph; all have to return True. They see
-            the graph before the first replacement.
+        replacement: What to put in its place.
+        match_filters: Functions that are called with an occurrence, the graph and the pattern's graph; all of them have
+            to return True. They see the graph before the first replacement.
         ignore_literals: Whether literals in the pattern match anything.
-        replacement_callback: Called with the same; returns the graph to put there, and takes precedence over
-            ``replacement``. It sees the graph with all earlier replacements made.
-        node_name_match: A text that makes the pattern's last operations match every node whose name contains it.
+        replacement_callback: A function that is called with the same arguments as a filter and returns the graph to put
+            in place of the occurrence. It takes precedence over ``replacement``, and sees the graph after all earlier
+            replacements.
+        node_name_match: A string; the pattern's last operations also match every node whose name contains it.
 
     Returns:
-        The occurrences, with the nodes that took their place.
+        The occurrences, with the nodes that replaced them.
 
     Raises:
-        AssertionError: As ``replace_pattern``, or there is neither a replacement nor a callback.
+        AssertionError: As ``replace_pattern``, or neither a replacement nor a callback was given.
         RuntimeError: As ``replace_pattern``.
     """
     pattern_graph = _graph_of(pattern)
@@ -133,11 +135,11 @@ def replace_pattern_with_filters(
     return replaced
 
 
-_replace_pattern = replace_pattern_with_filters  # the name that programs imported before there was the public one
+_replace_pattern = replace_pattern_with_filters  # a private name that programs import
 
 
 class _Rewriter:
-    """Puts other nodes in the place of matches, one after the other, in one graph."""
+    """Replaces matches in one graph by other nodes, one match after the other."""
 
     def __init__(self, graph: Graph, pattern: Graph) -> None:
         self._graph = graph
@@ -160,7 +162,7 @@ class _Rewriter:
         return ReplacedPatterns(match.anchors[0], match.nodes_map, added)
 
     def _bind_placeholders(self, match: InternalMatch, replacement: Graph) -> dict[Node, Node]:
-        """Map the replacement's placeholders to what the pattern's matched, as it is by now."""
+        """Map the replacement's placeholders to what the pattern's matched, earlier replacements considered."""
         match.nodes_map.update({node: self._current(value) for node, value in match.nodes_map.items()})
         match.placeholder_nodes = [self._current(value) for value in match.placeholder_nodes]
         placeholders = [node for node in replacement.nodes if node.op == "placeholder"]
@@ -168,21 +170,21 @@ class _Rewriter:
         return dict(zip(placeholders, match.placeholder_nodes, strict=True))
 
     def _current(self, value: Node) -> Node:
-        """What stands in the graph for a node that earlier replacements may have erased; a literal is itself."""
+        """The node that took the place of ``value``, if earlier replacements erased it; otherwise ``value`` itself."""
         while isinstance(value, Node) and value in self._replaced_by:
             value = self._replaced_by[value]
         return value
 
 
 def _graph_of(program: _Program) -> Graph:
-    """The graph of a traced module, or of a function or module by tracing it."""
+    """The graph of ``program``, which is traced unless it is a graph or a traced module."""
     if isinstance(program, Graph):
         return program
     return program.graph if isinstance(program, GraphModule) else symbolic_trace(program).graph
 
 
 def _always(replacement: _Program | None) -> _ReplacementCallback:
-    """A callback that replaces every match by the same."""
+    """A callback that returns the same replacement for every match."""
     if replacement is None:
         raise AssertionError("Pass either a replacement or a replacement callback")
     graph = _graph_of(replacement)
@@ -197,7 +199,7 @@ def _first_use(nodes: Iterable[Node]) -> Node:
 
 
 def _results(returned: Any) -> Sequence[Any]:
-    """What a graph returns, as a sequence also if it is one node."""
+    """The results of a graph, as a sequence even if the graph returns a single node."""
     return (returned,) if isinstance(returned, Node) else cast("Sequence[Any]", returned)
 
 
@@ -207,14 +209,14 @@ def _check_same_number(what: str, of_pattern: Sequence[object], of_replacement: 
 
 
 def _install_constants(gm: GraphModule) -> None:
-    """Give ``gm`` the constants that came with replacements, unless it has something of their name."""
+    """Give ``gm`` the constants that came with replacements, unless it already has an attribute of that name."""
     for name, value in gm.graph.constants.items():
         if not _has_attr(gm, name):
             _assign_attr(value, gm, name)
 
 
 def _replace_attributes(gm: GraphModule, replacement: torch.nn.Module) -> None:
-    """Give ``gm`` what its new nodes refer to, and delete the submodules that none refers to any more."""
+    """Copy the attributes that new nodes refer to to ``gm``, and delete the submodules that no node refers to."""
     gm.delete_all_unused_submodules()
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()
@@ -235,7 +237,7 @@ def _replace_attributes(gm: GraphModule, replacement: torch.nn.Module) -> None:
 
 
 def _attribute(module: torch.nn.Module, target: str) -> Any:
-    """The attribute with a qualified name, or None."""
+    """The attribute with the qualified name ``target``, or None if there is none."""
     path, _, name = target.rpartition(".")
     try:
         return getattr(module.get_submodule(path), name, None)

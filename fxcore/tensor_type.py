@@ -1,6 +1,6 @@
 """Types of tensors in gradual typing: a shape whose dimensions may be unknown.
 
-The type ``Dyn`` stands for no knowledge at all: whatever has it agrees with everything.
+The type ``Dyn`` means that nothing is known: it is consistent with every type.
 
 Source: Siek and Taha, "Gradual typing for functional languages", Scheme Workshop 2006; the interface is that of
 ``torch.fx.tensor_type``.
@@ -19,8 +19,8 @@ __all__ = ["Dyn", "TensorType", "is_consistent", "is_more_precise"]
 class TensorType:
     """The type of the tensors of one shape: ``TensorType((1, 2, Dyn))``, or ``TensorType[1, 2, Dyn]``.
 
-    A dimension is an int, ``Dyn``, or a variable or expression that stands for an int. It can be the annotation of a
-    ``forward``'s parameters.
+    A dimension is an int, ``Dyn``, or a variable or expression that stands for an int. The parameters of a ``forward``
+    can be annotated with a ``TensorType``.
     """
 
     def __init__(self, dim: Sequence[Any]) -> None:
@@ -73,7 +73,7 @@ def is_consistent(t1: object, t2: object) -> bool:
 
 
 def is_more_precise(t1: object, t2: object) -> bool:
-    """Whether ``t1`` says all that ``t2`` says, or more: ``(1, 2) <= (1, Dyn)``. A partial order."""
+    """Whether ``t1`` is at least as precise as ``t2``: ``(1, 2) <= (1, Dyn)``. This relation is a partial order."""
     if t1 == t2 or isinstance(t2, _DynType):
         return True
     return _dimensionwise(is_more_precise, t1, t2)

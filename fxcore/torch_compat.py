@@ -1,4 +1,4 @@
-"""Every name of torch that isn't public, in one place, so that another version of torch has one place to be met."""
+"""All uses of torch's private names, collected here so that only this module depends on the version of torch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from torch.utils import _pytree as torch_pytree
 from torch.utils import checkpoint as _checkpoint
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# What versions of torch before 2.9 don't have.
+# Missing in versions of torch before 2.9.
 opaque_object: Any = sys.modules.get("torch._library.opaque_object")
 _is_impure: Any = getattr(torch._library.utils, "is_impure", None)
 
@@ -82,8 +82,7 @@ __all__ = [
 
 
 class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """A mode that has nothing to do with torch.compile: else its first operator imports all of that, which takes
-    seconds."""
+    """A dispatch mode that opts out of torch.compile, whose import at the first operator would take seconds."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -118,20 +117,20 @@ def register_dict_like(cls: type, make: Callable[[Any], Any], name: str) -> None
     )
 
 
-# Functions of torch.nn.functional that forward to one of two others, by a boolean argument: "if_true", "if_false".
+# Functions of torch.nn.functional that forward to one of two others ("if_true", "if_false"), by a boolean argument.
 boolean_dispatched: Mapping[Callable[..., Any], Mapping[str, Callable[..., Any]]] = _boolean_dispatched
 
-# What graphs call, as they call enter_autocast and exit_autocast, to change a global state.
+# Graphs call this function to change a global state, as they call enter_autocast and exit_autocast.
 set_grad_enabled: Callable[[bool], None] = torch._C._set_grad_enabled
 
 
 def has_internal_overlap(tensor: torch.Tensor) -> bool:
-    """Whether two elements of a tensor certainly have the same place in memory, as an expanded one's do."""
+    """Whether elements of a tensor certainly share memory, as those of an expanded tensor do."""
     return torch._debug_has_internal_overlap(tensor) == 1
 
 
 def schemas_of(op: Callable[..., Any]) -> list[FunctionSchema] | None:
-    """The schemas of an operator, one for each overload; None where ``op`` isn't one that torch knows."""
+    """The schemas of an operator, one for each overload; None if torch doesn't know ``op``."""
     if isinstance(op, OpOverload):
         return [op._schema]
     if isinstance(op, OpOverloadPacket):
@@ -141,17 +140,17 @@ def schemas_of(op: Callable[..., Any]) -> list[FunctionSchema] | None:
 
 
 def overloads_of(packet: OpOverloadPacket[Any, Any]) -> list[OpOverload[Any, Any]]:
-    """The operators that go by one name; torch before 2.8 gives their names alone."""
+    """The operators that share one name; torch before 2.8 lists only the names of the overloads."""
     return [getattr(packet, name) for name in packet.overloads()]  # type: ignore[no-untyped-call]
 
 
 def script_type_of(value: object) -> Any:
-    """The TorchScript type of a value, with its text in ``annotation_str``; None where it has none."""
+    """The TorchScript type of a value, written out in its ``annotation_str``; None if the value has no such type."""
     inferred = torch._C._jit_try_infer_type(value)
     return inferred.type() if inferred.success() else None
 
 
-# What generated code enters to have the profiler record a span of time.
+# The context manager that generated code enters to have the profiler record a span of time.
 RECORD_FUNCTION = "torch._C._profiler._RecordFunctionFast"
 
 
@@ -168,14 +167,14 @@ dtype_abbrs = _dtype_abbreviations()
 
 
 def children_of(spec: torch_pytree.TreeSpec) -> list[torch_pytree.TreeSpec]:
-    """The structures of what a container has in it."""
+    """The structures of a container's items."""
     if hasattr(spec, "children"):
         return list(spec.children())
     return spec.children_specs  # before torch 2.9
 
 
 def side_effectful_functions() -> list[Callable[..., Any]]:
-    """The functions of torch whose calls must stay although nobody uses what they return."""
+    """The functions of torch whose calls must be kept even if their results aren't used."""
     paths = (
         "_assert _assert_async _C._set_grad_enabled amp._enter_autocast amp._exit_autocast ops.aten._assert_async.msg "
         "ops.aten._assert_scalar.default ops.aten._assert_tensor_metadata.default ops.aten.sym_constrain_range.default "
@@ -195,7 +194,7 @@ def side_effectful_functions() -> list[Callable[..., Any]]:
 def is_impure_operator(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], impure_random: bool
 ) -> bool:
-    """Whether torch knows of an effect of ``function``: it writes to an argument or draws random numbers."""
+    """Whether torch knows that ``function`` has an effect: it writes to an argument or draws random numbers."""
     if _is_impure is not None:
         return bool(_is_impure(function, args=args, kwargs=kwargs, impure_random=impure_random))
     schema = getattr(function, "_schema", None)
@@ -205,19 +204,19 @@ def is_impure_operator(
 
 
 def random_is_impure() -> bool:
-    """Whether dead-code elimination keeps unused random numbers; only a compiler at work may say that it doesn't."""
+    """Whether dead-code elimination keeps unused random numbers; it does, unless a running compiler opts out."""
     if torch._guards.TracingContext.try_get() is None:
         return True
     return bool(torch._inductor.config.fallback_random)
 
 
 def is_operator(value: object) -> bool:
-    """Whether ``value`` is an operator of ``torch.ops``, in the form that a graph can have as an argument."""
+    """Whether ``value`` is an operator of ``torch.ops``, in a form that can be an argument in a graph."""
     return isinstance(value, OpOverload | HigherOrderOperator)
 
 
 def is_fake_tensor(value: object) -> bool:
-    """Whether ``value`` is a tensor that has dtype and shape alone."""
+    """Whether ``value`` is a fake tensor, which has a dtype and a shape but no data."""
     return isinstance(value, torch._subclasses.FakeTensor)
 
 
@@ -228,40 +227,40 @@ def deepcopy_to_fake(module: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.
 
 
 def reset_nested_tensor_ids(mode: FakeTensorMode) -> None:
-    """Have ``mode`` number nested tensors from the beginning; torch before 2.5 doesn't number them."""
+    """Have ``mode`` number nested tensors from the start again; torch before 2.5 doesn't number them."""
     if hasattr(mode, "reset_nt_tensor_id_counter"):
         mode.reset_nt_tensor_id_counter()
 
 
 class OpaqueValue(NamedTuple):
-    """An object that torch lets be a constant of a graph."""
+    """How an object that torch allows as a constant in a graph is written as source."""
 
     source: str
     """The expression that makes it."""
     types: dict[str, type]
-    """The names in that expression."""
+    """The classes that the expression mentions, by their names in it."""
 
 
 def opaque_value(value: object) -> OpaqueValue | None:
-    """How an object of a class registered with torch as an opaque value is written; None for every other."""
+    """How an object of a class registered with torch as an opaque value is written; None for any other object."""
     if opaque_object is None or not opaque_object.is_opaque_value_type(type(value)):
         return None
     return OpaqueValue(*opaque_object.get_opaque_obj_repr(value))
 
 
 def torch_fx_symbolic_trace() -> dict[str, Any] | None:
-    """The globals of torch.fx's tracing module, where torch has loaded it: its flag, its wrapped names."""
+    """The globals of torch.fx's tracing module (its flag, its wrapped names); None if torch hasn't loaded it."""
     module = sys.modules.get("torch.fx._symbolic_trace")
     return None if module is None else vars(module)
 
 
 def functions_wrapped_by_torch_fx() -> dict[tuple[int, str], dict[str, Any]]:
-    """For the id of a module's globals and a name that ``torch.fx.wrap`` was given there: those globals."""
+    """Maps the id of a module's globals and a name that was passed to ``torch.fx.wrap`` there to the globals."""
     return dict((torch_fx_symbolic_trace() or {}).get("_wrapped_fns_to_patch", {}))
 
 
 def methods_wrapped_by_torch_fx() -> list[tuple[type, str]]:
-    """The methods that torch.fx records, each with its class."""
+    """The methods that torch.fx records as calls: the class and the name of each."""
     return list((torch_fx_symbolic_trace() or {}).get("_wrapped_methods_to_patch", ()))
 
 
@@ -271,61 +270,61 @@ def is_proxyable_for_torch_fx(cls: type) -> bool:
 
 
 def is_placeholder_of_torch_fx(value: object) -> bool:
-    """Whether a value is torch.fx's ``PH``, which stands for an input in ``concrete_args``."""
+    """Whether a value is a placeholder of torch.fx, such as ``PH``, which stands for an input in ``concrete_args``."""
     placeholder: type | None = (torch_fx_symbolic_trace() or {}).get("PHBase")
     return placeholder is not None and isinstance(value, placeholder)
 
 
 def torch_fx_class(name: str, otherwise: type) -> type:
-    """A class of torch.fx's proxies' module, where torch has loaded it: what a program may compare ours with."""
+    """The class ``name`` of ``torch.fx.proxy``, for programs that test for it; ``otherwise`` if that isn't loaded."""
     found: type = getattr(sys.modules.get("torch.fx.proxy"), name, otherwise)
     return found
 
 
 def is_proxy_of_torch_fx(value: object) -> bool:
-    """Whether a value is torch.fx's own ``Proxy``: by its type, since ours says that it is one too."""
+    """Whether a value is torch.fx's own ``Proxy``, by its type, because fxcore's reports that class to isinstance."""
     proxy = torch_fx_class("Proxy", type(None))
     return issubclass(type(value), proxy)
 
 
 def compile_lazy_graph_module(module: torch.nn.Module) -> None:
-    """Generate the forward of a torch.fx GraphModule that has put that off: its stand-in can't be traced."""
+    """Generate the forward of a lazy torch.fx GraphModule, whose stand-in for a forward can't be traced."""
     lazy = sys.modules.get("torch.fx._lazy_graph_module")
     if lazy is not None:
         lazy._LazyGraphModule.force_recompile(module)
 
 
-# torch.utils.checkpoint calls this function of its own module where it doesn't apply an autograd function there.
+# torch.utils.checkpoint either applies an autograd function, or calls this function of its own module.
 CHECKPOINT_GLOBALS: dict[str, Any] = vars(_checkpoint)
 CHECKPOINT_STEP = "_checkpoint_without_reentrant_generator"
 
 
 def is_context_decorator(code: CodeType) -> bool:
-    """Whether ``code`` is of torch's decorators that enter a mode, such as ``@torch.no_grad()``."""
+    """Whether ``code`` belongs to torch's decorators that enter a mode, such as ``@torch.no_grad()``."""
     return code.co_filename in (torch.utils._contextlib.__file__, torch.amp.autocast_mode.__file__)
 
 
 ScriptMethod: Any = _ScriptMethod
-"""A method of a compiled class: ``owner`` is its object, ``name`` its name."""
+"""The class of methods compiled by TorchScript: ``owner`` is the object of a method, ``name`` its name."""
 
 CONSTANT_TYPES: tuple[type, ...] = (torch.Tensor, torch.ScriptObject, FakeScriptObject, torch_pytree.TreeSpec)
-"""What a traced program may use without its being an input: it is kept with the graph."""
+"""The types of objects that a traced program may use besides its inputs: such constants are kept in the graph."""
 
 
 def is_opaque_reference(value: object) -> bool:
-    """Whether a value is of a class that was registered with torch as opaque, and is passed by reference."""
+    """Whether a value's class was registered with torch as opaque, to be passed by reference."""
     return opaque_object is not None and opaque_object.is_opaque_reference_type(type(value))
 
 
 def is_opaque_value(value: object) -> bool:
-    """Whether a value is of a class that was registered with torch as opaque, and is written into graphs."""
+    """Whether a value's class was registered with torch as opaque, to be written into graphs."""
     return opaque_object is not None and opaque_object.is_opaque_value_type(type(value))
 
 
 def compiler_marks() -> Iterator[tuple[dict[str, Any], str]]:
-    """The functions by which a program tells torch.compile about a tensor, and which take nothing else for one.
+    """The functions that give torch.compile hints about a tensor, and that reject anything except a real tensor.
 
-    Each with the namespace that programs call it from; none where torch.compile isn't loaded.
+    Each is returned as the namespace that programs call it from and its name; none if torch.compile isn't loaded.
     """
     module = sys.modules.get("torch._dynamo")
     for name in ("mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic"):

@@ -1,7 +1,7 @@
-"""What nodes that are made now inherit of an older one, or are annotated with: where a computation comes from.
+"""Metadata that new nodes inherit from an older node, or are annotated with: where a computation comes from.
 
-`fxcore.Transformer` uses it for every node that it writes; so does an `fxcore.Interpreter` that runs on proxies, within
-`preserve_node_meta`. What is inherited holds in the current context (thread or task) only.
+`fxcore.Transformer` applies it to every node that it writes, and so does an `fxcore.Interpreter` that runs on proxies
+within `preserve_node_meta`. The metadata to inherit is set for the current context (thread or task) only.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# What a node made from another one inherits: where the computation comes from, not what its value looks like
-# (a shape or a dtype holds for the old node alone).
+# What a node made from another node inherits: where the computation comes from, not what the value looks like
+# (a shape or a dtype is valid for the old node only).
 _INHERITED = (
     "_numeric_debug_handle",
     "ac_graph_id",
@@ -48,7 +48,7 @@ _INHERITED = (
 
 
 class _Heritage(NamedTuple):
-    """``preserved``: whether nodes inherit at all; ``meta``: what; ``origin``: the node it was taken from."""
+    """What new nodes inherit: ``meta``, taken from the node ``origin``; nothing unless ``preserved``."""
 
     preserved: bool
     meta: dict[str, Any]
@@ -73,23 +73,24 @@ def _inheriting(heritage: _Heritage) -> Iterator[None]:
 
 @contextlib.contextmanager
 def preserve_node_meta(enable: bool = True) -> Iterator[None]:
-    """Within, nodes that are recorded inherit from `get_current_meta`; with ``enable=False`` they don't."""
+    """Within the block, recorded nodes inherit from `get_current_meta`; with ``enable=False`` they don't."""
     current = _current()
     with _inheriting(current._replace(preserved=enable, meta=dict(current.meta))):
         yield
 
 
 def has_preserved_node_meta() -> bool:
-    """Whether nodes that are recorded now inherit."""
+    """Whether the nodes that are being recorded inherit metadata."""
     heritage = _heritage.get()
     return heritage is not None and heritage.preserved
 
 
 @contextlib.contextmanager
 def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
-    """Within, recorded nodes inherit from ``node``, where `preserve_node_meta` is on and ``node`` has any ``meta``.
+    """Within the block, recorded nodes inherit from ``node`` if `preserve_node_meta` is on.
 
-    ``pass_name``, for torch.export's records of who made a node from which, isn't used.
+    They inherit where ``node`` comes from, and its ``meta`` unless that is empty. ``pass_name``, by which torch.export
+    records the pass that made a node, isn't used.
     """
     current = _current()
     if not current.preserved:
@@ -101,12 +102,12 @@ def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
 
 
 def get_current_meta() -> dict[str, Any]:
-    """What recorded nodes inherit now, by keys of ``meta``; within `preserve_node_meta`, changing it changes that."""
+    """The ``meta`` that recorded nodes inherit; within `preserve_node_meta`, changes to it take effect."""
     return _current().meta
 
 
 def set_stack_trace(stack: Sequence[str]) -> None:
-    """Let nodes inherit the printed ``stack`` where `preserve_node_meta` is on; an empty one ends that."""
+    """Have nodes inherit the printed ``stack`` if `preserve_node_meta` is on; no stack if ``stack`` is empty."""
     if has_preserved_node_meta():
         meta = get_current_meta()
         meta.pop("stack_trace", None)
@@ -115,7 +116,7 @@ def set_stack_trace(stack: Sequence[str]) -> None:
 
 
 def format_stack() -> list[str]:
-    """The stack that nodes inherit, printed; without `preserve_node_meta`, that of the caller."""
+    """The printed stack that nodes inherit; without `preserve_node_meta`, the caller's stack."""
     if has_preserved_node_meta():
         return [get_current_meta().get("stack_trace", "")]
     return traceback.format_list(traceback.extract_stack()[:-1])
@@ -123,9 +124,9 @@ def format_stack() -> list[str]:
 
 @contextlib.contextmanager
 def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
-    """Within, ``meta["custom"]`` of recorded nodes has these entries, where `preserve_node_meta` is on.
+    """Within the block, ``meta["custom"]`` of recorded nodes has these entries if `preserve_node_meta` is on.
 
-    Annotations nest: an inner one adds to the outer ones and wins over them.
+    Annotations nest: an inner annotation adds to the outer ones and takes precedence over them.
     """
     current = _current()
     custom = {**current.meta.get("custom", {}), **annotation_dict}
@@ -134,7 +135,7 @@ def annotate(annotation_dict: dict[str, Any]) -> Iterator[None]:
 
 
 def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[_F], _F]:
-    """A decorator: the function runs within `annotate`."""
+    """A decorator that makes a function run within `annotate`."""
 
     def decorate(function: _F) -> _F:
         @functools.wraps(function)
@@ -148,7 +149,7 @@ def annotate_fn(annotation_dict: dict[str, Any]) -> Callable[[_F], _F]:
 
 
 def inherit(node: Node) -> None:
-    """Give ``node``, which has just been recorded, what it inherits."""
+    """Copy the inherited metadata to ``node``, which has just been recorded."""
     _, meta, origin = _current()
     for key in _INHERITED:
         if key in meta:

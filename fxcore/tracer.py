@@ -1,4 +1,4 @@
-"""Tracing a module: the policy of what is entered, what is recorded, and what becomes of parameters and constants."""
+"""Tracing a module: which calls are entered, which are recorded, and what becomes of parameters and constants."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ __all__ = ["Tracer"]
 class Tracer(TracerBase):
     """Records what a module's forward, or a function, does with symbolic inputs: ``Tracer().trace(module)``.
 
-    Subclasses say otherwise than this class does, by overriding its methods: which modules are one call
+    Subclasses change its behaviour by overriding its methods: which modules are recorded as one call
     (`is_leaf_module`), what a module's call and attributes become (`call_module`, `getattr`), how a value is stored as
     an argument (`create_arg`), how a node and its value are made (`create_node`, `create_proxy`, `proxy`), and what
-    happens where tracing can't go on (`to_bool`, `iter`, `len`, …, `fail`).
+    happens where tracing can't continue (`to_bool`, `iter`, `len`, …, `fail`).
 
-    ``autowrap_modules``: modules whose public functions are recorded as calls wherever they are called from by a global
-    name. ``autowrap_functions``: more such functions. ``param_shapes_constant``: sizes of parameters are numbers in the
-    traced program, not recorded.
+    ``autowrap_modules``: modules whose public functions are recorded as calls wherever they are called by a global
+    name. ``autowrap_functions``: more such functions. ``param_shapes_constant``: the sizes of parameters are plain
+    numbers in the traced program, and reading them isn't recorded.
     """
 
     root: torch.nn.Module
@@ -55,7 +55,7 @@ class Tracer(TracerBase):
         param_shapes_constant: bool = False,
     ) -> None:
         self._autowrap_search = list(autowrap_modules)
-        self._autowrap_functions = autowrap_functions  # as long as they are here nothing else can get their ids
+        self._autowrap_functions = autowrap_functions  # kept alive, so that nothing else can get their ids
         self._autowrap_function_ids = {id(function) for function in autowrap_functions} | {
             id(value)
             for module in autowrap_modules
@@ -71,7 +71,7 @@ class Tracer(TracerBase):
         self.num_calls: dict[str, int] = {}
         self.node_name_to_scope = {}
         self._names: QualifiedNames | None = None
-        self._last_numbers: dict[str, int] = {}  # of constants' names, so that no search begins at 0 again
+        self._last_numbers: dict[str, int] = {}  # in constants' names, so that no search has to begin at 0 again
         self._own_code = _method_codes(type(self))
         self._last_failure: LastFailure | None = None
 
@@ -85,7 +85,7 @@ class Tracer(TracerBase):
         return m.__module__.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
 
     def path_of_module(self, mod: torch.nn.Module) -> str:
-        """The dotted path of a module below the root. Raises a `NotASubmoduleFailure`, a NameError, if it has none."""
+        """The dotted path of ``mod`` below the root. Raises a `NotASubmoduleFailure` (a NameError) if there is none."""
         paths = self.submodule_paths
         path = paths.get(mod) if paths else self._qualified_names.of_module(mod)
         if path is None:
@@ -100,8 +100,8 @@ class Tracer(TracerBase):
     ) -> Any:
         """What the call ``m(*args, **kwargs)`` returns to the traced program.
 
-        By default a leaf module's call is recorded, and any other is made, by ``forward(*args, **kwargs)``, which runs
-        the module's hooks too.
+        By default, the call of a leaf module is recorded. Any other call is made, by ``forward(*args, **kwargs)``,
+        which runs the module's hooks too.
         """
         path = self.path_of_module(m)
         scope = self.scope
@@ -120,10 +120,10 @@ class Tracer(TracerBase):
             scope.module_path, scope.module_type = outer
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
-        """What a module's attribute (parameter, buffer or submodule) is in the traced program.
+        """The value that a module's attribute (parameter, buffer or submodule) has in the traced program.
 
-        By default a parameter of the root is a proxy, the same one at each use, by its name in
-        ``parameter_proxy_cache``; with ``proxy_buffer_attributes`` so is a buffer. Anything else is itself.
+        By default, a parameter of the root is a proxy, the same one at each use: ``parameter_proxy_cache`` maps names
+        to them. So is a buffer with ``proxy_buffer_attributes``. Anything else is ``attr_val`` itself.
         """
         if not isinstance(attr_val, torch.Tensor):
             return attr_val
@@ -147,10 +147,10 @@ class Tracer(TracerBase):
     def create_arg(self, a: Any) -> Argument:
         """The argument that stands for the value ``a`` in a node; see `TracerBase.create_arg`.
 
-        Parameters, buffers and submodules of the root become ``get_attr`` nodes, and so do constants: tensors that are
-        attributes of a module by their path there; any other is kept in ``graph.constants``, under a fresh name. A
-        named tuple becomes a call of its class. Raises a `NotAParameterFailure`, a NameError, for a Parameter that the
-        root doesn't own.
+        Parameters, buffers and submodules of the root become ``get_attr`` nodes, and so do constants: a constant that
+        is an attribute of a module is referred to by its path there, and any other is kept in ``graph.constants`` under
+        a fresh name. A named tuple becomes a call of its class. Raises a `NotAParameterFailure` (a NameError) for a
+        Parameter that the root doesn't own.
         """
         handler = arguments.HANDLERS.get(type(a))
         if handler is not None:
@@ -187,7 +187,7 @@ class Tracer(TracerBase):
         return name
 
     def get_fresh_qualname(self, prefix: str) -> str:
-        """``prefix`` and the first number that gives a name which neither the root nor the graph's constants have."""
+        """``prefix`` with the first number that makes it a name unused by the root and by the graph's constants."""
         number = self._last_numbers.get(prefix, 0)
         while f"{prefix}{number}" in self.graph.constants or hasattr(self.root, f"{prefix}{number}"):
             number += 1
@@ -202,7 +202,7 @@ class Tracer(TracerBase):
     ) -> tuple[Callable[..., Any], list[Any]]:
         """Make the placeholders; return a function and the positional arguments to trace it with.
 
-        ``root_fn`` is the forward as a plain function; with ``is_module`` the root itself is its first argument.
+        ``root_fn`` is the traced function, unbound: if ``is_module``, its first argument is the root itself.
         """
         return bind_root(self, root_fn, is_module, concrete_args)
 
@@ -216,7 +216,7 @@ class Tracer(TracerBase):
         return make_placeholder(self, name, concrete_args, sig, fn_for_analysis)
 
     def fail(self, failure: type[TraceFailure], message: str, value: Proxy | None = None) -> Any:
-        """Raise a failure; where it happened is kept, because C code may put an error of its own in its place."""
+        """Raise a failure, and record where it happened, because C code may raise an error of its own instead."""
         self._last_failure = LastFailure(failure.kind, self.place(), None if value is None else value.node)
         return super().fail(failure, message, value)
 
@@ -227,14 +227,15 @@ class Tracer(TracerBase):
         root: torch.nn.Module | Callable[..., Any],
         concrete_args: Mapping[str, Any] | tuple[Any, ...] | None = None,
     ) -> Graph:
-        """The graph of what ``root``, a module or a function, does with its inputs.
+        """Trace ``root``, a module or a function, and return the graph of what it does with its inputs.
 
-        ``concrete_args`` gives parameters a value, by name (or all of them, as a tuple): they are no symbols in the
-        trace then, except where the value, or a leaf of the containers that it is made of, is `PH`. ``self.root`` is
-        the module that the graph refers to.
+        ``concrete_args`` gives parameters fixed values, by name (or all of them, as a tuple): they aren't symbolic in
+        the trace, except where the value, or a leaf of the containers in it, is `PH`. ``self.root`` is the module that
+        the graph refers to.
 
-        Any `Exception` that ends the trace leaves as a `fxcore.failures.TraceFailure` that also is an instance of what
-        torch.fx raises; ``KeyboardInterrupt`` and ``SystemExit`` pass. Whatever was changed for the trace is undone.
+        Any `Exception` that ends the trace is raised as a `fxcore.failures.TraceFailure`, which is also an instance of
+        the class that torch.fx raises. ``KeyboardInterrupt`` and ``SystemExit`` pass through. Whatever was changed for
+        the trace is undone.
         """
         with TraceSession(self) as session:
             try:
@@ -265,7 +266,7 @@ class Tracer(TracerBase):
         self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=annotation)
 
     def _start(self, root: Any) -> Any:
-        """Take ``root`` on, with an empty graph; return what is to be traced."""
+        """Make ``root`` the tracer's root, with an empty graph; return the function to trace."""
         if isinstance(root, torch.nn.Module):
             compile_lazy_graph_module(root)
             self.root = root
@@ -289,27 +290,27 @@ class Tracer(TracerBase):
 
     @property
     def _qualified_names(self) -> QualifiedNames:
-        # Without a trace nobody tells when the root changes, so then nothing is kept.
+        # Outside a trace the root may change unnoticed, so the names are not cached.
         return self._names if self._names is not None else QualifiedNames(self.root)
 
     def place(self) -> Place | None:
-        """Where the traced program stands; this tracer's own methods aren't part of it, wherever they are defined."""
+        """The place that the traced program is at; the tracer's own methods are skipped, wherever they are defined."""
         return user_place(sys._getframe(1), TRACE_CODE, self._own_code)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         clone = Tracer.__new__(Tracer)
-        for name, value in self.__dict__.items():  # modules and builtin functions can't be copied
+        for name, value in self.__dict__.items():  # modules and builtin functions can't be deep-copied
             shared = name in ("_autowrap_search", "_autowrap_functions")
             clone.__dict__[name] = value if shared else copy.deepcopy(value, memo)
         return clone
 
 
 TRACE_CODE = Tracer.trace.__code__
-"""The frame of the innermost trace is the one that runs this."""
+"""The code of `Tracer.trace`, by which the frame of the innermost trace is recognised."""
 
 
 def _method_codes(cls: type[Tracer]) -> tuple[CodeType, ...]:
-    """The code of what a subclass of `Tracer` defines itself."""
+    """The code of the methods that ``cls`` and its bases below `Tracer` define."""
     above = itertools.takewhile(lambda base: base is not Tracer, cls.__mro__)
     return tuple(value.__code__ for base in above for value in vars(base).values() if isinstance(value, FunctionType))
 

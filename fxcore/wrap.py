@@ -14,7 +14,7 @@ from fxcore.tracing.patching import PatchScope, originals
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# For the id of a module's globals and a name in them: those globals.
+# Maps the id of a module's globals and a name in them to the globals themselves.
 _wrapped_fns_to_patch: dict[tuple[int, str], dict[str, Any]] = {}
 
 _wrapped_methods_to_patch: list[tuple[type, str]] = []
@@ -25,13 +25,13 @@ def wrap(fn_or_name: _F) -> _F: ...
 @overload
 def wrap(fn_or_name: str) -> str: ...
 def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
-    """Have a function of this module recorded as a call, instead of being traced through.
+    """Have calls of a function recorded, instead of tracing through the function.
 
-    Stands at the top level of the module that calls the function: as a decorator, or with the function or its name,
-    which may be a builtin's (``fxcore.wrap("len")``). Within the module every call by that name is recorded if it has a
-    traced value among its arguments. Returns what it was given.
+    Call ``wrap`` at the top level of the module that calls the function: as a decorator, or with the function or its
+    name, which may be the name of a builtin (``fxcore.wrap("len")``). Within the module, every call by that name is
+    recorded if a traced value is among its arguments. Returns its argument.
 
-    Raises NotImplementedError below a module's top level, RuntimeError for anything but a function or a name.
+    Raises NotImplementedError below a module's top level, RuntimeError for anything except a function or a name.
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError(f"wrap() takes a function or a function's name, not {fn_or_name!r}")
@@ -44,11 +44,11 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
 
 
 def replace_wrapped(patches: PatchScope) -> None:
-    """Put a recording function in place of every wrapped one, torch.fx's included.
+    """Replace every wrapped function by one that records, including those that were wrapped for torch.fx.
 
-    Raises KeyError where a module has no global of a wrapped name any more.
+    Raises KeyError if a wrapped name is missing from its module's globals.
     """
-    # A copy: while pairs are made, generated functions may be collected, and what they wrapped goes with them.
+    # A copy: meanwhile generated functions may be garbage-collected, which removes their entries.
     own = _wrapped_fns_to_patch.copy()
     for (_, name), namespace in [*functions_wrapped_by_torch_fx().items(), *own.items()]:
         patches.replace(namespace, name, recorded)
@@ -57,7 +57,7 @@ def replace_wrapped(patches: PatchScope) -> None:
 
 
 def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Collection[int]) -> None:
-    """Put recording ones in place of a module's public globals whose ids are among ``ids``."""
+    """Replace the public functions among a module's globals whose ids are in ``ids`` by functions that record."""
     patches.replace_all(
         namespace,
         {
@@ -69,7 +69,7 @@ def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Colle
 
 
 def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that records a call of ``function`` if it gets a traced value, and else makes it."""
+    """A function that records a call of ``function`` if it gets a traced value, and makes the call otherwise."""
 
     @functools.wraps(function)
     def record(*args: Any, **kwargs: Any) -> Any:
@@ -83,7 +83,7 @@ def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
     return record
 
 
-# All functions of `math` are replaced in every trace, so what they are replaced by is kept.
+# All functions of `math` are replaced in every trace, so their replacements are cached.
 _recorded_builtin = functools.lru_cache(maxsize=256)(recorded)
 
 
@@ -99,9 +99,9 @@ def _recorded_method(name: str, method: Callable[..., Any]) -> Callable[..., Any
 
 
 def find_proxy(*values: Any) -> Proxy | None:
-    """A traced value among ``values`` or in tuples, lists, dicts and slices among them; None where there is none."""
+    """The first traced value in ``values``, also within tuples, lists, dicts and slices; None if there is none."""
     for value in values:
-        if isinstance(value, Proxy) or is_proxy_of_torch_fx(value):  # as a tracer made for torch.fx makes them
+        if isinstance(value, Proxy) or is_proxy_of_torch_fx(value):  # a tracer made for torch.fx makes the latter
             return value  # type: ignore[no-any-return]
         contained = _contained(value)
         if contained and (proxy := find_proxy(*contained)) is not None:

@@ -1,10 +1,10 @@
-"""What the server and its agent say to each other: every message. How one travels is in ``wire.py``.
+"""Every message that the server and its agent send to each other; ``wire.py`` encodes them.
 
 These two modules are the only ones that both processes load. The agent's side runs in an interpreter that belongs to
 someone else, so nothing but the standard library may be imported here.
 
-A message is a dataclass below. Places are the compiler's: lines count from 1, columns are UTF-8 byte offsets from 0.
-What an editor counts is known to the server alone (``fx_lsp/documents/positions.py``).
+Each message is one of the dataclasses below. Positions are counted as the compiler counts them: lines from 1, columns
+as UTF-8 byte offsets from 0. Only the server knows an editor's positions (``fx_lsp/documents/positions.py``).
 """
 
 from __future__ import annotations
@@ -13,33 +13,35 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 PROTOCOL = 7
-"""Raised whenever a message changes its shape; server and agent refuse to work across two versions."""
+"""Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
-"""How the path of a notebook ends. Its text in `Trace.overlays` is that of its code cells, as one module."""
+"""How the path of a notebook ends. In `Trace.overlays`, its text is that of its code cells, as one module."""
 
 Intent = Literal["explicit", "inferred", "assumed"]
-"""How sure it is that the workspace wants this traced: it says so itself; we found how to build it; we made it up."""
+"""How certain it is that the target should be traced: the workspace requests it; fx-lsp found code that builds it;
+fx-lsp invents its arguments."""
 
 Outcome = Literal[
     "traced", "failed", "unchecked", "not-imported", "not-built", "skipped", "timed-out", "out-of-memory", "crashed"
 ]
-"""How the trace of one target ended. ``skipped``: what the recipe named turned out to be no module and no function.
-``unchecked``: it went wrong, possibly because of what fx-lsp invented (an argument, a stand-in for a package)."""
+"""How the trace of one target ended. ``skipped``: the recipe's root turned out to be neither a module nor a function.
+``unchecked``: the target failed, possibly because of something that fx-lsp invented (an argument, a stand-in for a
+package)."""
 
 
 Verdict = Literal["proven", "refuted", "untried"]
-"""The result of trying an edit: it fixes the failure and changes nothing else; it does not; or that is not known."""
+"""The result of trying an edit: it fixes the failure and changes nothing else; it does not; fx-lsp can't tell."""
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """A piece of the file's own text that is to be run, and where in the file it stands."""
+    """A piece of the file's own text to run, and the line of the file that it begins in."""
 
     source: str
-    """An expression or a statement, dedented; lines after the first as they stand in the file."""
+    """An expression or a statement. The first line is dedented, further lines are as they are in the file."""
     line: int
-    """The line (from 1) of its first character, so that its errors have their true place."""
+    """The line (from 1) of its first character, so that its errors are located correctly."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +51,21 @@ class Recipe:
     root: Snippet
     """An expression whose value is what is traced: a module or a function."""
     setup: tuple[Snippet, ...] = ()
-    """Assignments that ``root`` reads and that importing the file does not run (a function's locals), in order."""
+    """Statements that define names that ``root`` needs and that importing the file does not define (a function's
+    locals), in order."""
     concrete_args: Snippet | None = None
     """The expression that the file passes as ``concrete_args``."""
     tracer: Snippet | None = None
-    """An expression whose value is the tracer to use, where the file has one of its own."""
+    """An expression whose value is the file's own tracer, if it has one."""
     leaves: Snippet | None = None
     """An expression whose value is a tuple of the module classes whose calls are recorded as one node."""
     inputs: Snippet | None = None
-    """The arguments of a call of ``root``, in their brackets, that show what it takes: ``(x, mask=None)``."""
+    """The parenthesized arguments of a call of ``root``, which show its inputs, e.g. ``(x, mask=None)``."""
     made_up: bool = False
-    """``root`` is a class, which is to be built with arguments that the agent makes up."""
+    """``root`` is a class, which the agent has to build with invented arguments."""
     file: str = ""
-    """The absolute path of the file that shows it, where that is another one. The recipe says then what it needs of
-    that file, imports included, and is run in a namespace of its own."""
+    """The absolute path of the file that the recipe comes from, if that is not the traced file. The recipe then runs in
+    a namespace of its own, and ``setup`` includes all that it needs from that file, such as imports."""
 
 
 @dataclass(frozen=True)
@@ -70,19 +73,19 @@ class Target:
     """Something to trace in a file."""
 
     key: str
-    """Names the target within its file; the same again after an edit elsewhere in the file."""
+    """Identifies the target within its file; an edit elsewhere in the file does not change the key."""
     title: str
-    """What a person calls it, e.g. ``Net`` or ``symbolic_trace(Net(3))``."""
+    """The target's name for people, e.g. ``Net`` or ``symbolic_trace(Net(3))``."""
     span: Span
-    """The name or call in the file that stands for it; failures without a place of their own are shown there."""
+    """The name or call in the file that represents the target; failures without a location are shown there."""
     recipe: Recipe
     intent: Intent = "inferred"
     symbol: str | None = None
-    """The class or function of this file that is traced, by its qualified name, where the text tells."""
+    """The qualified name of the class or function of this file that is traced, if the text shows it."""
     fallbacks: tuple[Recipe, ...] = ()
-    """What to try where ``recipe`` can't be built, in this order: the most trusted first."""
+    """The recipes to try if ``recipe`` can't be built, the most trusted first."""
     hosts: tuple[Recipe, ...] = ()
-    """How modules of other files are built that have parts of this class, the most trusted first."""
+    """Recipes for modules of other files that have submodules of this class, the most trusted first."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Step:
-    """One frame on the way from the traced forward to a failure: in ``name``, at ``span``."""
+    """One frame on the path from the traced forward to a failure: in the function ``name``, at ``span``."""
 
     name: str
     span: Span
@@ -107,7 +110,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a target's trace (or its import or build) could not go on."""
+    """Why a target's trace (or its import or build) could not continue."""
 
     kind: str
     """A ``fxcore.failures.FailureKind``'s value, or one of the agent's own: ``import``, ``build``, ``time-limit``,
@@ -117,18 +120,19 @@ class Failure:
     chain: tuple[Step, ...] = ()
     """Frames outside torch and fxcore, the traced forward first; the last one's span is the failing expression."""
     count: int = 1
-    """How often the trace reached it."""
+    """How often the trace reached this place."""
     assumption: str = ""
-    """How the trace went on from there, e.g. ``it is false``; empty where it ended."""
+    """What the trace assumed in order to continue, e.g. ``it is false``; empty if it ended here."""
     after: Span | None = None
-    """Where the guess was made that this place was reached on; None where it is surely reached."""
+    """The place of the assumption that led the trace here; None if the trace gets here without any assumption."""
     cause: tuple[Step, ...] = ()
-    """From an input through the operations to the value that failed; each step is named by its node."""
+    """The steps from an input through the operations to the value that failed, each named after its node."""
     subject: str = ""
-    """What the value is about that was asked in vain: a ``fxcore.failures.subject.Subject``'s value."""
+    """What the traced value that failed is about, e.g. a shape: a ``fxcore.failures.subject.Subject``'s value. For a
+    ``denied`` failure, the outcome that it led to."""
     operation: str = ""
-    """What was being done: see ``fxcore.source.syntax.operation_at``. Of a ``foreign-call``, who refused, by the
-    package and the name: ``torch.ones``, ``numpy.sqrt``."""
+    """The operation that failed: see ``fxcore.source.syntax.operation_at``. For a ``foreign-call``, the package and the
+    name of the function that refused the value, e.g. ``torch.ones``, ``numpy.sqrt``."""
 
 
 @dataclass(frozen=True)
@@ -136,11 +140,11 @@ class Limits:
     """The limits of one child process."""
 
     seconds: float = 10.0
-    """Wall clock for the import of the file, and again for each target."""
+    """Seconds for the import of the file, and again for each target, as ``processes/patience.py`` counts them."""
     memory_mb: int = 4096
-    """MiB that a child may allocate on top of what it was born with."""
+    """MiB that a child may allocate in addition to what it starts with."""
     at_once: int = 0
-    """How many targets of a file are traced at a time; 0: as many as there are processors."""
+    """How many targets of a file are traced at a time; 0 means as many as there are processors."""
 
 
 @dataclass(frozen=True)
@@ -150,55 +154,55 @@ class Trace:
     file: str
     targets: tuple[Target, ...]
     overlays: dict[str, str] = field(default_factory=dict)
-    """Absolute path -> text, for every file whose editor text differs from the disk."""
+    """Absolute path -> text, for every file whose text in the editor differs from the saved one."""
     roots: tuple[str, ...] = ()
-    """The workspace's folders. Modules under them (but not in a virtual environment there) are imported afresh."""
+    """The workspace's folders. Modules in them (except in a virtual environment there) are imported afresh."""
     limits: Limits = Limits()
     id: int = 0
-    """Names the request in its answers; who sends it numbers it."""
+    """Identifies the request in its answers; the sender numbers its requests."""
     details: bool = False
-    """Whether each target that was traced or failed is to be described, too: its `Report` is followed by `Details`."""
+    """Whether the `Report` of each target that was traced or failed is to be followed by `Details`."""
 
 
 @dataclass(frozen=True)
 class Prove:
-    """Server to agent: try an edit on one target. It is answered with `Proof`, then `Done`."""
+    """Server to agent: try an edit on one target. The agent answers with `Proof`, then `Done`."""
 
     file: str
     target: Target
-    """In the text as it is."""
+    """The target in the text before the edit."""
     edited_target: Target
-    """The same in the edited text."""
+    """The same target in the edited text."""
     failures: tuple[Failure, ...]
-    """What the edit is to mend, as reported of the text as it is."""
+    """The failures that the edit should fix, as they were reported for the text before the edit."""
     overlays: dict[str, str]
     """As in `Trace`."""
     edited: dict[str, str]
-    """Absolute path -> text, for every file that the edit changes."""
+    """Absolute path -> edited text, for every file that the edit changes."""
     roots: tuple[str, ...] = ()
     limits: Limits = Limits()
-    """Of memory for each process; of time for the whole."""
+    """The memory limit is for each process, the time limit for the whole proof."""
     id: int = 0
     """As in `Trace`."""
 
 
 @dataclass(frozen=True)
 class Cancel:
-    """Server to agent: drop request ``id``; a `Done` answers it all the same."""
+    """Server to agent: drop request ``id``; the agent still answers it with `Done`."""
 
     id: int
 
 
 @dataclass(frozen=True)
 class Hello:
-    """Agent to server, first of all."""
+    """Agent to server: the first message."""
 
     protocol: int
     python: str
     """e.g. ``3.11.7``"""
     executable: str
     torch: str | None
-    """torch's version; None where it can't be used."""
+    """torch's version; None if torch can't be used."""
     problem: str | None = None
     """Why torch can't be used, in one sentence."""
 
@@ -207,44 +211,45 @@ class Hello:
 class Report:
     """Agent to server: the result of tracing one target.
 
-    A report of the first failure comes at once. One with all failures may follow; the last one counts.
+    A report of the first failure is sent immediately. A report of all failures may follow; the last one counts.
     """
 
     id: int
-    """The request's."""
+    """The request's id."""
     target: str
     """The target's key."""
     outcome: Outcome
     failures: tuple[Failure, ...] = ()
-    """Every place that the trace can't go through; the first is where torch.fx would stop."""
+    """Every place where tracing breaks; the first is where torch.fx would stop."""
     nodes: int = 0
-    """Nodes of the graph."""
+    """The number of nodes of the graph."""
     code: str = ""
-    """The generated forward, as Python."""
+    """The Python source of the generated forward."""
     seconds: float = 0.0
-    """Wall clock of build and trace."""
+    """Wall-clock time of the build and the trace."""
     processor_seconds: float = 0.0
-    """What the process that was at work has had of a processor by then: little where it waited for something else."""
+    """Processor time that the tracing process has used so far; little if it waited for something else."""
     notices: tuple[Failure, ...] = ()
-    """Places where the graph silently differs from the program; their kinds are ``fxcore.notices.NoticeKind``s. And
+    """Places where the graph silently differs from the program, whose kinds are ``fxcore.notices.NoticeKind``s, and
     what the import had to do without: ``missing-package``, ``definitions-only``."""
     intent: Intent | None = None
-    """That of the recipe that was used, where it is not the target's own."""
+    """The intent of the recipe that was used; None means the target's own."""
     parameters: int = 0
-    """How many numbers the parameters of the root hold together."""
+    """The total number of elements of the root's parameters."""
     recipe: str = ""
-    """How the root was built, as Python, e.g. ``Net(dim=64)``; empty where it was not."""
+    """The Python expression that built the root, e.g. ``Net(dim=64)``; empty if the root was not built."""
     recipe_span: Span | None = None
-    """Where in the workspace that is written; None if fx-lsp invented it."""
+    """Where that expression is in the workspace; None if fx-lsp invented it."""
     reason: str = ""
-    """Of what was not checked: why. Of what was traced: under which condition, e.g. ``without its optional inputs``."""
+    """Why an ``unchecked`` target was not checked, or the condition under which a ``traced`` one was traced, e.g.
+    ``without its optional inputs``."""
     partial: bool = False
-    """There may be more failures, which are being looked for."""
+    """There may be more failures; the agent is looking for them."""
 
 
 @dataclass(frozen=True)
 class GraphNode:
-    """One node of a graph, for people."""
+    """One node of a graph, as people see it."""
 
     name: str
     op: str
@@ -255,20 +260,20 @@ class GraphNode:
     users: tuple[str, ...]
     """Names of the nodes that take its value."""
     scope: str
-    """Path of the module whose forward made it; empty for the root's."""
+    """Path of the module whose forward recorded it; empty for the root."""
     module: str = ""
-    """The class of the module that it calls."""
+    """The class name of the module that it calls; empty if it calls none."""
     span: Span | None = None
     """The expression that it was recorded at."""
     line: int | None = None
     """Its line in the report's code, from 1."""
     value: str = ""
-    """What it yields, e.g. ``[b, 64, h/4, w/4] float32``; empty where that is not known."""
+    """A description of its value, e.g. ``[b, 64, h/4, w/4] float32``; empty if the value is not known."""
     shape: tuple[str, ...] | None = None
-    """The sizes in ``value`` where that is one tensor."""
+    """The sizes in ``value`` if the value is a single tensor."""
     dtype: str | None = None
     fails: tuple[Span, ...] = ()
-    """The failing expressions that it stands for: the last spans of the report's failures' chains."""
+    """The failing expressions that it represents, each the last span of the chain of one of the report's failures."""
 
 
 @dataclass(frozen=True)
@@ -277,7 +282,7 @@ class ParameterUse:
 
     name: str
     count: int
-    """How many numbers it holds."""
+    """The number of its elements."""
 
 
 @dataclass(frozen=True)
@@ -289,39 +294,40 @@ class ModuleCall:
     type: str
     """The name of its class."""
     depth: int
-    """How many modules it is called within."""
+    """How many of the called modules contain this one."""
     parameters: tuple[ParameterUse, ...] = ()
-    """Its own that are used for the first time here, in the order of their use."""
+    """The module's own parameters that are used here for the first time, in the order of their use."""
     span: Span | None = None
     """The expression that calls it; None for the root."""
     value: str = ""
-    """What it returns, as a `GraphNode` says it."""
+    """What it returns, in the format of `GraphNode.value`."""
 
 
 @dataclass(frozen=True)
 class Details:
-    """Agent to server: what was traced, for views of it. Sent after the report of a target, where it is asked for.
+    """Agent to server: a target's graph, for display. Sent after the target's report, if `Trace.details` is set.
 
-    It comes at once without what the nodes yield, and again when that is known: the last one counts. Of a target that
-    fails it has what was recorded in spite of that, and says of no node what it yields.
+    The agent sends it once without the nodes' values, and again when these are known: the last message counts. For a
+    target that fails, it has the nodes that were recorded in spite of the failure, without values.
     """
 
     id: int
-    """The request's."""
+    """The request's id."""
     target: str
     """The target's key."""
     nodes: tuple[GraphNode, ...]
     order: tuple[ModuleCall, ...]
-    """Modules in the order in which their calls begin."""
+    """The calls of modules, in the order in which they begin."""
     input: str = ""
-    """The input that the nodes' values are for, e.g. ``x: [2, 3, 224, 224]``; empty where none was found."""
+    """The input that the nodes' values are for, e.g. ``x: [2, 3, 224, 224]``; empty if no input was found."""
     symbols: dict[str, int] = field(default_factory=dict)
-    """The sizes of that input that may be others, by the names that they have in the nodes' values."""
+    """The sizes of that input that may vary, by the names that the nodes' values use for them."""
     outcome: Outcome = "traced"
-    """That of the trace: a report with another one tells of a better trace, and this is not of that."""
+    """The outcome of the trace that this describes. A report with a different outcome is about a better trace, which
+    this does not describe."""
     imports: tuple[str, ...] = ()
-    """The statements that bring in the globals of the generated forward, as torch.fx would have them; a comment for
-    each that none brings in."""
+    """The statements that import the globals of the generated forward, from torch.fx rather than fxcore; for each
+    global that no statement can import, a comment instead."""
 
 
 @dataclass(frozen=True)
@@ -329,10 +335,10 @@ class Proof:
     """Agent to server: the result of trying an edit."""
 
     id: int
-    """The request's."""
+    """The request's id."""
     verdict: Verdict
     reason: str
-    """One sentence for people: on how many inputs it was tried, what differs, or why the result is not known."""
+    """One sentence for people: on how many inputs the edit was tried, what differs, or why the result is not known."""
 
 
 @dataclass(frozen=True)
@@ -344,7 +350,7 @@ class Heartbeat:
 
 @dataclass(frozen=True)
 class Done:
-    """Agent to server: the last word on request ``id``."""
+    """Agent to server: the last message about request ``id``."""
 
     id: int
     dependencies: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Which files are the agent's own. What depends on the place of a file asks here, so that files can move."""
+"""Which files are the agent's own. Code that depends on where they are uses this module, so that files can move."""
 
 from __future__ import annotations
 

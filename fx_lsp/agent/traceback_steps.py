@@ -1,4 +1,4 @@
-"""Where something happened: exceptions and running frames as the steps of a `Failure`."""
+"""Converts exceptions and running frames to the steps of a `Failure`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from fxcore.failures import TraceFailure
 from fxcore.source import Frame, Place, SourceSpan, is_user_file, traceback_places, user_frames
 
 ENDS = 25
-"""Of a chain that is longer than twice this (a recursion), so many of the first and of the last steps are kept."""
+"""How many steps to keep at each end of a chain that is longer than twice this number (a recursion)."""
 
 LONGEST_ERROR = 4000
 """Characters kept of an exception's text."""
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""Folders of what is installed beside the standard library."""
+"""Names of the folders of installed packages, which may be inside the standard library's folder."""
 
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""What is another one in every process, and tells a person nothing."""
+"""The address of an object: it differs in every process, and means nothing to people."""
 
 Belongs = Callable[[str], bool]
-"""Whether steps in the file of this name are to be kept."""
+"""Whether to keep steps in the file with this name."""
 
 
 def describe(error: BaseException) -> str:
@@ -42,9 +42,10 @@ def describe(error: BaseException) -> str:
 
 
 def causes(error: BaseException | None, *, stated: bool = False) -> Iterator[BaseException]:
-    """``error``, what it was raised from or, unless the cause has to be ``stated``, while handling, and so on.
+    """``error``, the exception that it was raised from or while handling, that exception's cause, and so on.
 
-    Each once: a program can make two exceptions each other's cause.
+    With ``stated``, only causes that a ``raise … from`` states. Each exception is returned once: a program can make two
+    exceptions each other's cause.
     """
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
@@ -54,7 +55,7 @@ def causes(error: BaseException | None, *, stated: bool = False) -> Iterator[Bas
 
 
 def to_failure(failure: TraceFailure) -> Failure:
-    """A typed failure as it travels."""
+    """Convert one of fxcore's typed failures to one that can be sent."""
     return Failure(
         failure.kind.value,
         describe(failure.__cause__ or failure),
@@ -73,7 +74,7 @@ def chain_of_error(error: BaseException, belongs: Belongs) -> tuple[Step, ...]:
 
 
 def chain_of_frame(frame: FrameType | None, belongs: Belongs) -> tuple[Step, ...]:
-    """The steps to the place where ``frame`` is at work: the outermost first."""
+    """The steps to the place that ``frame`` is executing: the outermost first."""
     places = []
     while frame is not None:
         places.append((frame.f_code, frame.f_lasti))
@@ -82,27 +83,27 @@ def chain_of_frame(frame: FrameType | None, belongs: Belongs) -> tuple[Step, ...
 
 
 def chain_of_frames(frames: Iterable[Frame]) -> tuple[Step, ...]:
-    """The frames as they travel; many of them (a recursion) with the middle left out."""
+    """Convert fxcore's frames to steps that can be sent; of a long chain (a recursion), the middle is left out."""
     return _cut([to_step(frame) for frame in frames])
 
 
 def is_user_code(file: str) -> bool:
-    """Whether ``file`` is outside torch, fxcore and the agent, and real (``<frozen importlib._bootstrap>`` is not)."""
+    """Whether ``file`` is outside torch, fxcore and the agent, and real, unlike ``<frozen importlib._bootstrap>``."""
     return is_user_file(file) and not file.startswith("<")
 
 
 def is_outside_python(file: str) -> bool:
-    """Whether ``file`` is user code, and no part of Python's standard library either: where to look for what hangs."""
+    """Whether ``file`` is user code outside Python's standard library: where to look for the cause of a hang."""
     return is_user_code(file) and not (file.startswith(_STANDARD_LIBRARY) and INSTALLED.isdisjoint(Path(file).parts))
 
 
 def to_step(frame: Frame) -> Step:
-    """The frame as it travels."""
+    """Convert one of fxcore's frames to a step that can be sent."""
     return Step(frame.name, to_span(frame.span))
 
 
 def to_span(span: SourceSpan) -> Span:
-    """The range as it travels."""
+    """Convert one of fxcore's spans to one that can be sent."""
     return Span(span.file, span.line, span.col, span.end_line, span.end_col)
 
 
@@ -115,7 +116,7 @@ def _cut(steps: list[Step]) -> tuple[Step, ...]:
 
 
 def _syntax_error_span(error: SyntaxError, file: str, line: int) -> Span:
-    """CPython counts a syntax error's columns in characters from 1, and 0, -1 or None stand for unknown."""
+    """Convert a syntax error's columns, which CPython counts in characters from 1; 0, -1 or None mean unknown."""
     text = (error.text or "").rstrip("\n")
     start = max((error.offset or 1) - 1, 0)
     end = (error.end_offset or 0) - 1 if error.end_lineno in (None, line) else len(text)

@@ -1,8 +1,9 @@
-"""How a message travels between server and agent, and from a child to the agent: as bytes.
+"""Encodes messages as bytes and decodes them, between the server and the agent and between the agent's processes.
 
-Four bytes of length (big endian), then UTF-8 JSON: an object of the dataclass's fields plus ``"message"``, its class's
-name. It is no pickle: the code that a child runs may write to its pipe, and must not make the agent run anything. Like
-``messages.py``, this is loaded in an interpreter that belongs to someone else.
+A message is four bytes of length (big-endian), then UTF-8 JSON: an object with the dataclass's fields plus
+``"message"``, the name of its class. The format is not pickle, since the code that a child runs may write to its pipe,
+and must not make the agent run anything. Like ``messages.py``, this module is loaded in an interpreter that belongs to
+someone else.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from typing import Any, TypeVar
 from fx_lsp.agent.messages import Message
 
 HEADER = struct.Struct(">I")
-"""The length that goes before each message's JSON."""
+"""The length that precedes each message's JSON."""
 
 LARGEST = 256 * 1024 * 1024
-"""Bytes. A longer message than this is a broken channel, not a message."""
+"""The largest message, in bytes; a greater length means that the channel is broken."""
 
 _BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in typing.get_args(Message)}
 
@@ -43,7 +44,7 @@ def encode(message: object) -> bytes:
 
 
 def decode(body: bytes) -> Any:
-    """The message in one body (without its length). Raises ValueError where it is not a message."""
+    """The message in one body (without its length). Raises ValueError if the body is not a message."""
     try:
         fields = json.loads(body)
         build = _builder(_BY_NAME[fields.pop("message")])
@@ -54,7 +55,7 @@ def decode(body: bytes) -> Any:
 
 
 def body_length(header: bytes) -> int:
-    """The length in bytes that ``header`` announces. Raises ValueError where no message is that long."""
+    """The length in bytes that ``header`` announces. Raises ValueError if no message may be that long."""
     size: int = HEADER.unpack(header)[0]
     if size > LARGEST:
         raise ValueError(f"it claims to have {size} bytes")
@@ -63,9 +64,9 @@ def body_length(header: bytes) -> int:
 
 @functools.cache
 def _builder(hint: Any) -> Callable[[Any], Any] | None:
-    """What makes a value of the type ``hint`` of JSON's; None where that is the value itself.
+    """A function that converts a JSON value to the type ``hint``; None if the value needs no conversion.
 
-    It is worked out once: a large graph has thousands of them.
+    It is cached per type, since a large graph has thousands of values.
     """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint):
@@ -80,7 +81,7 @@ def _builder(hint: Any) -> Callable[[Any], Any] | None:
 
 
 def _build(cls: Any, builders: dict[str, Callable[[Any], Any]], fields: dict[str, Any]) -> Any:
-    """An instance of ``cls``; ``builders`` make those of its fields that JSON has otherwise."""
+    """An instance of ``cls``; ``builders`` convert the fields that JSON represents differently."""
     for name in builders.keys() & fields.keys():
         if fields[name] is not None:
             fields[name] = builders[name](fields[name])

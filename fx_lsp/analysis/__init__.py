@@ -1,5 +1,5 @@
-"""What to trace when, and what is known of it: results, findings, tried fixes, descriptions of graphs; no client.
+"""Decides what to trace when, and keeps the results, findings, proofs of fixes and descriptions of graphs.
 
-Start reading at `engine`, which puts everything together. Imports `agent.messages`, documents, workspace, settings,
-targets, rules, fixes and the supervisor.
+Nothing here knows a client. Start reading at `engine`, which puts everything together. Imports `agent.messages`,
+documents, workspace, settings, targets, rules, fixes and the supervisor.
 """

@@ -1,4 +1,4 @@
-"""Applies fixes to many files, in memory, until no proven one is left; writing the files is a separate step."""
+"""Applies fixes to many files, in memory, until no proven fix is left; writing the files is a separate step."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fx_lsp.documents.documents import on_disk
 from fx_lsp.fixes.editing.text_edits import applied
 
 MOST_ROUNDS = 10
-"""How often the fixes of one round may bring up failures for the next one."""
+"""The most rounds of fixes: the fixes of one round may reveal failures for the next."""
 
 
 async def mend(scheduler: Scheduler, proofs: FixProofs, files: Sequence[str], *, unproven: bool) -> dict[str, str]:
-    """Path -> new text, for every file that a fix changes; afterwards ``scheduler`` has the results that are left.
+    """Path -> new text, for every file that a fix changes; afterwards ``scheduler`` has the results after the fixes.
 
-    ``files`` were traced. ``unproven``: also take fixes that could not be tried, but none that was refuted.
+    ``files`` have been traced. ``unproven``: also apply fixes that could not be tried, but no fix that was refuted.
     """
     changed: dict[str, str] = {}
     for _ in range(MOST_ROUNDS):
@@ -31,14 +31,14 @@ async def mend(scheduler: Scheduler, proofs: FixProofs, files: Sequence[str], *,
 
 
 def write(path: str, text: str) -> None:
-    """Write a file in the encoding that it has. Raises OSError, and UnicodeEncodeError if that can't encode it."""
+    """Write a file in its present encoding. Raises OSError, and UnicodeEncodeError if ``text`` can't be encoded."""
     with Path(path).open("rb") as file:
         encoding, _ = tokenize.detect_encoding(file.readline)
     Path(path).write_bytes(text.encode(encoding))
 
 
 async def _round(scheduler: Scheduler, proofs: FixProofs, file: str, *, unproven: bool) -> dict[str, str]:
-    """Make one edit that fixes failures of a file, in memory, and trace its dependants again. Returns the new texts."""
+    """Make one edit that fixes failures of a file, in memory, and trace what it affects. Returns the new texts."""
     fix = await proofs.prove_at_once(file) or await proofs.prove_together(file, unproven=unproven)
     edited = applied(fix.changes, scheduler.documents.lines) if fix else {}
     for path, text in edited.items():

@@ -1,7 +1,7 @@
-"""The composition root: puts documents, workspace, agents, the scheduler and what works on its results together.
+"""The composition root: puts together the documents, the workspace, the agents, the scheduler and the idle work.
 
-The language server makes one engine for each client, and ``fx-lsp check`` one for each run. Whatever else is to trace
-a workspace starts here, too.
+The language server makes one engine for each client, and ``fx-lsp check`` makes one for each run. Other programs that
+trace a workspace should start here, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class Engine:
-    """Traces the files of a workspace for one user: an editor, a run of the command line. Belongs to one event loop."""
+    """Traces the files of a workspace for an editor or a run of the command line. Belongs to one event loop."""
 
     def __init__(
         self,
@@ -51,14 +51,15 @@ class Engine:
         cluster: Cluster | None = None,
         interactive: bool = False,
     ) -> None:
-        """``settings_of`` gives the settings of a file.
+        """``settings_of`` returns the settings of a file.
 
-        ``folders`` are those of the workspace, and ``encoding`` is how the user counts characters. ``python`` is the
-        command of the Python for all folders, whatever the settings say; ``selected`` gives the Python that is selected
-        for a folder, which counts when the settings name none. ``on_agent_state`` is called when the state of a
-        folder's agent changes, ``on_result`` as `Scheduler.on_result` is. Traces are kept in ``cache``, targets and
-        fixes in ``findings_cache``. When there is a ``cluster``, its workers trace. ``interactive``: someone is editing
-        the files. Agents then start before they are needed, and idle time is used to describe graphs and to try fixes.
+        ``folders`` are the workspace's folders, and ``encoding`` is how the client counts characters. ``python`` is the
+        command of the Python for all folders, whatever the settings say; ``selected`` returns the Python that is
+        selected for a folder, which is used if the settings name none. ``on_agent_state`` is called when the state of a
+        folder's agent changes, and ``on_result`` whenever `Scheduler.on_result` is. Traces are kept in ``cache``,
+        targets and fixes in ``findings_cache``. If there is a ``cluster``, its workers trace. ``interactive``: someone
+        is editing the files, so agents start before they are needed, and idle time is used to describe graphs and to
+        try fixes.
         """
         self.settings_of = settings_of
         self.documents = Documents(encoding)
@@ -96,19 +97,19 @@ class Engine:
         return choose(folder, given=self._python, setting=setting, selected=self._selected(folder))
 
     def edited(self, path: str) -> None:
-        """Trace a file whose text was edited, and stop the work that is done while nothing is traced."""
+        """Trace a file whose text was edited, and pause the idle work."""
         for work in self._idle_work:
             work.pause()
         self.scheduler.edited(path)
 
     def closed(self, path: str) -> None:
-        """Close a document: edits that were not saved are gone."""
+        """Close a document, dropping edits that were not saved."""
         self.documents.close(path)
         self.scheduler.forget(path)
         self.scheduler.trace_dependants(path)
 
     def trace_anew(self, path: str) -> None:
-        """Trace an open file from scratch, without what is known of it or kept on disk."""
+        """Trace an open file from scratch, without earlier results or cached traces."""
         if self.scheduler.held_back:
             return
         agent = self.agent_for(path)

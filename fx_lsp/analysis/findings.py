@@ -25,16 +25,16 @@ class Finding:
     place: Place
     """The innermost frame in the workspace; if there is none, the target itself."""
     links: tuple[Link, ...]
-    """Related places: the calls that lead there, the cause, what was assumed."""
+    """Related places: the calls that lead to the failure, its cause, what was assumed."""
     targets: tuple[str, ...]
-    """The titles of the targets that fail there."""
+    """The titles of the targets that fail at ``place``."""
     moment: int
     """The moment of the text that was traced, which ``failure`` refers to."""
     severity: Severity
 
     @property
     def rule(self) -> Rule:
-        """The rule that explains it."""
+        """The rule that explains the failure."""
         return rule_for(self.failure.kind)
 
     @property
@@ -44,21 +44,21 @@ class Finding:
 
     @property
     def is_serious(self) -> bool:
-        """Whether it is an error or a warning; information and hints are about what is often intended."""
+        """Whether the finding is an error or a warning; information and hints concern what is often intended."""
         return self.severity in ("error", "warning")
 
     @property
     def identity(self) -> tuple[str, int, int, str]:
-        """Its place and kind: targets that fail in the same way there share one finding."""
+        """The place and kind of the failure: targets that fail in the same way at the same place share one finding."""
         return self.place.path, self.place.start, self.place.end, self.failure.kind
 
 
 def findings_of(
     target: Target, report: Report, snapshot: Snapshot, owned: Callable[[str], bool], selection: Selection
 ) -> list[Finding]:
-    """The failures and notices of one target whose rules ``selection`` has.
+    """The failures and notices of one target whose rules are in ``selection``.
 
-    ``owned`` says whether a path is the user's own; notices elsewhere are left out.
+    ``owned`` returns whether a path is the user's own; notices in other files are left out.
     """
     notices = [notice for notice in report.notices if owned(notice.chain[-1].span.file)]
     shown = (*report.failures, *notices)
@@ -70,7 +70,7 @@ def findings_of(
 
 
 def is_shown(finding: Finding, snapshot: Snapshot, selection: Selection) -> bool:
-    """Whether ``selection`` has its rule, and no comment in its file suppresses it."""
+    """Whether the finding's rule is in ``selection``, and no comment in its file suppresses it."""
     if finding.rule not in selection:
         return False
     lines = snapshot.lines_of(finding.place.path)
@@ -81,8 +81,10 @@ def is_shown(finding: Finding, snapshot: Snapshot, selection: Selection) -> bool
 
 
 def findings_in_text(path: str, snapshot: Snapshot, selection: Selection) -> tuple[Finding, ...]:
-    """The findings that the text of a file gives without a trace, if ``selection`` has their rules: comments that are
-    not valid directives, and a text that is too large."""
+    """The findings in the text of a file itself, without a trace, whose rules are in ``selection``.
+
+    These are comments that are not valid directives, and text that is too large.
+    """
     found = []
     for failure in _in_text(path, snapshot):
         span = failure.chain[-1].span
@@ -107,7 +109,7 @@ def _in_text(path: str, snapshot: Snapshot) -> Iterator[Failure]:
 def merged(findings: Iterable[Finding]) -> list[Finding]:
     """One finding for each kind of failure at each place, with all of its targets, in the order they were found.
 
-    It has the highest severity of those it stands for.
+    A merged finding has the highest severity of the findings that it replaces.
     """
     by_place: dict[tuple[str, int, int, str], Finding] = {}
     for finding in findings:
@@ -122,7 +124,7 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 def _finding(
     target: Target, failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snapshot, owned: Callable[[str], bool]
 ) -> Finding | None:
-    """The failure at its place; None if the file of the target is gone."""
+    """The finding for a failure; None if neither its place nor the target's file can be found."""
     places = [snapshot.place(step.span) for step in failure.chain]
     own = [index for index, place in enumerate(places) if place and owned(place.path)]
     shown = own[-1] if own else None
@@ -146,7 +148,7 @@ def _finding(
 
 
 def _message(failure: Failure, snapshot: Snapshot, shown: int | None, guess: Link | None) -> str:
-    """The rule's message on the failing expression, where that is if not here, and the guess that led there."""
+    """The rule's message, with the place of the failure if that is not the one shown, and the guess that led to it."""
     last = failure.chain[-1] if failure.chain else None
     parts = [rule_for(failure.kind).message(failure, expression_at(last.span, snapshot) if last else "")]
     if last is not None and shown != len(failure.chain) - 1:

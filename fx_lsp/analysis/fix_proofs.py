@@ -1,7 +1,7 @@
-"""Tries fixes, one at a time, while nothing is traced, and keeps what came of them.
+"""Tries fixes, one at a time, while nothing is traced, and keeps the proofs.
 
-Fixes that someone looks at come first, then those of the files that were traced last. A proof belongs to the report of
-the failure that the fix is for: after the next report of that target, its fixes are tried again.
+Fixes that someone is looking at are tried first, then the fixes in the files that were traced. A proof belongs to the
+report of the failure that the fix is for: after the target's next report, its fixes are tried again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_FIXES = 4
 """How many fixes of one failure are tried."""
 
 MOST_FAILURES = 25
-"""How many failures of one file are dealt with at a time."""
+"""How many failures of one file are handled at a time."""
 
 FindFixes = Callable[[Failure, ReadText, Sequence[Span]], tuple[Fix, ...]]
 """`fx_lsp.fixes.fixes_for`, or a function that also keeps what it finds."""
@@ -49,7 +49,7 @@ class FixProofs(IdleWork):
         self._without_libcst = False
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
         self._together: dict[str, tuple[Fix, int]] = {}
-        """By file, its proven fixes as one edit, and the moment of the text that it is for."""
+        """By file: its proven fixes as one edit, and the moment of the text that the edit is for."""
         self._urgent: dict[tuple[Failure, Fix], None] = {}
         self._idle: dict[str, None] = {}
         """The files whose fixes are to be tried, in order."""
@@ -60,7 +60,7 @@ class FixProofs(IdleWork):
         return bool(self._urgent or self._idle)
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
-        """The edits that may fix a failure; none if this Python has no libcst, as that of an editor may not."""
+        """The edits that may fix a failure; none if libcst is not installed, as may be so in an editor's Python."""
         try:
             return self.find_fixes(failure, self._own_text, self._scheduler.results.calls_with(failure))
         except ImportError as error:
@@ -70,13 +70,13 @@ class FixProofs(IdleWork):
             return ()
 
     def known(self, failure: Failure, fix: Fix) -> Proof | None:
-        """What came of trying ``fix``; None if that is not known, or not yet."""
+        """The proof of ``fix``; None if the fix has not been tried for the latest report of the failure."""
         owner = self._scheduler.results.owner(failure)
         report, proof = self._known.get((failure, fix), (None, None))
         return proof if owner and owner[1].report is report else None
 
     def together(self, path: str) -> Fix | None:
-        """All proven fixes of a file as one edit; None if it is not known, or for an older text."""
+        """All proven fixes of a file as one edit; None if the edit is not known, or belongs to an older text."""
         fix, moment = self._together.get(path, (None, 0))
         documents = self._scheduler.documents
         if fix and not any(documents.changed_since(change.span.file, moment) for change in fix.changes):
@@ -84,7 +84,7 @@ class FixProofs(IdleWork):
         return None
 
     def want(self, failure: Failure, fixes: Iterable[Fix]) -> None:
-        """Try these before all others: someone looks at them."""
+        """Try ``fixes`` before all others: someone is looking at them."""
         new = [(failure, fix) for fix in fixes if self.known(failure, fix) is None]
         new = [case for case in new[:MOST_FIXES] if case not in self._urgent]
         if new:
@@ -105,7 +105,7 @@ class FixProofs(IdleWork):
         self.begin()
 
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
-        """Try ``fix`` now, unless that was done already."""
+        """Try ``fix`` now, unless it has been tried already."""
         if known := self.known(failure, fix):
             return known
         owner = self._scheduler.results.owner(failure)
@@ -118,7 +118,7 @@ class FixProofs(IdleWork):
         return proof
 
     async def prove_at_once(self, path: str) -> Fix | None:
-        """The first fix of each of a file's failures as one edit, if that is proven as it stands.
+        """The first fix of each of a file's failures as one edit; None unless this edit is proven as a whole.
 
         Trying the edit once takes as long as trying a single fix.
         """
@@ -136,10 +136,10 @@ class FixProofs(IdleWork):
         return together if verdicts and set(verdicts) == {"proven"} else None
 
     async def prove_together(self, path: str, *, unproven: bool = False) -> Fix | None:
-        """The proven fixes of a file's failures as one edit that is proven itself; None where there is none.
+        """The proven fixes of a file's failures as one edit that is itself proven; None if no fix is proven.
 
-        If two overlap, or don't work together, some are left out. ``unproven``: fixes that could not be tried count as
-        proven.
+        Fixes that overlap with others are left out. If the fixes don't work together, only the first fix is returned.
+        ``unproven``: fixes that could not be tried count as proven.
         """
         wanted = ("proven", "untried") if unproven else ("proven",)
         chosen: dict[Fix, list[Failure]] = {}
@@ -154,12 +154,12 @@ class FixProofs(IdleWork):
         together = _as_one(chosen)
         mended = [failure for failures in chosen.values() for failure in failures]
         async for verdict in self._verdicts(path, together, mended):
-            if verdict == "refuted":  # what can't be tried for one target is proven for another
+            if verdict == "refuted":  # an edit that can't be tried for one target is proven for another
                 return next(iter(chosen))
         return together
 
     async def _verdicts(self, path: str, fix: Fix, mended: Sequence[Failure]) -> AsyncIterator[Verdict]:
-        """The verdict on an edit for each of the file's targets that was traced, to its end or to a failure."""
+        """The verdict on an edit for each target of the file that was traced, to its end or to a failure."""
         for traced in list(self._scheduler.results[path].traced.values()):
             report = traced.report
             if report is not None and report.outcome in ("traced", "failed"):
@@ -200,7 +200,7 @@ class FixProofs(IdleWork):
         return self._scheduler.documents.text(path) if workspace.owns(path, workspace.roots_of(path)) else None
 
     async def work(self) -> None:
-        """Try the fixes that someone looks at, then those of the files that were traced last."""
+        """Try the fixes that someone is looking at, then the fixes in the files that were traced."""
         while self._urgent:
             failure, fix = next(iter(self._urgent))
             await self.prove(failure, fix)

@@ -1,8 +1,8 @@
 """Describes the graphs of what was traced, while nothing is traced, and keeps the descriptions with their text.
 
-A description outlives its text: until the next one replaces it, its places move with what is typed. It is dropped when
-its target is gone or can't be traced any more. A target that fails is described only if someone wants it, because what
-lies behind a failure rests on assumptions.
+A description outlives its text: until the next description replaces it, its places move with what is typed. It is
+dropped when its target is gone or its trace ends differently. A target that fails is described only on request, because
+what is recorded after a failure rests on assumptions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import Place, Snapshot
 
 TIME_FACTOR = 6
-"""How much more time it has than a trace: it traces twice, runs the graph on several inputs, and has low priority."""
+"""How much more time a description has than a trace: it traces twice and runs the graph, with low priority."""
 
 
 _Item = TypeVar("_Item")
@@ -45,15 +45,15 @@ class GraphDescription:
 
     @functools.cached_property
     def recorded(self) -> Mapping[str, Mapping[Place, tuple[GraphNode, ...]]]:
-        """By path and expression, the nodes that it became: one for each module that ran it."""
+        """By path and expression: the nodes that the expression became, one for each module that ran it."""
         return self._by_place((node.span, node) for node in self.details.nodes)
 
     @functools.cached_property
     def values(self) -> Mapping[str, Mapping[Place, tuple[str, ...]]]:
-        """By path and expression, its known values: one for each time that it was evaluated.
+        """By path and expression: the expression's known values, one for each time that it was evaluated.
 
-        The value of an expression that calls modules is what the outermost of them returns. The nodes of modules that
-        run in it without a line of the user's in between, as in an ``nn.Sequential``, are recorded there, too.
+        The value of an expression that calls modules is what the outermost module returns. The nodes of the modules
+        inside it are also recorded at that place if no line of the user's code is in between, as in ``nn.Sequential``.
         """
         calls = list(_outermost(self.details.order))
         calling = {call.span for call in calls}
@@ -62,7 +62,7 @@ class GraphDescription:
         return self._by_place((span, value) for span, value in items if value)
 
     def prepare(self) -> None:
-        """Compute what is computed once, so that no hover waits for it."""
+        """Compute the cached properties, so that no hover waits for them."""
         _ = self.recorded, self.values
 
     def _by_place(self, items: Iterable[tuple[Span | None, _Item]]) -> dict[str, dict[Place, tuple[_Item, ...]]]:
@@ -89,7 +89,7 @@ def _outermost(calls: Iterable[ModuleCall]) -> Iterator[ModuleCall]:
 
 
 class GraphDescriptions(IdleWork):
-    """The latest description of each target that ``scheduler`` has results of. Belongs to one event loop."""
+    """The latest description of each target in the results of ``scheduler``. Belongs to one event loop."""
 
     name = "describing what was traced"
     quiet_seconds = 0.15
@@ -97,7 +97,7 @@ class GraphDescriptions(IdleWork):
     def __init__(self, scheduler: Scheduler) -> None:
         super().__init__(scheduler)
         self.on_described: Callable[[str, str], None] = lambda path, key: None
-        """Called with path and key of a target that has a new description."""
+        """Called with the path and the key of a target that has a new description."""
         self._known: dict[tuple[str, str], GraphDescription] = {}
         self._wanted: set[tuple[str, str]] = set()
         """The targets that are described even if they fail."""
@@ -105,7 +105,7 @@ class GraphDescriptions(IdleWork):
         """Files that may have something to describe, in order."""
 
     def of(self, path: str, key: str) -> GraphDescription | None:
-        """The latest description of a target; None if there is none, or its trace now ends in another way."""
+        """The latest description of a target; None if there is none, or if its latest trace ended in another way."""
         return self._known.get((path, key))
 
     def __iter__(self) -> Iterator[GraphDescription]:
@@ -126,7 +126,7 @@ class GraphDescriptions(IdleWork):
             self.begin(at_once=True)
 
     def on_result(self, path: str, complete: bool) -> None:
-        """Drop the descriptions that no longer hold, and begin once nothing is traced."""
+        """Drop the descriptions whose targets are gone or trace differently, and begin once nothing is traced."""
         self.pause()
         result = self._scheduler.results.get(path)
         traced = result.traced if result else {}
@@ -140,7 +140,7 @@ class GraphDescriptions(IdleWork):
         self.begin()
 
     async def work(self) -> None:
-        """Describe the files that wait for it."""
+        """Describe the targets of the waiting files."""
         while self._waiting:
             path = next(iter(self._waiting))
             del self._waiting[path]
@@ -151,7 +151,7 @@ class GraphDescriptions(IdleWork):
                 raise
 
     async def _describe(self, path: str) -> None:
-        """Have the file's targets described whose latest reports have no description yet."""
+        """Have the agent describe those targets of a file whose latest reports have no description yet."""
         result = self._scheduler.results.get(path)
         targets_of_file = result.traced.items() if result else ()
         asked = {key: traced for key, traced in targets_of_file if self._is_new(path, traced)}
@@ -168,7 +168,7 @@ class GraphDescriptions(IdleWork):
                     self.keep(path, details.target, description)
 
     def _is_new(self, path: str, traced: Traced) -> bool:
-        """Whether a target's last report is to be described, and is not yet."""
+        """Whether a target's latest report should be described and has not been."""
         id = path, traced.target.key
         outcome = _outcome(traced)
         known = self._known.get(id)

@@ -1,7 +1,7 @@
 """Recognizes a line that is still being typed.
 
-A name that stands nowhere else in the file is usually the beginning of another one, and a line that ends in a space
-usually goes on. Tracing it would use a CPU at each key, only to report that a name is unknown.
+A name that occurs nowhere else in the file is usually the beginning of a longer name, and a line that ends in a space
+usually continues. Tracing it would use a CPU at each keystroke, only to report that a name is undefined.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _KNOWN = frozenset({*dir(builtins), *keyword.kwlist, *keyword.softkwlist})
 
 
 def is_half_typed(text: str, offset: int) -> bool:
-    """Whether the line of ``offset``, where the last edit ended, is likely to go on there.
+    """Whether the line of ``offset``, where the last edit ended, is likely to continue there.
 
-    It does after a space at its end, unless it is blank, and in a word that stands nowhere else in ``text``.
-    Numbers, keywords and the names of builtins are never half-typed.
+    That is so after a space at the end of the line, unless the line is blank, and in a word that occurs nowhere else in
+    ``text``. Numbers, keywords and the names of builtins are never half typed.
     """
     start = text.rfind("\n", 0, offset) + 1
     before, after = text[start:offset], text[offset:].partition("\n")[0]

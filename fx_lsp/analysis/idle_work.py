@@ -17,7 +17,7 @@ class IdleWork(ABC):
     name: str
     """What the log calls the work."""
     quiet_seconds: float
-    """How long nothing is traced before the work begins."""
+    """How many seconds pass without a call of `begin` or `pause` before the work begins."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -26,14 +26,14 @@ class IdleWork(ABC):
 
     @abstractmethod
     def on_result(self, path: str, complete: bool) -> None:
-        """Called when `Scheduler.on_result` is: drop what no longer holds, and begin once nothing is traced."""
+        """Called when `Scheduler.on_result` is: drop what is outdated, and begin once nothing is traced."""
 
     @abstractmethod
     async def work(self) -> None:
-        """Do what there is to do. It may be cancelled at any await; run again, it continues with what is left."""
+        """Do all the work there is. May be cancelled at any await; the next run continues with what is left."""
 
     def begin(self, *, at_once: bool = False) -> None:
-        """Start once it is quiet; ``at_once``: without waiting, unless something is traced."""
+        """Start after `quiet_seconds` or, with ``at_once``, immediately; wait longer while something is traced."""
         if self._timer:
             self._timer.cancel()
         seconds = 0.0 if at_once else self.quiet_seconds

@@ -1,4 +1,4 @@
-"""The places related to a finding: the calls that lead there, its cause, what was assumed before."""
+"""The places related to a finding: the calls that lead to it, its cause, what was assumed before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fx_lsp.documents.excerpt import quoted
 from fx_lsp.rules import called
 
 MOST_CAUSES = 3
-"""How many places between an input and the failure are linked: the first, and the last ones."""
+"""How many places between an input and the failure are linked: the first and the last few."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Link:
 
 
 def call_links(chain: Sequence[Step], shown: int | None, snapshot: Snapshot) -> Iterator[Link]:
-    """The frames from the traced forward to the failure, all but the one at index ``shown``."""
+    """Links to the frames from the traced forward to the failure, except for the frame at index ``shown``."""
     for index, step in enumerate(chain):
         place = snapshot.place(step.span)
         if place and index != shown:
@@ -32,7 +32,7 @@ def call_links(chain: Sequence[Step], shown: int | None, snapshot: Snapshot) -> 
 
 
 def cause_links(failure: Failure, snapshot: Snapshot) -> Iterator[Link]:
-    """The places between an input and the value that failed, without those in the failing expression."""
+    """Links to the places between an input and the value that failed, except for those in the failing expression."""
     failing = failure.chain[-1].span if failure.chain else None
     spans = [step.span for step in failure.cause if failing is None or not _within(step.span, failing)]
     if len(spans) > MOST_CAUSES:
@@ -44,7 +44,7 @@ def cause_links(failure: Failure, snapshot: Snapshot) -> Iterator[Link]:
 
 
 def guess_link(failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snapshot) -> Link | None:
-    """The guess that led to a failure; ``earlier`` has the failures that were passed, by their places."""
+    """A link to the guess that led to a failure; ``earlier`` has the failures that the trace passed, by place."""
     if failure.after is None or failure.after not in earlier:
         return None
     guess = earlier[failure.after]
@@ -52,7 +52,7 @@ def guess_link(failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snap
     if place is None or not expression:
         return None
     assumed = guess.assumption.removeprefix("it ")
-    if called(expression) == guess.operation:  # what was called asked for something from a value that it was given
+    if called(expression) == guess.operation:  # the called function required something of an argument
         return Link(f"assuming that a value in `{expression}` {assumed}", place)
     return Link(f"assuming that `{expression}` {assumed}", place)
 

@@ -1,4 +1,4 @@
-"""The latest that is known of every file: what is traced there, what came of it, and where its findings stand now."""
+"""The latest results of every file: its targets, the reports on them, and its findings' places in the current text."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Traced:
     place: Place
     """The target's span."""
     report: Report | None = None
-    """None until the first one comes."""
+    """None until the first report arrives."""
     findings: tuple[Finding, ...] = ()
     kept: tuple[Finding, ...] = ()
-    """While the report is partial: findings of earlier reports behind the first failure, which may still be true."""
+    """While the report is partial: findings of earlier reports after the first failure, which may still be true."""
 
     @property
     def was_traced(self) -> bool:
@@ -36,7 +36,7 @@ class Traced:
 
 @dataclass
 class FileResult:
-    """The latest that is known of one file."""
+    """The latest result of one file."""
 
     traced: dict[str, Traced] = field(default_factory=dict)
     """By the target's key, in the order of the file."""
@@ -47,7 +47,7 @@ class FileResult:
 
     @property
     def findings(self) -> Iterator[Finding]:
-        """Every finding of the file's targets and text, where it stood when it was made."""
+        """Every finding of the file's targets and text, at its place in the text that was traced."""
         yield from self.mistakes
         for traced in self.traced.values():
             yield from traced.findings
@@ -64,7 +64,7 @@ class Results(dict[str, FileResult]):
         self._settings_of = settings_of
 
     def findings(self, files: Collection[str] | None = None) -> Iterator[Finding]:
-        """Every finding that lies in one of ``files`` (None: in any file), where its text stands now.
+        """Every finding in one of ``files`` (None: in any file), at its place in the current text.
 
         Leaves out findings whose text was edited.
         """
@@ -92,7 +92,7 @@ class Results(dict[str, FileResult]):
     def calls_with(self, failure: Failure) -> tuple[Span, ...]:
         """The calls by which the workspace itself traces a program that was reported to have ``failure``.
 
-        An edit can change these calls as it can change the program.
+        A fix can edit these calls instead of the program.
         """
         return tuple(traced.target.span for _, traced in self._reported(failure) if traced.target.intent == "explicit")
 
@@ -101,7 +101,7 @@ class Results(dict[str, FileResult]):
         return [other for other, result in self.items() if path in result.dependencies]
 
     def needing_recipes(self, names: Collection[str]) -> list[str]:
-        """The files with a class of one of these names that they don't show how to build themselves."""
+        """The files with a class of one of these names that they don't themselves show how to build."""
         return [
             path
             for path, result in self.items()
@@ -111,7 +111,7 @@ class Results(dict[str, FileResult]):
         ]
 
     def keep_targets(self, path: str, targets: Sequence[Target], snapshot: Snapshot, *, with_mistakes: bool) -> None:
-        """Note what is to be traced in a file; what is known of a target stays until its next report."""
+        """Record the targets of a file; the results of a target are kept until its next report."""
         result = self.setdefault(path, FileResult())
         selection = self._settings_of(path).selection
         result.mistakes = findings_in_text(path, snapshot, selection) if with_mistakes else ()
@@ -122,7 +122,7 @@ class Results(dict[str, FileResult]):
                 result.traced[target.key] = dataclasses.replace(last, target=target, place=place)
 
     def keep_report(self, path: str, report: Report, snapshot: Snapshot) -> None:
-        """Note a report on a target of a file; ``snapshot`` has the texts that were traced."""
+        """Record a report on a target of a file; ``snapshot`` has the texts that were traced."""
         traced = self[path].traced
         last = traced[report.target]
         roots = self._workspace.roots_of(path)
@@ -132,7 +132,7 @@ class Results(dict[str, FileResult]):
         traced[report.target] = Traced(last.target, last.place, report, tuple(findings), kept)
 
     def drop_kept(self, path: str) -> bool:
-        """Drop the findings that a partial report of a file left open: no more reports will come.
+        """Drop the findings that the partial reports of a file left open, because no more reports will come.
 
         Returns whether there were any.
         """
@@ -154,13 +154,13 @@ class Results(dict[str, FileResult]):
                 yield dataclasses.replace(finding, place=now)
 
     def _behind(self, found: Iterable[Finding], last: Traced, selection: Selection) -> tuple[Finding, ...]:
-        """The findings of the last report behind those ``found`` now, as far as they may still be true."""
+        """The findings of the last report after those just ``found``, as far as they may still be true."""
         if not last.was_traced:
             return ()
         snapshot, places = self._documents.snapshot(), [item.place for item in self._standing(found)]
         known = [*self._standing((*last.findings, *last.kept))]
         again = [any(map(item.place.touches, places)) for item in known]
-        # What came before a failure that is met again was passed this time.
+        # The trace has passed what came before a failure that was found again.
         passed = again.index(True) + 1 if True in again else 0
         return tuple(
             item

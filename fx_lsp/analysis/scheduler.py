@@ -1,9 +1,9 @@
-"""What to trace when.
+"""Decides what to trace when.
 
-After an edit, the scheduler looks for the file's targets, has its agent trace them, and puts each report into the store
-of results as it comes. When edits follow each other fast, only the first and the last are traced; a line that is still
-being typed is waited for. A new edit cancels what is under way for the file: a cancelled task takes no further step, so
-nothing stale is stored. Files that import the edited one are traced again, too.
+After an edit, the scheduler looks for the file's targets, has the agent trace them, and stores each report in the
+results as it arrives. When edits follow each other fast, only the first and the last are traced; if a line is half
+typed, the scheduler waits. A new edit cancels the running trace of the file: a cancelled task takes no further step, so
+nothing outdated is stored. Files that import the edited file are traced again, too.
 
 Nothing here knows a client: the language server and the command line both use this module.
 """
@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 class Scheduler:
     """Keeps the results of all files that it was given up to date. Belongs to one event loop.
 
-    ``agent_for`` gives the agent that traces a file, ``settings_of`` the file's settings. ``finder`` finds the targets;
-    the default one keeps nothing on disk.
+    ``agent_for`` returns the agent that traces a file, ``settings_of`` the file's settings. ``finder`` finds the
+    targets; the default finder keeps nothing on disk.
     """
 
     def __init__(
@@ -54,19 +54,21 @@ class Scheduler:
         self.held_back = ""
         """Why nothing is traced, though targets are looked for; empty when files are traced."""
         self.on_result: Callable[[str, bool], None] = lambda path, complete: None
-        """Called with a path whenever the result of that file, or where it stands in the text, may have changed; and
-        with whether the file's current text is fully traced."""
+        """Called whenever the result of a file, or where its findings are in the text, may have changed.
+
+        The arguments are the file's path and whether its current text is fully traced.
+        """
         self._finder = finder or TargetFinder(lambda: workspace.folders, documents.text)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._looking: set[asyncio.Task[None]] = set()
         """The tasks that check whether another file has changed how a file's targets are built."""
         self._quiet: dict[str, asyncio.TimerHandle] = {}
-        """By file that is edited fast or in a half-typed line: the timer that starts its trace."""
+        """For each file that is edited fast or in a half-typed line: the timer that starts its trace."""
         self._edited_at: dict[str, float] = {}
         """When each file was last edited, by the loop's clock."""
 
     def opened(self, path: str) -> None:
-        """Trace ``path`` now; if the editor restored unsaved edits of it, also the files that import it."""
+        """Trace ``path`` now and, if the editor restored unsaved edits of it, also the files that import it."""
         disk = on_disk(path)
         saved = disk is not None and disk.text == self.documents.text(path)
         self._start(path, self.trace(path) if saved else self._trace_edited(path))
@@ -82,8 +84,10 @@ class Scheduler:
             self._start(path, self._trace_edited(path))
 
     def trace_dependants(self, path: str) -> None:
-        """Trace the files that import ``path``, whose text has changed, and those whose classes it may show how to
-        build."""
+        """Trace the files that may depend on ``path``, whose text has changed.
+
+        These are the files that import it, and files with classes that it may show how to build.
+        """
         dependants = self.results.dependants(path)
         for other in dependants:
             self._again(other)
@@ -95,26 +99,26 @@ class Scheduler:
                 look.add_done_callback(self._looking.discard)
 
     def trace_all(self) -> None:
-        """Trace every file again, after a change that may concern all of them."""
+        """Trace every file again, after a change that may affect all of them."""
         self._finder.forget()
         for path in list(self.results):
             self._again(path)
 
     def trace_anew(self, path: str) -> None:
-        """Trace a file now, as if nothing were known of it."""
+        """Trace a file now, without its earlier results."""
         self.results.pop(path, None)
         self._start(path, self._trace_edited(path))
         self.on_result(path, False)
 
     def forget(self, path: str) -> None:
-        """Drop what is known of a file, and stop tracing it."""
+        """Drop the result of a file, and stop tracing it."""
         self._stop(path)
         self._edited_at.pop(path, None)
         if self.results.pop(path, None):
             self.on_result(path, True)
 
     def cancel(self) -> None:
-        """Stop tracing until something else happens; reports that came so far are kept."""
+        """Stop all traces that are running or waiting; the reports that have arrived are kept."""
         for path in [*self._tasks, *self._quiet]:
             self._stop(path)
             if self.results.drop_kept(path):
@@ -133,19 +137,21 @@ class Scheduler:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def trace(self, path: str) -> None:
-        """Trace the targets of one file now. Returns when all of them are reported."""
+        """Trace the targets of one file now. Returns when all targets have been reported."""
         if self._find_targets(path):
             await self._complete_and_trace(path)
 
     async def _trace_edited(self, path: str) -> None:
-        """Like `trace`, and start to trace the files that import this one; text that does not parse would only break
-        them."""
+        """Like `trace`, and also start to trace the files that depend on this one.
+
+        Nothing is traced if the text does not parse, since that would only make the other files fail.
+        """
         if self._find_targets(path):
             self.trace_dependants(path)
             await self._complete_and_trace(path)
 
     async def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
-        """``targets`` of the file ``path``, with what other files show of how to build them, as the settings say."""
+        """``targets`` of ``path``, with the recipes that other files show for them, adapted to the settings."""
         found = await asyncio.to_thread(self._finder.completed, path, targets)
         return as_configured(found, self.settings_of(path))
 
@@ -157,7 +163,7 @@ class Scheduler:
         return Trace(path, targets, snapshot.overlays(), self.workspace.roots_of(path), limits)
 
     def _seconds_to_wait(self, path: str, since_edit: float) -> float:
-        """How long a file that is edited now, and was ``since_edit`` seconds ago, has to stay as it is."""
+        """How long to wait for another edit of a file whose previous edit was ``since_edit`` seconds ago."""
         delay, edit = self.settings_of(path).trace_delay / 1000, self.documents.last_edit(path)
         if delay and edit.is_typed and half_typed.is_half_typed(self.documents.text(path) or "", edit.new_end):
             return max(delay, half_typed.SECONDS)
@@ -194,31 +200,31 @@ class Scheduler:
                         self.on_result(path, False)
             self.results.drop_kept(path)
             for key in silent:
-                # No agent could be started: what an earlier one reported is about another text or another Python.
+                # No agent could be started: an earlier agent's report is about another text or another Python.
                 traced[key] = Traced(traced[key].target, traced[key].place)
         self.on_result(path, True)
 
     def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
-        """The targets from that which was edited last, whose name stands before the edit, to the farthest away."""
+        """The targets in the order of their distance from the last edit: those before the edit, then those after it."""
         edit = self.documents.last_edit(path).new_end
         return sorted(traced, key=lambda item: (item.place.start > edit, abs(item.place.start - edit)))
 
     def _keep_dependencies(self, path: str, done: Done, snapshot: Snapshot) -> None:
         dependencies = frozenset(done.dependencies) - {path}
         self.results[path].dependencies = dependencies
-        # A dependency that was edited since the request was made did not cause a new trace: it was not yet known.
+        # An edit of a dependency since the request was made caused no new trace: the dependency was not yet known.
         if any(self.documents.changed_since(other, snapshot.moment) for other in dependencies):
             asyncio.get_running_loop().call_soon(self._again, path)
 
     async def _again_if_built_otherwise(self, path: str) -> None:
-        """Trace a file again if other files now show another way to build its classes."""
+        """Trace a file again if other files show another way to build its classes than in the last trace."""
         known = {key: item.target for key, item in self.results[path].traced.items()}
         found = await self.completed(path, self._finder.find(path, self.documents.text(path) or "") or ())
         if path in self.results and {target.key: target for target in found} != known:
             self._again(path)
 
     def _again(self, path: str) -> None:
-        """Trace a file for another reason than its own edit; one that waits for quiet will be traced anyway."""
+        """Trace a file for a reason other than its own edit, unless it is waiting to be traced anyway."""
         if path in self.results and path not in self._quiet:
             self._start(path, self.trace(path))
 

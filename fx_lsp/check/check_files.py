@@ -1,4 +1,4 @@
-"""``fx-lsp check``: does once, with files on disk, what the language server does with the files of an editor."""
+"""``fx-lsp check``: does once, for files on disk, what the language server does for the files in an editor."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Problem:
     finding: Finding
     fixes: tuple[Fix, ...]
     proofs: Mapping[Fix, Proof] = field(default_factory=dict)
-    """What came of the fixes that were tried."""
+    """The proofs of the fixes that were tried."""
 
 
 @dataclass(frozen=True)
 class Mending:
-    """Which problems are fixed, not only reported."""
+    """Which fixes are applied, and whether the files are changed."""
 
     unproven: bool = False
     """Also apply fixes that could not be tried."""
@@ -56,7 +56,7 @@ class Checked:
     """Everything that was found in some files."""
 
     problems: tuple[Problem, ...]
-    """By path and place."""
+    """Sorted by path and place."""
     documents: Documents
     """The texts that the problems' places refer to."""
     results: Mapping[str, FileResult]
@@ -86,11 +86,11 @@ async def check(
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `python_files.files_of`), ``jobs`` at a time.
 
-    What is found, and its order, does not depend on ``jobs``. ``settings`` override those of each file's project;
-    ``scope`` selects some of the files; what ``cache`` has is not traced again. With ``mending``, fixes are applied
-    first. Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``cluster`` is
-    the address of a Dask scheduler, whose workers trace instead of this machine, as many files at a time as they can;
-    what they find is not cached.
+    The result and its order do not depend on ``jobs``. ``settings`` override those of each file's project, ``scope``
+    selects some of the files, and traces in ``cache`` are not repeated. With ``mending``, fixes are applied first.
+    Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``cluster`` is the
+    address of a Dask scheduler whose workers trace instead of this machine, as many files at a time as they can; their
+    results are not cached.
 
     Raises CannotCheck if a path does not exist, a project's settings can't be used, a notebook would have to be fixed,
     or there is no PyTorch to trace with.
@@ -113,12 +113,12 @@ async def check(
 
 
 def _shared_out(settings: Settings, jobs: int, files: int) -> Settings:
-    """``settings`` with each file's share of ``jobs``: how many of its targets are traced at a time."""
+    """``settings`` with each file's share of ``jobs``, the number of its targets that are traced at a time."""
     return dataclasses.replace(settings, jobs=max(1, jobs // max(1, files)))
 
 
 class _Run:
-    """One run over files: has them traced, mends them, and collects what was found."""
+    """One run over some files: has the files traced, applies fixes, and collects the problems."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _Run:
             self._no_notebooks[file] = str(error)
 
     async def _trace(self, files: Sequence[Path], jobs: int, progress: Progress) -> None:
-        """Trace the files, the largest first, so that the others don't wait for one that is started last."""
+        """Trace the files, the largest first, so that the run does not end with a long wait for a single large file."""
         waiting = enumerate(sorted(files, key=_size, reverse=True))
 
         async def work() -> None:

@@ -12,9 +12,9 @@ from fx_lsp.documents.documents import Documents, Place
 
 
 def fingerprints(problems: Iterable[Problem], documents: Documents) -> list[str]:
-    """A digest for each problem of its path from the working directory, its code and its source lines.
+    """For each problem, a digest of its path from the working directory, its code and its source text.
 
-    Of equal ones in a file the first differs from the second, and so on.
+    Problems of a file that are equal in all of these are numbered, so that their digests differ.
     """
     seen = Counter[tuple[str, ...]]()
     marks = []
@@ -28,7 +28,7 @@ def fingerprints(problems: Iterable[Problem], documents: Documents) -> list[str]
 
 
 def _source(place: Place, documents: Documents) -> str:
-    """The place's text and the line that it begins in, however they are indented."""
+    """The text of the place and the line in which it begins, with white space normalized."""
     text = documents.text(place.path) or ""
     start = text.rfind("\n", 0, place.start) + 1
     end = text.find("\n", place.start)

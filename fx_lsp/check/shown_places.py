@@ -35,21 +35,21 @@ class Spot:
     """A place in what a person sees: a file, or a cell of a notebook."""
 
     path: str
-    """As `shown_path`."""
+    """The path as returned by `shown_path`."""
     cell: str | None
-    """Its number, from 1; None outside of notebooks."""
+    """The number of the cell, from 1; None outside notebooks."""
     lines: LineIndex
     start: int
     end: int
 
     @property
     def name(self) -> str:
-        """The path, and for a notebook the cell."""
+        """The path and, in a notebook, the cell."""
         return f"{self.path}:cell {self.cell}" if self.cell else self.path
 
 
 def spot(place: Place, documents: Documents) -> Spot:
-    """``place`` in its file, or in its cell of a notebook."""
+    """``place`` in its file or, in a notebook, in its cell."""
     notebook = documents.notebooks.get(place.path)
     if notebook and (found := notebook.within(place.start, place.end)):
         cell, start, end = found
@@ -72,8 +72,10 @@ def place_of(span: Span, documents: Documents) -> Place:
 
 
 def protocol_location(place: Place, documents: Documents) -> dict[str, Any]:
-    """Path and range; lines and UTF-16 characters count from 0, as in the Language Server Protocol. In a notebook they
-    are those of a cell, whose number is given as well."""
+    """Path and range; lines and UTF-16 characters count from 0, as in the Language Server Protocol.
+
+    In a notebook, the range is within a cell, whose number is included.
+    """
     here = spot(place, documents)
     ends = {"start": here.lines.position(here.start, "utf-16"), "end": here.lines.position(here.end, "utf-16")}
     shown = {"path": here.path, "range": {end: position._asdict() for end, position in ends.items()}}

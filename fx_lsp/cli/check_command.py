@@ -148,7 +148,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    """The settings that the arguments make. Raises CannotCheck for an unknown rule or interpreter."""
+    """The settings from the arguments. Raises CannotCheck for an unknown rule or interpreter."""
     from fx_lsp.rules import all_rules
     from fx_lsp.settings.rule_selection import ALL_NOTICES
     from fx_lsp.settings.settings import Settings
@@ -170,7 +170,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 
 def _print(checked: Checked, arguments: argparse.Namespace) -> int:
-    """Print what was found and is not in the baseline, write the files that were asked for; return the exit status."""
+    """Print the problems that are not in the baseline, write the requested files, and return the exit status."""
     from fx_lsp.cli import baseline, formats
 
     if arguments.write_baseline:

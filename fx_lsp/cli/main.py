@@ -74,7 +74,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _serve(tcp: tuple[str, int] | None) -> None:
-    # Everything that is loaded here stays. Searching it for garbage would slow down the start and some later answers.
+    # Everything that is loaded here stays. Searching it for garbage would delay the start and some later answers.
     gc.disable()
     from fx_lsp.server.connection import serve
 

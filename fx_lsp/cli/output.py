@@ -12,7 +12,7 @@ from fx_lsp.errors import CannotCheck
 
 
 def write(text: str) -> None:
-    """Write ``text`` to stdout. Escape what its encoding lacks, and ignore that a reader closes the pipe early."""
+    """Write ``text`` to stdout. Escape what can't be encoded, and tolerate a reader that closes the pipe early."""
     if text:
         encoding = sys.stdout.encoding or "utf-8"
         try:
@@ -39,7 +39,7 @@ def write_file(file: Path, text: str) -> None:
 def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
     """Yield ``show(done, of, name)``, which updates a progress bar on stderr until the block ends.
 
-    It shows nothing if stderr is not a terminal or rich is not installed (the extra `terminal`).
+    Nothing is shown if stderr is not a terminal or if rich is not installed (the extra `terminal`).
     """
     try:
         from rich.console import Console

@@ -1,4 +1,4 @@
 """The text of files: open documents, notebooks, positions, scopes and names, directives in comments.
 
-Begin reading at `documents`. Imports only `fx_lsp.rules` and the agent's messages.
+Start reading at `documents`. Imports only `fx_lsp.rules` and the agent's messages.
 """

@@ -1,12 +1,12 @@
 """Directives in a file's comments: ``# fx: trace(dim=64)`` above a class, ``# fx: ignore[len]`` at the end of a line.
 
-A directive is a comment ``# fx: VERB``, with ``[labels]`` and ``(arguments)`` where the verb takes them:
+A directive is a comment ``# fx: VERB``, with ``[labels]`` and ``(arguments)`` if the verb takes them:
 
 - above a class or a function at the top level: ``trace(arguments of the constructor)``, ``concrete_args(x=1)``,
   ``inputs(arguments of forward)``, ``tracer(expression)``, ``leaf(classes of modules)``, ``skip``. With labels,
   ``trace[small](dim=8)`` and ``trace[large](dim=64)``, a class is traced several times; a directive without a label
   applies to all of them.
-- at the end of a line, or on a line of its own above one: ``ignore``, ``ignore[code, …]``.
+- at the end of a line, or on a separate line above the line that it applies to: ``ignore``, ``ignore[code, …]``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ARGUMENTS: Mapping[str, tuple[Callable[[int, int], bool], str]] = {
     ),
     "tracer": (lambda positional, named: (positional, named) == (1, 0), "one expression, e.g. `tracer(MyTracer())`"),
 }
-"""For verbs with required arguments: whether these numbers of arguments are right, and what the verb takes."""
+"""For verbs with required arguments: a check of the numbers of positional and named arguments, and what to pass."""
 
 _ABOVE = _TAKES.keys() - {"ignore"}
 """Verbs that apply to a whole class or function."""
@@ -66,13 +66,13 @@ class Directive:
     verb: str
     labels: tuple[str, ...]
     arguments: str
-    """With their brackets, e.g. ``(dim=64)``; ``""`` where there are none."""
+    """With their brackets, e.g. ``(dim=64)``; ``""`` if there are none."""
     line: int
     """The line of the comment, from 1."""
     subject: int
-    """The line of code that it applies to."""
+    """The line of code that the directive applies to."""
     columns: tuple[int, int]
-    """Where the comment begins and ends in its line, in UTF-8 bytes."""
+    """The columns at which the comment begins and ends, in UTF-8 bytes."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Directives:
 
 @functools.lru_cache(maxsize=256)
 def directives_of(text: str) -> Directives:
-    """The directives of a file; none while its text is not Python."""
+    """The directives of a file; none while its text is not valid Python."""
     if "fx:" not in text or is_oversize(text):
         return Directives()
     tree = parsed(text)
@@ -128,7 +128,7 @@ def directives_of(text: str) -> Directives:
 
 
 def _definitions(tree: ast.Module) -> dict[int, str]:
-    """By line, the name of the top-level class or function that begins there or has a decorator there."""
+    """The name of each top-level class or function, by the line of its ``class`` or ``def`` and of each decorator."""
     return {
         line: node.name
         for node in tree.body
@@ -138,9 +138,9 @@ def _definitions(tree: ast.Module) -> dict[int, str]:
 
 
 def _read(text: str) -> Iterator[Directive | DirectiveMistake]:
-    """Each comment that begins like a directive, valid or not."""
+    """The directives in the comments of ``text``, and a mistake for each invalid one."""
     pending: list[tokenize.TokenInfo] = []
-    """Comments on lines of their own, which apply to the next line of code."""
+    """Comments on separate lines, which apply to the next line of code."""
     behind_code = False
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
@@ -194,14 +194,14 @@ def _why_not(verb: str, labels: str | None, arguments: str, rest: str) -> str | 
 
 
 def _unknown_code(verb: str, labels: Sequence[str]) -> str | None:
-    """Which of the labels of an ``ignore`` is not the code of a rule, as a sentence; None if all are."""
+    """The reason why a label of an ``ignore`` is not the code of a rule; None if all labels are codes."""
     codes = sorted(rule.code for rule in all_rules())
     unknown = [label for label in labels if verb == "ignore" and label not in codes]
     return f"`{unknown[0]}` is not a rule; the rules are {_listed(codes)}" if unknown else None
 
 
 def _call(arguments: str) -> ast.Call | None:
-    """A call with these ``arguments`` (given with their brackets); None if they are not arguments."""
+    """A call with ``arguments``, which include their brackets; None if they are not valid arguments."""
     try:
         tree = ast.parse(f"f{arguments}", mode="eval").body
     except (SyntaxError, ValueError):

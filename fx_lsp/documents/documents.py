@@ -19,12 +19,12 @@ from fx_lsp.documents.positions import Change, Edit, Encoding, LineIndex, shifte
 from fx_lsp.documents.source_size import is_oversize, oversize
 
 MOST_EDITS = 2000
-"""How many edits of a document are kept; an older place counts as edited."""
+"""How many edits of a document are kept; the text of a place from before these edits counts as edited."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """``text[start:end]`` of a file at one moment. :meth:`Documents.now` says where that text has moved since."""
+    """``text[start:end]`` of a file at one moment. :meth:`Documents.now` finds where that text is now."""
 
     path: str
     start: int
@@ -32,7 +32,7 @@ class Place:
     moment: int
 
     def touches(self, other: Place) -> bool:
-        """Whether this place overlaps or adjoins ``other``, which must be of the same moment."""
+        """Whether this place overlaps or adjoins ``other``, which must be from the same moment."""
         return self.path == other.path and self.start <= other.end and other.start <= self.end
 
 
@@ -42,15 +42,15 @@ class Document:
 
     lines: LineIndex
     version: int
-    """The client's."""
+    """The client's version of the document."""
     edits: list[Edit] = field(default_factory=list)
     moments: list[int] = field(default_factory=list)
     """When each of ``edits`` was made; ascending."""
     forgotten: int = 0
-    """The moment of the last edit that is no longer kept."""
+    """The moment of the most recent edit that was dropped."""
 
     def apply(self, edit: Edit, text: str, moment: int) -> None:
-        """Take the new ``text``, which ``edit`` made of the old one."""
+        """Replace the text by ``text``, the result of ``edit``."""
         self.lines = LineIndex(text)
         self.edits.append(edit)
         self.moments.append(moment)
@@ -72,7 +72,7 @@ class Snapshot:
         self._disk: dict[str, LineIndex | None] = {}
 
     def lines_of(self, path: str) -> LineIndex | None:
-        """The text of a file; None when it cannot be read."""
+        """The lines of a file; None if it cannot be read."""
         return self._open.get(path) or self._on_disk(path)
 
     def place(self, span: Span) -> Place | None:
@@ -99,17 +99,17 @@ class Snapshot:
 
 
 class Documents:
-    """The open files, and the disk for all others.
+    """The text of open files as the client has it, and of all other files as it is on disk.
 
-    Time is counted in *moments*: every edit of an open file begins a new one. A place keeps the moment at which it was
-    found, so that later one can tell where its text is, or that it was edited.
+    Time is counted in *moments*: every edit of an open file begins a new moment. A place keeps the moment at which it
+    was found, so that `now` can determine where its text is later, or that the text was edited.
     """
 
     def __init__(self, encoding: Encoding = "utf-16") -> None:
         self.encoding: Encoding = encoding
-        """The encoding in whose units the client counts characters."""
+        """The client counts characters in units of this encoding."""
         self.notebooks: dict[str, Notebook] = {}
-        """The open notebooks by path; the text of each is that of its code cells."""
+        """The open notebooks by path; the text of a notebook consists of its code cells."""
         self._open: dict[str, Document] = {}
         self._clock = itertools.count(1)
         self._moment = 0
@@ -124,20 +124,20 @@ class Documents:
         self.open(path, notebook.text, version)
 
     def change(self, path: str, changes: Iterable[Change], version: int) -> None:
-        """The editor has made ``changes``, one after another, to an open file. Raises KeyError when it is not open."""
+        """The editor has made ``changes``, one after another, to an open file. Raises KeyError if it is not open."""
         document = self._open[path]
         for change in changes:
             self._replace(document, *change.ends(document.lines, self.encoding), change.text)
         document.version = version
 
     def replace(self, path: str, start: int, end: int, text: str, version: int) -> None:
-        """Replace ``text[start:end]`` of an open file by ``text``. Raises KeyError when it is not open."""
+        """Replace ``text[start:end]`` of an open file by ``text``. Raises KeyError if the file is not open."""
         document = self._open[path]
         self._replace(document, start, end, text)
         document.version = version
 
     def close(self, path: str) -> None:
-        """The editor has closed ``path``; from now on its text is that on disk."""
+        """The editor has closed ``path``; from now on its text is read from disk."""
         self._open.pop(path, None)
         self.notebooks.pop(path, None)
 
@@ -151,12 +151,12 @@ class Documents:
         return list(self._open)
 
     def version(self, path: str) -> int | None:
-        """The client's version of an open file; None for every other."""
+        """The client's version of an open file; None if the file is not open."""
         document = self._open.get(path)
         return document.version if document else None
 
     def lines(self, path: str) -> LineIndex | None:
-        """The text of a file; None if it is not open and cannot be read."""
+        """The lines of a file; None if it is not open and cannot be read."""
         document = self._open.get(path)
         return document.lines if document else on_disk(path)
 
@@ -170,7 +170,7 @@ class Documents:
         return Snapshot(self._moment, {path: document.lines for path, document in self._open.items()})
 
     def now(self, place: Place) -> Place | None:
-        """Where the text of ``place`` is now; None once it was edited."""
+        """Where the text of ``place`` is now; None if it was edited."""
         document = self._open.get(place.path)
         if document and place.moment < document.forgotten:
             return None
@@ -195,7 +195,7 @@ class Documents:
 
 
 def on_disk(path: str) -> LineIndex | None:
-    """The file's text as Python would decode it; None if it cannot be read or is too large."""
+    """The lines of a file, decoded as Python would decode it; None if it cannot be read or is too large."""
     try:
         text = _decoded(path)
         return None if is_oversize(text) else LineIndex(text)

@@ -6,11 +6,11 @@ from fx_lsp.agent.messages import Span
 from fx_lsp.documents.positions import LineIndex
 
 LONGEST = 60
-"""Characters of an expression that a message or a title quotes; a longer text is cut."""
+"""How many characters of an expression a message or a title quotes; longer expressions are cut."""
 
 
 def text_at(lines: LineIndex, span: Span) -> str:
-    """The text at ``span``, as far as the span is inside the file's text."""
+    """The text at ``span``; any part of the span beyond the end of the file is ignored."""
     start = lines.offset_of_python(span.line, span.col)
     return lines.text[start : lines.offset_of_python(span.end_line, span.end_col)]
 

@@ -12,7 +12,7 @@ _LINE = re.compile(r"(?P<indent>[ \t]*)(?P<magic>(?:[%!?]|[\w.*]+\?\??[ \t;]*(?:
 _ASSIGNED = re.compile(r"[ \t]*[\w.,\[\] \t]+=[ \t]*(?P<magic>[%!].+)")
 
 _PHYSICAL_LINE = re.compile(r"(?:\\\r?\n|[^\n])*\n?")
-"""A line with the lines that backslashes join to it."""
+"""A line, together with the lines that backslashes join to it."""
 
 _TOKEN = re.compile(
     r"""
@@ -27,8 +27,8 @@ _TOKEN = re.compile(
 def blanked(text: str) -> str:
     """A cell's text with everything that is not Python replaced by blanks; its length stays the same.
 
-    A name that is assigned the result of a magic or a shell command is assigned an empty list. A magic in an indented
-    block becomes ``0``, so that the block is not empty.
+    The result of a magic or a shell command that is assigned to a name is replaced by an empty list. A magic in an
+    indented block becomes ``0``, so that the block is not empty.
     """
     if not any(mark in text for mark in "%!?"):
         return text

@@ -1,4 +1,4 @@
-"""What the names of a file stand for at a given place, and which statements give them their values."""
+"""Resolves a file's names: what they refer to at a given place, and which statements give them their values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Names:
         self.classes = walk.classes
 
     def qualified(self, expression: ast.expr) -> str | None:
-        """The dotted name that ``expression`` stands for, through the file's imports: ``torch.fx.Tracer``."""
+        """The dotted name that ``expression`` refers to, given the file's imports, e.g. ``torch.fx.Tracer``."""
         if isinstance(expression, ast.Name):
             return self.imported.get(expression.id, expression.id)
         if isinstance(expression, ast.Attribute):
@@ -31,7 +31,7 @@ class Names:
         return None
 
     def binding(self, name: str, place: CodePlace) -> Binding | None:
-        """The last binding of ``name`` before ``place``; None for a parameter or a builtin, or if it is not clear."""
+        """The last binding of ``name`` before ``place``; None if no statement binds it, e.g. for a parameter."""
         scope = self.scope_of(name, place)
         if scope is None or name in place.hidden or name in scope.parameters:
             return None
@@ -43,11 +43,11 @@ class Names:
     def setup(
         self, expressions: Iterable[ast.expr], place: CodePlace, *, defaults: bool = False, alone: bool = False
     ) -> list[ast.stmt] | None:
-        """The statements to run, in order, before ``expressions`` of ``place`` can be evaluated in the imported file.
+        """The statements to run, in order, before ``expressions`` at ``place`` can be evaluated in the imported file.
 
-        None if the text does not tell: for a parameter, a loop's variable, a name that only one branch binds.
-        ``defaults``: take each parameter to be its default. ``alone``: the file is not imported, so include everything
-        that is needed; the definition of a class or a function is then included without what it needs in turn.
+        None if the text does not show a value: for a parameter, a loop's variable, a name that only one branch binds.
+        ``defaults``: assume that each parameter has its default. ``alone``: the file is not imported, so include every
+        statement that is needed, except those that the definition of a class or a function needs in turn.
         """
         needed: dict[ast.stmt, None] = {}
         todo = [(name, place) for expression in expressions for name in free_names(expression)]
@@ -77,7 +77,10 @@ class Names:
         return None
 
     def _providers(self, name: str, place: CodePlace, *, alone: bool) -> list[Binding] | None:
-        """The statements that give ``name`` its value at ``place``; if not ``alone``, only those importing skips."""
+        """The statements that give ``name`` its value at ``place``; None if the text does not show them.
+
+        Unless ``alone``, statements are left out if importing the file leaves ``name`` with the same value.
+        """
         if name in place.hidden:
             return None
         scope = self.scope_of(name, place)

@@ -9,9 +9,9 @@ from fx_lsp.documents.notebooks import Cell, Notebook
 
 
 def read_notebook(path: Path) -> Notebook:
-    """The notebook at ``path``; the URI of each cell is its number, from 1, among all cells.
+    """The notebook at ``path``. The number of a cell among all cells, from 1, is used as its URI.
 
-    Raises OSError, or ValueError with the reason in words if the file is not a notebook.
+    Raises OSError, or ValueError with an explanation if the file is not a notebook.
     """
     notebook = Notebook()
     try:

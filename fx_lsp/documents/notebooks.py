@@ -1,7 +1,7 @@
-"""Notebooks: the code cells of a notebook, in order, are one module.
+"""Notebooks: the code cells of a notebook, in order, form one Python module.
 
-In the module a line end follows each cell's text, and blanks replace what only IPython understands, so that each
-character of a cell corresponds to one offset in the module.
+In the module, each cell's text is followed by a line end, and what only IPython understands is replaced by text of the
+same length, so that each character of a cell corresponds to one offset in the module.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ class Cell:
     uri: str
     language: str
     version: int
-    """The client's."""
+    """The client's version of the cell."""
     lines: LineIndex
-    """Its text."""
+    """The cell's text."""
     code: str
     """The text as Python, of the same length."""
     start: int = 0
-    """The offset in the module at which it begins."""
+    """The offset in the module at which the cell begins."""
 
     @classmethod
     def of(cls, uri: str, language: str, version: int, text: str) -> Cell:
-        """A cell with this text."""
+        """A cell with the given text, which has no place in a module yet."""
         return cls(uri, language, version, LineIndex(text), blanked(text))
 
     @property
     def end(self) -> int:
-        """The offset in the module after its last character."""
+        """The offset in the module after the cell's last character."""
         return self.start + len(self.code)
 
     def changed(self, changes: Iterable[Change], version: int, encoding: Encoding) -> Cell:
@@ -86,20 +86,21 @@ class Notebook:
         return Splice(start, start + len(_text(old)), _text(new))
 
     def cell(self, uri: str) -> Cell | None:
-        """The cell with a URI, if it is in the module."""
+        """The cell with this URI; None if it is not in the module."""
         return next((cell for cell in self.cells if cell.uri == uri), None)
 
     def within(self, start: int, end: int) -> tuple[Cell, int, int] | None:
-        """The cell in which ``module[start:end]`` begins, and the offsets in its text; None if there is no cell."""
+        """The cell in which ``module[start:end]`` begins, and the offsets in its text; None if there are no cells."""
         if not self.cells:
             return None
         cell = self.cells[self._index(start)]
         return cell, min(start, cell.end) - cell.start, min(end, cell.end) - cell.start
 
     def edit(self, splice: Splice) -> tuple[Cell, Splice] | None:
-        """The edit of one cell that has the same effect on the module; None if there is none.
+        """The edit of one cell that has the same effect on the module; None if no such edit is possible.
 
-        It never replaces blanked text, and inserts nothing above a magic that must come first in its cell.
+        The edit never replaces magics and other IPython syntax, and inserts nothing above a cell magic, which must come
+        first in its cell.
         """
         if not self.cells:
             return None
@@ -138,6 +139,6 @@ def _text(cells: Iterable[Cell]) -> str:
 
 
 def _alike(before: Sequence[Cell], after: Sequence[Cell]) -> int:
-    """How many cells at the beginning have the same code."""
+    """The number of cells at the beginning of both sequences that have the same code."""
     pairs = zip(before, after, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0].code == pair[1].code, pairs))

@@ -1,4 +1,4 @@
-"""Python's syntax trees of texts."""
+"""Parsing Python source to syntax trees."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import warnings
 
 @functools.lru_cache(maxsize=1)
 def parsed(text: str) -> ast.Module | None:
-    """The tree of a file's text, which nobody may change; None where the text is not Python (yet).
+    """The syntax tree of a file's text, which callers must not change; None if the text is not valid Python (yet).
 
-    Only the last tree is kept, since trees are large; after an edit several callers ask for the same one.
+    Only the last tree is cached, because trees are large; after an edit, several callers need the same tree.
     """
     return tree_of(text)
 
@@ -22,7 +22,7 @@ def is_python(text: str) -> bool:
 
 
 def tree_of(text: str) -> ast.Module | None:
-    """A new tree of ``text``; None where it is not Python."""
+    """A new syntax tree of ``text``; None if it is not valid Python."""
     try:
         return syntax_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -30,7 +30,7 @@ def tree_of(text: str) -> ast.Module | None:
 
 
 def syntax_tree(text: str) -> ast.Module:
-    """A new tree of ``text``, without warnings. Raises whatever `ast.parse` does."""
+    """A new syntax tree of ``text``, made without warnings. Raises whatever `ast.parse` raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         return ast.parse(text.removeprefix("\ufeff"))

@@ -1,11 +1,11 @@
-"""Positions in a text: as the compiler counts them, as the client counts them, and as an index into the text.
+"""Positions in a file's text: as the compiler counts them, as the client counts them, and as offsets.
 
 The compiler counts lines from 1 and columns in UTF-8 bytes from 0; a client counts both from 0, columns in the units
 that were agreed on when it connected (UTF-16, unless it supports another). Internally, a position is an *offset*: an
 index into the Python string. Edits move offsets.
 
-Lines end at ``\\r\\n``, ``\\r`` and ``\\n`` and nowhere else, for the compiler and for the protocol both
-(`LSP 3.17, Text Documents`). ``str.splitlines`` also splits at form feeds and seven others, so it is not used.
+Both for the compiler and for the protocol (`LSP 3.17, Text Documents`), lines end at ``\\r\\n``, ``\\r`` and ``\\n``
+and nowhere else. ``str.splitlines`` is not used because it also splits at form feeds and seven other characters.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LineIndex:
         self._ends = [*(start for start, _ in ends), len(text)]
 
     def line(self, number: int) -> str:
-        """Line ``number`` (from 0) without its end; empty past the last line."""
+        """Line ``number`` (from 0) without its line end; empty if there is no such line."""
         if not 0 <= number < len(self._starts):
             return ""
         return self.text[self._starts[number] : self._ends[number]]
@@ -68,7 +68,7 @@ class LineIndex:
         return start + _characters(self.text[start:end], max(0, units), encoding)
 
     def position(self, offset: int, encoding: Encoding) -> Position:
-        """Where a client that counts in ``encoding`` finds ``offset``."""
+        """The position of ``offset`` for a client that counts in ``encoding``."""
         offset = max(0, min(offset, len(self.text)))
         line = bisect.bisect_right(self._starts, offset) - 1
         within = min(offset, self._ends[line])
@@ -77,7 +77,7 @@ class LineIndex:
 
 @dataclass(frozen=True)
 class Change:
-    """A client's edit: ``text`` in place of what stands between ``start`` and ``end``, or of everything."""
+    """A client's edit: ``text`` replaces what is between ``start`` and ``end``; without these, the whole document."""
 
     text: str
     start: Position | None = None
@@ -100,7 +100,7 @@ def _units(text: str, encoding: Encoding) -> int:
 
 
 def _characters(line: str, units: int, encoding: Encoding) -> int:
-    """How many whole characters of ``line`` its first ``units`` units hold."""
+    """How many whole characters the first ``units`` units of ``line`` contain."""
     if line.isascii():
         return min(units, len(line))
     codec, width = _CODECS[encoding]
@@ -123,14 +123,14 @@ class Edit:
 
     @property
     def is_typed(self) -> bool:
-        """Whether it inserts or deletes at most one character, as one key does. Completions and pastes are longer."""
+        """Whether it replaces at most one character by at most one, as one key does; completions and pastes do not."""
         return self.length <= 1 and self.end - self.start <= 1
 
     @classmethod
     def between(cls, old: str, new: str, at: int = 0) -> Edit:
         """The smallest single edit that turns ``old``, which begins at offset ``at``, into ``new``.
 
-        Some clients replace whole documents, e.g. after formatting; text that stays the same does not count as edited.
+        Some clients replace whole documents, e.g. after formatting; text that stays the same must not count as edited.
         """
         shorter = min(len(old), len(new))
         head = next((i for i in range(shorter) if old[i] != new[i]), shorter)

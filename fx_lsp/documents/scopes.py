@@ -9,27 +9,27 @@ from dataclasses import dataclass, field, replace
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CHANGING = frozenset({"eval", "train", "append", "extend", "insert", "update", "add"})
-"""Methods that are called to change their object."""
+"""Methods whose calls are assumed to change their object."""
 
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(eq=False)
 class Scope:
-    """The module, a class's body or a function's, with the names that its statements bind."""
+    """The module, or the body of a class or a function, with the names that its statements bind."""
 
     parent: Scope | None = None
     prefix: str = ""
-    """The beginning of the qualified names of its classes and functions, e.g. ``main.<locals>.``."""
+    """The beginning of the qualified names of the classes and functions in it, e.g. ``main.<locals>.``."""
     is_class: bool = False
     parameters: frozenset[str] = frozenset()
     defaults: dict[str, Binding] = field(default_factory=dict)
-    """The defaults of its parameters, as if they were assigned before it."""
+    """The defaults of the function's parameters, as if they were assigned before its definition."""
     bindings: defaultdict[str, list[Binding]] = field(default_factory=lambda: defaultdict(list))
 
 
 class Default(ast.Assign):
-    """The default of a parameter as an assignment, which is not in the file."""
+    """The default of a parameter as an assignment statement, which does not occur in the file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,25 +41,25 @@ class CodePlace:
     blocks: tuple[int, ...] = ()
     """The branches, loops and handlers around the statement within its scope, outermost first."""
     in_main: bool = False
-    """Under ``if __name__ == "__main__":``, which importing the file does not run."""
+    """Whether it is under ``if __name__ == "__main__":``, so that importing the file does not run it."""
     hidden: frozenset[str] = frozenset()
     """Names bound by a comprehension or a lambda around the expression."""
     expects_error: bool = False
-    """Within ``with pytest.raises(...)`` or the like."""
+    """Whether it is in a block such as ``with pytest.raises(...)``."""
 
     def is_always_after(self, other: CodePlace) -> bool:
-        """Whether ``other``'s statement has run, once, by the time that this one does (loops aside)."""
+        """Whether ``other``'s statement has always run before this place's statement runs (loops aside)."""
         return other.scope is self.scope and other.precedes(self) and self.blocks[: len(other.blocks)] == other.blocks
 
     def precedes(self, other: CodePlace) -> bool:
-        """Whether this statement ends, in the text, before the other begins."""
+        """Whether this place's statement ends, in the text, before ``other``'s begins."""
         end = (self.statement.end_lineno or 0, self.statement.end_col_offset or 0)
         return end <= (other.statement.lineno, other.statement.col_offset)
 
 
 @dataclass(frozen=True, eq=False)
 class Binding:
-    """A statement that gives a name its value, or changes what the name stands for (``net.head = ...``)."""
+    """A statement that gives a name its value, or changes the object that the name refers to (``net.head = ...``)."""
 
     name: str
     place: CodePlace
@@ -74,7 +74,7 @@ class Binding:
 
     @property
     def assignment(self) -> tuple[ast.Name, ast.expr] | None:
-        """The name and what is assigned, where the statement assigns it to the name alone."""
+        """The name and the assigned value; None unless the statement assigns a value to one name only."""
         match self.statement:
             case ast.Assign(targets=[ast.Name() as target], value=value):
                 return target, value
@@ -84,7 +84,7 @@ class Binding:
 
     @property
     def value(self) -> ast.expr | None:
-        """What is assigned, where the statement assigns it to the name alone."""
+        """The assigned value; None unless the statement assigns a value to one name only."""
         return self.assignment[1] if self.assignment else None
 
 
@@ -94,9 +94,9 @@ class ScopeVisitor(ast.NodeVisitor):
     def __init__(self, tree: ast.Module) -> None:
         self.module = Scope()
         self.imported: dict[str, str] = {}
-        """Local name -> the dotted name that an import gives it, wherever in the file the import stands."""
+        """Local name -> the dotted name that it is imported from, wherever in the file the import is."""
         self.star_imports: list[str] = []
-        """The modules that ``from module import *`` names."""
+        """The modules of all ``from module import *`` statements."""
         self.calls: list[tuple[ast.Call, CodePlace]] = []
         self.classes: list[ast.ClassDef] = []
         self._place = CodePlace(self.module, ast.Pass(lineno=0, col_offset=0, end_lineno=0, end_col_offset=0))
@@ -104,7 +104,7 @@ class ScopeVisitor(ast.NodeVisitor):
         self._visit_statements(tree.body, self._place)
 
     def _visit_statements(self, statements: Iterable[ast.stmt], place: CodePlace) -> None:
-        """Visit ``statements``, each at ``place`` with itself as the statement."""
+        """Visit each of ``statements`` at ``place``, with the visited statement as the place's statement."""
         around = self._place
         for statement in statements:
             self._place = replace(place, statement=statement)
@@ -125,7 +125,7 @@ class ScopeVisitor(ast.NodeVisitor):
         self._place.scope.bindings[name].append(Binding(name, self._place, is_simple, is_change))
 
     def visit_Name(self, node: ast.Name) -> None:
-        """Record a name that is deleted, or bound by anything but a simple assignment."""
+        """Record a name that is deleted, or bound by anything other than a simple assignment."""
         if not isinstance(node.ctx, ast.Load):
             self._bind(node.id, is_simple=False)
 
@@ -135,11 +135,11 @@ class ScopeVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """``name = value``, ``a, b = value``, ``name.attribute = value``, ``name[key] = value``."""
+        """Record ``name = value``, ``a, b = value``, ``name.attribute = value``, ``name[key] = value``."""
         self._assign(node.targets, node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """``name: annotation = value``; without a value it binds nothing."""
+        """Record ``name: annotation = value``; an annotation without a value binds nothing."""
         if node.value is not None:
             self._assign([node.target], node.value)
 
@@ -154,21 +154,21 @@ class ScopeVisitor(ast.NodeVisitor):
         self.visit(value)
 
     def visit_Expr(self, node: ast.Expr) -> None:
-        """``net.eval()`` and ``net.train()`` change what ``net`` stands for, and so does what is put into a list."""
+        """Record calls such as ``net.eval()`` and ``layers.append(layer)`` as changes of the object."""
         match node.value:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if method in _CHANGING:
                 self._bind(name, is_simple=True, is_change=True)
         self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:
-        """``import a.b`` binds ``a``; ``import a.b as c`` binds ``c`` to ``a.b``."""
+        """Record that ``import a.b`` binds ``a``, and that ``import a.b as c`` binds ``c`` to ``a.b``."""
         for alias in node.names:
             local = alias.asname or alias.name.partition(".")[0]
             self.imported[local] = alias.name if alias.asname else local
             self._bind(local, is_simple=True)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """``from a import b`` binds ``b`` to ``a.b``; a relative import keeps its dots."""
+        """Record that ``from a import b`` binds ``b`` to ``a.b``; a relative import keeps its dots."""
         module = f"{'.' * node.level}{node.module or ''}"
         for alias in node.names:
             if alias.name == "*":
@@ -179,13 +179,13 @@ class ScopeVisitor(ast.NodeVisitor):
             self._bind(local, is_simple=True)
 
     def visit_If(self, node: ast.If) -> None:
-        """Both branches. ``if __name__ == "__main__":`` does not count as one, but importing does not run it."""
+        """Visit both branches. ``if __name__ == "__main__":`` does not count as a branch, but is not run on import."""
         self.visit(node.test)
         self._visit_block(node.body, in_main=_is_main_guard(node.test))
         self._visit_block(node.orelse)
 
     def _visit_loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
-        """Its body may not run at all; a ``for`` binds its variable anew each time round."""
+        """Visit a loop's body as a block that may not run at all; a ``for`` also binds its variable."""
         for part in (node.test,) if isinstance(node, ast.While) else (node.target, node.iter):
             self.visit(part)
         self._visit_block(node.body)
@@ -194,7 +194,7 @@ class ScopeVisitor(ast.NodeVisitor):
     visit_For = visit_AsyncFor = visit_While = _visit_loop
 
     def visit_Try(self, node: ast.Try) -> None:
-        """Nothing in a ``try`` but its ``finally`` is sure to run to its end."""
+        """Visit all parts of a ``try`` except its ``finally`` as blocks, because they may not run to their end."""
         self._visit_block(node.body)
         for handler in node.handlers:
             if handler.name:
@@ -206,7 +206,7 @@ class ScopeVisitor(ast.NodeVisitor):
     visit_TryStar = visit_Try
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
-        """The body of a ``with`` runs like the statements around it."""
+        """Visit the body of a ``with`` like the statements around it, because it always runs."""
         for item in node.items:
             self.visit(item)
         expects_error = self._place.expects_error or any(_expects_error(item.context_expr) for item in node.items)
@@ -215,7 +215,7 @@ class ScopeVisitor(ast.NodeVisitor):
     visit_AsyncWith = visit_With
 
     def visit_Match(self, node: ast.Match) -> None:
-        """Each case is a branch, and its pattern binds names."""
+        """Visit each case as a branch, and record the names that its pattern binds."""
         self.visit(node.subject)
         for case in node.cases:
             for name in bound_names(case.pattern):
@@ -223,7 +223,7 @@ class ScopeVisitor(ast.NodeVisitor):
             self._visit_block(case.body)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """A function is bound by its name and has a scope of its own."""
+        """Record the function's name, and visit its body in a new scope."""
         scope = self._place.scope
         self._bind(node.name, is_simple=not node.decorator_list)
         for outer in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
@@ -239,7 +239,7 @@ class ScopeVisitor(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """A class's names are seen in its own body, not in its methods."""
+        """Record the class and its name, and visit its body in a new scope, which its methods do not see."""
         self.classes.append(node)
         scope = self._place.scope
         self._bind(node.name, is_simple=not node.decorator_list)
@@ -248,7 +248,7 @@ class ScopeVisitor(ast.NodeVisitor):
         self._visit_scope(Scope(scope, f"{scope.prefix}{node.name}.", is_class=True), node.body)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """The values of a lambda's parameters are not known."""
+        """Visit a lambda with its parameters hidden, because their values are not known."""
         self._visit_hiding(node, _parameters(node.args))
 
     def _visit_hiding(self, node: ast.expr, names: frozenset[str]) -> None:
@@ -268,7 +268,7 @@ class ScopeVisitor(ast.NodeVisitor):
 
 
 def bound_names(node: ast.AST) -> Iterator[str]:
-    """The names that are bound anywhere inside ``node``."""
+    """The names that are bound anywhere in ``node``."""
     for inner in ast.walk(node):
         match inner:
             case ast.alias(name=name, asname=asname):
@@ -292,7 +292,7 @@ def _parameters(arguments: ast.arguments) -> frozenset[str]:
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
-    """The parameters with a default; ``*args`` and ``**kwargs`` default to empty ones."""
+    """The parameters with a default, and the default; ``*args`` and ``**kwargs`` default to ``()`` and ``{}``."""
     positional = [*arguments.posonlyargs, *arguments.args]
     for argument, value in zip(reversed(positional), reversed(arguments.defaults), strict=False):
         yield argument.arg, value

@@ -1,7 +1,7 @@
-"""The largest file that the server parses: while it parses, it answers no requests."""
+"""The size of the largest file that the server parses: while it parses, it answers no requests."""
 
 LARGEST = 2_000_000
-"""In characters. Python takes a second or two to parse so many."""
+"""In characters. Python takes a second or two to parse a file of this size."""
 
 
 def is_oversize(text: str) -> bool:

@@ -1,8 +1,11 @@
-"""The edits that fx-lsp offers for a failure: one file per fix, and in ``editing/`` what they share.
+"""The edits that fx-lsp offers for a failure: one file per fix, and the code that they share in ``editing/``.
 
-Imports ``fx_lsp.rules``, ``fx_lsp.documents``, ``fx_lsp.workspace`` and ``fx_lsp.agent.messages``.
-Begin with `fixes_for`, which imports a fix only when it is asked for: neither the fixes nor libcst cost start-up time.
-Every place is a ``messages.Span``: lines count from 1, columns are UTF-8 byte offsets from 0, the end is exclusive.
+Imports ``fx_lsp.rules``, ``fx_lsp.documents``, ``fx_lsp.workspace``, ``fx_lsp.targets`` and
+``fx_lsp.agent.messages``. Begin with `fixes_for`, which imports a fix only when it is needed: neither the fixes nor
+libcst add to start-up time.
+
+Every place in a file is a ``messages.Span``: lines count from 1, columns are UTF-8 byte offsets from 0, and the end is
+exclusive.
 """
 
 from __future__ import annotations
@@ -20,10 +23,11 @@ __all__ = ["Fix", "ReadText", "TextChange", "fixes_for"]
 
 
 def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
-    """The edits that may mend a failure, the most direct first; none where no edit is known to help.
+    """The edits that may fix a failure, the most direct first; empty for a notice, or if no edit is known to help.
 
-    They are those of the failure's rule, and edits of ``calls``, the calls by which the files themselves trace the
-    program. This parses each file of the failure's chain once or twice, so call it only when a user asks.
+    They come from the fixes that the failure's rule lists, and from edits of ``calls``, the calls with which the files
+    themselves trace the program. Each file of the failure's chain is parsed once or twice, so call this function only
+    when its result is needed.
     """
     rule = rule_for(failure.kind)
     if rule.is_notice:

@@ -1,4 +1,4 @@
-"""Fix the value of a flag, an argument of the traced function, with ``concrete_args`` of the call that traces it."""
+"""Fix the value of a flag (an argument of the traced function) with the ``concrete_args`` of the tracing call."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, tracing_calls
 
 
 def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
-    """One fix for each call that traces the root, where a parameter with a constant default decides a branch.
+    """One fix for each call that traces the root, if the failing code reads a parameter with a constant default.
 
-    Where no call traces the root, fx-lsp found it by itself; then the fix is a comment above the root's class.
+    If no call traces the root, fx-lsp inferred that it can be traced; the fix is then a directive above its definition.
     """
     outermost = next(editable(failure.chain[:1], read), None)
     if outermost is None:
@@ -24,7 +24,7 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     function = source.function(node)
     defaults = _constant_defaults(function) if function else {}
     named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & defaults.keys()
-    is_further_in = len(failure.chain) > 1  # an optional input may have been passed on to there, but hardly a flag
+    is_further_in = len(failure.chain) > 1  # callers pass on optional inputs, but rarely flags
     flags = sorted(flag for flag in named if defaults[flag] == "None" or not is_further_in)
     if not flags:
         return
@@ -38,7 +38,7 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
 
 
 def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
-    """Each parameter whose default is a constant and which is unlikely to be passed a tensor, and that default."""
+    """Each parameter whose default is a boolean, an integer, a string or ``None``, with the source of that default."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]
@@ -51,7 +51,7 @@ def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict
 
 
 def _change(call: TracingCall, entries: str) -> TextChange | None:
-    """The flags added to the call's ``concrete_args``; None where these are not written out there."""
+    """The change that adds the flags to the call's ``concrete_args``; None if the call does not spell these out."""
     match call.concrete_args:
         case ast.Constant(value=None) as none:
             return call.source.replaced(none, f"{{{entries}}}")
@@ -63,7 +63,7 @@ def _change(call: TracingCall, entries: str) -> TextChange | None:
 
 
 def _directive(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, settings: str) -> TextChange | None:
-    """A comment above the root, unless there is one already."""
+    """A directive above the root; None if the root has a directive already or is not defined at the top level."""
     root = next(outer for outer in (function, *source.around(function)) if outer in source.tree.body)
     if not isinstance(root, (ast.ClassDef, *Function)) or (
         root is not function and source.parent(function) is not root

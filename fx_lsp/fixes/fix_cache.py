@@ -1,4 +1,4 @@
-"""Keeps fixes on disk: finding one means parsing and rewriting a file, which takes a while for many problems."""
+"""Caches fixes on disk: to find a fix, fx-lsp parses and rewrites files, which takes a while for many problems."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kept_fixes_for(cache: Cache, failure: Failure, read: ReadText, calls: Sequen
 
 @functools.cache
 def _libcst() -> str:
-    """The version of libcst, which edits the files; empty where its metadata is missing."""
+    """The version of libcst, which edits the files; empty if its metadata is missing."""
     try:
         return metadata.version("libcst")
     except metadata.PackageNotFoundError:

@@ -1,6 +1,6 @@
-"""Record the calls of a module instead of tracing into it, with a custom tracer for which its class is a leaf.
+"""Record the calls of a module instead of tracing into it, with a custom tracer that treats its class as a leaf.
 
-This edits the call that traces. It helps wherever the failure lies in a submodule rather than in the root itself.
+The fix edits the tracing call. It helps if the failure is in a submodule rather than in the root itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_HELP = frozenset({"build", "call-binding", "import", "two-tracers"})
 """Kinds of failure that a leaf does not fix."""
 
 _LATER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-"""Code that runs later, or more than once."""
+"""Expressions whose code runs later, or more than once."""
 
 _TRACER = """\
 class {name}({fx}.Tracer):
@@ -44,7 +44,7 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
 
 
 def _innermost_module(failure: Failure) -> tuple[str, str] | None:
-    """File and name of the class whose ``forward`` the failure lies in or below; None where that is the root's."""
+    """The file and name of the innermost class whose ``forward`` leads to the failure, unless it is the root's."""
     for step in reversed(failure.chain[1:]):
         class_, _, method = step.name.rpartition(".")
         if method == "forward" and class_.isidentifier():
@@ -53,7 +53,7 @@ def _innermost_module(failure: Failure) -> tuple[str, str] | None:
 
 
 def _known(source: Source, file: str, name: str) -> Imported | None:
-    """The class ``name`` of ``file`` under the name that ``source`` has for it; None where it can't be imported."""
+    """The class ``name`` of ``file``, by the name to use in ``source``; None if ``source`` cannot import the class."""
     if file == source.path:
         return Imported(name, ())
     module = _module_name(file, source.path)
@@ -68,7 +68,7 @@ def _known(source: Source, file: str, name: str) -> Imported | None:
 
 
 def _module_name(file: str, importer: str) -> str | None:
-    """The dotted name under which ``importer`` can import ``file``: from a package, or from its own folder."""
+    """The dotted name by which ``importer`` can import ``file``, from a package or from their common folder."""
     path = PurePath(file)
     parts = [*package_of(file), path.stem]
     is_found = len(parts) > 1 or path.parent == PurePath(importer).parent
@@ -76,7 +76,7 @@ def _module_name(file: str, importer: str) -> str | None:
 
 
 def _changes(call: TracingCall, leaf: str) -> tuple[TextChange, ...]:
-    """Make ``leaf`` a leaf for the tracer that the call uses."""
+    """The changes that make ``leaf`` a leaf for the tracer that the call uses; empty if fx-lsp cannot edit the call."""
     if not call.is_plain:
         change = _one_more(call.source, leaf)
         return (change,) if change is not None else ()
@@ -102,7 +102,7 @@ def _changes(call: TracingCall, leaf: str) -> tuple[TextChange, ...]:
 
 
 def _one_more(source: Source, leaf: str) -> TextChange | None:
-    """Add ``leaf`` to the classes that are already leaves for the file's own tracer."""
+    """The change that adds ``leaf`` to the leaf classes of the file's own tracer; None if the file lists none."""
     for node in ast.walk(source.tree):
         match node:
             case ast.FunctionDef(

@@ -1,6 +1,6 @@
-"""Turn an assignment into a traced tensor into an operation that makes a new tensor, which is recorded.
+"""Replace an assignment to items of a traced tensor with a recorded operation that creates a new tensor.
 
-Other views of the old tensor's memory no longer see the change.
+Unlike the assignment, the operation does not change other views of the old tensor's memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fx_lsp.fixes.editing.import_edits import imported
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where ``x[index] = value`` failed, and the index is a mask, or one place or slice of one dimension."""
+    """One fix if ``x[index] = value`` failed and the index is a mask, or one position or slice of one dimension."""
     statement = source.statement(node)
     match node, statement:
         case ast.Subscript(value=ast.Name(id=name), slice=index), ast.Assign(targets=[target], value=value):
@@ -31,7 +31,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _result(source: Source, node: ast.Subscript, index: ast.expr, value: ast.expr, torch: str) -> str | None:
-    """The expression for the tensor after the assignment to ``node``."""
+    """An expression for the tensor after the assignment to ``node``; None if no known function computes it."""
     name, given = source.slice(node.value), source.slice(value)
     if _is_mask(source, index):
         mask = source.slice(index)
@@ -57,7 +57,7 @@ def _is_mask(source: Source, index: ast.expr) -> bool:
 
 
 def _is_scalar(value: ast.expr) -> bool:
-    """Whether the text says that ``value`` is a number."""
+    """Whether the source shows that ``value`` is a number."""
     match value:
         case ast.Constant(value=int() | float()) | ast.Call(func=ast.Name(id="float")):
             return True
@@ -69,7 +69,7 @@ def _is_scalar(value: ast.expr) -> bool:
 
 
 def _place(source: Source, indices: list[ast.expr]) -> tuple[str, str] | None:
-    """The function that writes to the only dimension that is indexed, and its last arguments."""
+    """The function that writes to the one indexed dimension, and its last arguments; None if there is none."""
     found = None
     for dimension, index in enumerate(indices):
         match index:

@@ -1,6 +1,6 @@
-"""Move what cannot be traced into a function of its own, and record its call: the fix for nearly everything.
+"""Move code that cannot be traced into a helper function and record its call: the fix for nearly everything.
 
-It helps where the code only computes data: what the function returns is a traced value again.
+The fix helps if the code only computes data: what the helper function returns is a traced value again.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _NO_HELP = frozenset({"call-binding", "exception", "two-tracers", "not-a-submodu
 """Kinds of failure that a recorded call does not fix."""
 
 _MOST_IN_A_ROW = 6
-"""How many parts are moved at most, each of which depends on the one before."""
+"""The maximum number of parts that are moved in a row, each of which depends on the part before."""
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix, at the innermost place that may be edited, if all that has to move can be moved."""
+    """One fix, at the innermost expression that may be edited, if all code that has to move can be moved."""
     innermost = next(editable(failure.chain, read), None)
     if innermost is None or failure.kind in _NO_HELP:
         return
     source, node = innermost
     part = deciding_part(source, node)
-    # A call of a function that can be recorded itself needs no other one around it.
+    # If the call can itself be recorded, it does not need a helper function around it.
     if part is None or (isinstance(part, ast.Call) and recordable_function(source, source.span(part))):
         return
     if recorded := _recorded(source, part):
@@ -41,7 +41,7 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
 
 
 def wrapped(source: Source, node: ast.expr) -> Fix | None:
-    """The fix for an expression that the user selects; None where it cannot be moved into a function of its own."""
+    """The fix for an expression that the user selects; None if it cannot be moved into a helper function."""
     function = source.function(node)
     can_stand_alone = isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not isinstance(node, _NO_VALUES)
     if function is None or source.statement(node) is function or not can_stand_alone:
@@ -50,7 +50,7 @@ def wrapped(source: Source, node: ast.expr) -> Fix | None:
 
 
 _NO_VALUES = (ast.Starred, ast.Slice, ast.JoinedStr, ast.FormattedValue)
-"""What has no value by itself, and what has no exact position before Python 3.12."""
+"""Expressions that have no value by themselves, or no exact position before Python 3.12."""
 
 
 def _recorded(source: Source, part: Part) -> Fix | None:
@@ -68,9 +68,10 @@ def _recorded(source: Source, part: Part) -> Fix | None:
 
 
 def _moved(source: Source, part: Part, depth: int = 0) -> tuple[str, list[str]] | None:
-    """The file's text with ``part`` in a function of its own, and after it all that its results decide.
+    """The file's text with ``part``, and all later code that its results decide, moved into helper functions.
 
-    With it come the names of the new functions, in the order in which they are called. None where a part must stay.
+    Also returns the names of these functions, in the order in which they are called. None if some of that code cannot
+    be moved.
     """
     extraction = extracted(source, part)
     if extraction is None:
@@ -93,7 +94,7 @@ def _moved(source: Source, part: Part, depth: int = 0) -> tuple[str, list[str]] 
 
 
 def _flags(source: Source, part: Part, extraction: Extraction) -> set[str]:
-    """The results of ``part`` that are plain values as long as it is not recorded: branches may depend on them."""
+    """The results of ``part`` that are plain values until ``part`` is recorded: branches may depend on them."""
     if isinstance(part, ast.expr):
         match source.parent(part):
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is part and _is_plain(value):
@@ -154,7 +155,7 @@ def _described(part: Part) -> str:
 
 
 def _name(source: Source, part: Part, extraction: Extraction) -> str:
-    """A name for the function that the file does not use yet: ``_forward_mask`` for what gives ``forward`` its mask."""
+    """An unused name for the helper function: ``_forward_mask`` if it computes ``mask`` for ``forward``."""
     first = part[0] if isinstance(part, list) else part
     words = [function.name for function in source.functions(first)[:1]]
     match source.statement(first):
@@ -168,7 +169,7 @@ def _name(source: Source, part: Part, extraction: Extraction) -> str:
 
 
 def _with_function(source: Source, part: Part, extraction: Extraction, name: str) -> str:
-    """The file's text with the function above what ``part`` stands in, and a call of it in the place of ``part``."""
+    """The file's text with ``part`` replaced by a call of the helper function, which is defined above."""
     nodes: list[Node] = [*part] if isinstance(part, list) else [part]
     start, end = source.offsets(nodes[0])[0], source.offsets(nodes[-1])[1]
     call = f"{name}({', '.join(extraction.inputs.values())})"

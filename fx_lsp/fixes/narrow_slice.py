@@ -1,6 +1,6 @@
-"""Replace the slice of a real tensor, whose bound is a traced size, with calls of ``narrow``, which are recorded.
+"""Replace a slice of a real tensor that has a traced size as a bound with calls of ``narrow``, which are recorded.
 
-``narrow`` is stricter than a slice: reaching past the end is an error instead of being cut off.
+``narrow`` is stricter than a slice: it raises an error for a range that extends past the end instead of cutting it off.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where a slice of a buffer or of another known tensor failed. Parameters are traced values themselves."""
+    """One fix if a slice of a buffer or of another known tensor failed. (Parameters are traced values themselves.)"""
     match node:
         case ast.Subscript(value=ast.Name() | ast.Attribute() as tensor, slice=index):
             indices = index.elts if isinstance(index, ast.Tuple) else [index]
@@ -24,7 +24,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _calls(source: Source, tensor: ast.expr, indices: list[ast.expr]) -> str | None:
-    """The calls of ``narrow``, one for each dimension that is cut; None where an index is more than a slice."""
+    """The calls of ``narrow``, one for each dimension that is cut; None if an index is not a simple slice."""
     calls = []
     for dimension, index in enumerate(indices):
         if not isinstance(index, ast.Slice) or index.step is not None:
@@ -47,7 +47,7 @@ def _start_and_length(source: Source, tensor: ast.expr, dimension: int, index: a
 
 
 def _is_tensor(source: Source, node: ast.expr) -> bool:
-    """Whether the file says that ``node`` is a tensor and no list: it is registered, or made by a function of torch."""
+    """Whether the file shows that ``node`` is a tensor, not a list: a buffer, or the result of a torch function."""
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
     for inner in ast.walk(source.tree):
         match inner:

@@ -1,4 +1,4 @@
-"""Register a module that is called without being registered: as an attribute that ``__init__`` sets."""
+"""Register a module that is called without being registered: in ``__init__``, or in a container of ``torch.nn``."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _CONTAINERS = {
     ast.Dict: "ModuleDict",
     ast.DictComp: "ModuleDict",
 }
-"""The container of ``torch.nn`` that registers the modules of such a list or dict."""
+"""By the type of a list or dict expression, the container of ``torch.nn`` that registers the modules in it."""
 
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where the called module is built by the method itself, or kept in a plain list or dict."""
+    """One fix if the called module is built by the method itself, or kept in a plain list or dict."""
     match node:
         case ast.Call(func=ast.Call() as built):
             yield from _built_once(source, built, _snake(_last_name(built.func)))
@@ -35,7 +35,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _built_once(source: Source, built: ast.Call, name: str) -> Iterator[Fix]:
-    """Build in ``__init__`` what the call ``built`` builds each time."""
+    """One fix: build the module in ``__init__``, instead of each time with the call ``built``."""
     method, class_ = source.function(built), source.enclosing_class(built)
     if method is None or class_ is None or source.parent(method) is not class_ or not method.args.args:
         return
@@ -55,13 +55,13 @@ def _built_once(source: Source, built: ast.Call, name: str) -> Iterator[Fix]:
 def _into_init(
     source: Source, class_: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, line: str
 ) -> TextChange | None:
-    """Add ``line`` to the class's ``__init__``, or such a method above ``method``."""
+    """The change that adds ``line`` to the class's ``__init__``, or a new ``__init__`` with it above ``method``."""
     for statement in class_.body:
         match statement:
             case ast.FunctionDef(name="__init__", args=ast.arguments(args=[ast.arg(arg="self"), *_]), body=body):
                 return source.below(body[-1], line)
     if [source.names.qualified(base) for base in class_.bases] != ["torch.nn.Module"]:
-        return None  # what its base takes is not known
+        return None  # the arguments of the base's constructor are not known
     indent = source.indent(method)
     lines = ["def __init__(self):", "    super().__init__()", f"    {line}", ""]
     first = first_line(method)
@@ -70,7 +70,7 @@ def _into_init(
 
 
 def _assigned(source: Source, call: ast.Call, name: str) -> ast.Call | None:
-    """The call whose result is all that the method ever assigns to ``name``."""
+    """The call whose result the method assigns to ``name``, if the method assigns nothing else to this name."""
     method = source.function(call)
     stores = [
         node
@@ -86,7 +86,7 @@ def _assigned(source: Source, call: ast.Call, name: str) -> ast.Call | None:
 
 
 def _held_in(source: Source, call: ast.Call) -> str | None:
-    """The attribute of ``self`` that the module comes from: by an index, or by a loop over it."""
+    """The attribute of ``self`` that holds the called module, if the method indexes the attribute or loops over it."""
     match call.func:
         case ast.Subscript(value=held):
             return _attribute_of_self(held)
@@ -101,7 +101,7 @@ def _held_in(source: Source, call: ast.Call) -> str | None:
 
 
 def _registered(source: Source, call: ast.Call, attribute: str) -> Iterator[Fix]:
-    """Turn the plain list or dict that the class assigns to ``attribute`` into one that registers its modules."""
+    """Wrap the plain list or dict that the class assigns to ``attribute`` in a container that registers its modules."""
     class_ = source.enclosing_class(call)
     for node in ast.walk(class_) if class_ else ():
         match node:

@@ -15,14 +15,14 @@ _TITLE = "Add the tuples instead of unpacking the shape"
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where a starred shape failed in a tuple, or among the sizes that a call takes."""
+    """One fix if a starred shape failed in a list or tuple, or among the sizes that a call takes."""
     change = _change(source, node)
     if change is not None:
         yield Fix(_TITLE, (change, *_uses(source, node)))
 
 
 def _uses(source: Source, node: ast.expr) -> Iterator[TextChange]:
-    """Where a call unpacks the name that ``node`` is assigned to, pass the name itself: a sum cannot be unpacked."""
+    """If calls unpack the name that ``node`` is assigned to, pass the name itself: a sum cannot be unpacked."""
     match source.parent(node):
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is node:
             for call in ast.walk(source.function(node) or node):
@@ -51,13 +51,13 @@ def _change(source: Source, node: ast.expr) -> TextChange | None:
 
 
 def _is_sizes(source: Source, node: ast.List) -> bool:
-    """Whether a call takes its sizes from this list, and nothing else uses it."""
+    """Whether ``node`` is the only positional argument of a call that accepts sizes."""
     call = source.parent(node)
     return isinstance(call, ast.Call) and call.args == [node] and takes_sizes(source, call)
 
 
 def _sum(source: Source, elements: Sequence[ast.expr]) -> str | None:
-    """Tuples that add up to ``elements``; None without a star, and where a starred value may not be a shape."""
+    """A sum of tuples that equals ``elements``; None if nothing is starred, or a starred value may not be a shape."""
     terms: list[str] = []
     loose: list[str] = []
     has_star = False

@@ -1,4 +1,4 @@
-"""Replace iteration over a shape with indices and slices, which are recorded, where the number of items is known."""
+"""Replace iteration over a shape with indices and slices, which are recorded, if the number of items is known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ITERATING = ("all", "any", "enumerate", "list", "map", "max", "min", "reversed"
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where a star takes the rest of a shape, or a loop goes over a part of one that has a known length."""
+    """One fix if a starred name takes the rest of a shape, or if code iterates over a known number of sizes."""
     changes = _unpacked(source, node) or _indexed(source, node)
     if changes:
         yield Fix("Index the shape instead of iterating over it", changes)
@@ -30,7 +30,7 @@ def _unpacked(source: Source, node: ast.expr) -> tuple[TextChange, ...]:
             if wanted is None or given is None or not Values(source).is_shape(given.star.value):
                 return ()
             first, last = len(wanted.before) - len(given.before), len(wanted.after) - len(given.after)
-            if first < 0 or last < 0:  # the star takes more than a part of the shape
+            if first < 0 or last < 0:  # the starred name takes more than a part of the shape
                 return ()
             indices = [*range(first), f"{first or ''}:{-last or ''}", *range(-last, 0)]
             shape = source.operand(given.star.value)
@@ -43,7 +43,7 @@ def _unpacked(source: Source, node: ast.expr) -> tuple[TextChange, ...]:
 
 @dataclass(frozen=True)
 class _Starred:
-    """The items of a tuple of which one has a star."""
+    """The items of a tuple, exactly one of which is starred."""
 
     before: Sequence[ast.expr]
     star: ast.Starred
@@ -51,7 +51,7 @@ class _Starred:
 
 
 def _with_one_star(items: Sequence[ast.expr]) -> _Starred | None:
-    """``items`` split at the star; None unless exactly one has a star."""
+    """``items`` split at the starred item; None unless exactly one item is starred."""
     stars = [(at, item) for at, item in enumerate(items) if isinstance(item, ast.Starred)]
     if len(stars) != 1:
         return None
@@ -60,7 +60,7 @@ def _with_one_star(items: Sequence[ast.expr]) -> _Starred | None:
 
 
 def _indexed(source: Source, node: ast.expr) -> tuple[TextChange, ...]:
-    """``(x.shape[-2], x.shape[-1])`` for ``x.shape[-2:]``, wherever something iterates over that."""
+    """List the sizes that code iterates over: ``(x.shape[-2], x.shape[-1])`` for ``x.shape[-2:]``."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=arguments) if name in _ITERATING:
             iterated = arguments

@@ -1,6 +1,6 @@
-"""Pass sizes as one tuple instead of one by one.
+"""Pass sizes as one tuple instead of as separate arguments.
 
-C++ code accepts traced values in a tuple of sizes; one by one it accepts only plain integers.
+C++ code accepts traced values in a tuple of sizes, but only plain integers as separate arguments.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def takes_sizes(source: Source, call: ast.Call) -> bool:
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where a call that takes sizes one by one failed."""
+    """One fix if a call failed whose sizes are separate arguments."""
     match node:
         case ast.Call(args=[first, _, *_] as sizes) if takes_sizes(source, node):
             if not any(isinstance(size, ast.Starred) for size in sizes):

@@ -1,6 +1,7 @@
-"""Keep one side of a branch, and check that it is the right one: for a program that only ever takes that side.
+"""Keep one side of a branch, and check its condition: for a program that only ever takes that side.
 
-The last resort, where the branch cannot be moved because it calls modules. Inputs for the other side are rejected.
+This is the last resort if the branch cannot be moved because it calls modules. The graph rejects inputs for which the
+program would take the other side.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from fx_lsp.fixes.torch_assert import raises
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix for each side of the ``if`` whose condition failed, first the one that the trace went on with.
+    """One fix for each side of the ``if`` whose condition failed, first the side that the trace continued with.
 
-    None where an argument of the call decides: then the caller chooses, not the program.
+    There is no fix if an argument of the call decides: then the caller chooses the side, not the program.
     """
     innermost = next(editable(failure.chain[-1:], read), None)
     if innermost is None or failure.subject == "argument":
@@ -51,7 +52,7 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
 
 
 def _is_plain(source: Source, statement: ast.If) -> bool:
-    """Whether ``statement`` begins a line, is no ``elif``, and can be indented otherwise without changing a string."""
+    """Whether ``statement`` begins a line, is not an ``elif``, and can be re-indented without changing a string."""
     strings = [node for node in ast.walk(statement) if isinstance(node, (ast.Constant, ast.JoinedStr))]
     if source.indent(statement).strip() or source.is_elif(statement):
         return False
@@ -59,7 +60,7 @@ def _is_plain(source: Source, statement: ast.If) -> bool:
 
 
 def _lines(source: Source, statement: ast.If, side: list[ast.stmt]) -> list[str] | None:
-    """The lines of ``side`` indented like ``statement``; None where it shares its line with something else."""
+    """The lines of ``side`` indented like ``statement``; None if ``side`` begins on a line with other code."""
     if not side:
         return []
     first, last = side[0], side[-1]

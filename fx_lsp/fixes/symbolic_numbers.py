@@ -1,6 +1,6 @@
-"""Replace Python's functions of numbers, which need plain numbers, with torch's, which are recorded.
+"""Replace Python's numeric functions, which need plain numbers, with torch's, which are recorded.
 
-``torch.sym_max`` and the like take plain numbers as well as recorded ones, but no tensors.
+``torch.sym_max`` and similar functions accept plain numbers as well as traced ones, but not tensors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fx_lsp.fixes.editing.import_edits import imported
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where ``min``, ``max``, ``int``, ``float``, ``sum`` or ``not`` of numbers failed."""
+    """One fix if ``min``, ``max``, ``int``, ``float``, ``sum`` or ``not`` of numbers failed."""
     torch = imported(source, "torch")
     parent = source.parent(node)
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
@@ -30,7 +30,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _conversions(source: Source, node: ast.expr, torch: str) -> Iterator[TextChange]:
-    """Replace the conversions around ``node`` in the same expression, ``int`` and ``float``, as well."""
+    """The changes that also replace calls of ``int`` and ``float`` around ``node`` in the same statement."""
     for outer in source.around(node):
         match outer:
             case ast.stmt():
@@ -40,7 +40,7 @@ def _conversions(source: Source, node: ast.expr, torch: str) -> Iterator[TextCha
 
 
 def _negation(source: Source, negation: ast.UnaryOp, torch: str) -> str | None:
-    """``torch.sym_not(x)`` for ``not x`` whose value is stored or passed on; None where a branch depends on it."""
+    """``torch.sym_not(x)`` for ``not x`` if its value is stored or passed on; None if a branch may depend on it."""
     outer = source.parent(negation)
     keeps = isinstance(outer, (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword)) or (
         isinstance(outer, ast.Call) and negation in outer.args
@@ -62,7 +62,7 @@ def _call(source: Source, node: ast.expr, torch: str) -> str | None:
 
 
 def _values(arguments: list[ast.expr]) -> list[ast.expr]:
-    """The two or more values compared, given one by one or in a list; empty where the source does not list them."""
+    """The two or more values that are compared, if they are arguments or items of a list; empty otherwise."""
     match arguments:
         case [ast.List(elts=values) | ast.Tuple(elts=values)]:
             arguments = values

@@ -12,7 +12,7 @@ from fx_lsp.fixes.editing.expression_values import Values
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where ``len`` of a tensor or of its shape failed, unless it is the number of turns of a loop."""
+    """One fix if ``len`` of a tensor or of its shape failed, unless the length is the argument of ``range``."""
     match node:
         case ast.Call(func=ast.Name(id="len"), args=[argument], keywords=[]) if not _counts_turns(source, node):
             text = _length(source, argument)
@@ -49,7 +49,7 @@ def _rank(source: Source, shape: ast.expr) -> str | None:
 
 
 def _shortened(rank: str, lower: ast.expr | None, upper: ast.expr | None) -> str | None:
-    """``rank`` less the number of items that ``[2:]``, ``[:-1]`` or ``[1:-1]`` cuts off."""
+    """``rank`` minus the number of items that ``[2:]``, ``[:-1]`` or ``[1:-1]`` cuts off."""
     match lower, upper:
         case ast.Constant(value=int(count)), None:
             return f"{rank} - {count}"

@@ -1,7 +1,7 @@
 """Replace a check that depends on the inputs with ``torch._assert``, which is recorded and checks when the graph runs.
 
-``if bad: raise E(message)`` and ``assert good, message`` become ``torch._assert(good, message)``. What was raised
-becomes an ``AssertionError``, and the message must be text that is known while tracing: it is written into the graph.
+``if bad: raise E(message)`` and ``assert good, message`` become ``torch._assert(good, message)``. The error becomes
+an ``AssertionError``, and the message must be known while tracing because it is written into the graph.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression, q
 from fx_lsp.fixes.editing.import_edits import imported
 
 _WAYS_OUT = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
-"""Statements that can leave a block before its end."""
+"""Nodes that can leave a block before its end."""
 
 
 _PERCENT, _BRACES = re.compile(r"%[^a-zA-Z%(]*[a-zA-Z]"), re.compile(r"\{[^{}]*\}")
@@ -30,15 +30,15 @@ class _Check:
     """What a guard or an ``assert`` checks."""
 
     conditions: list[str]
-    """What must hold; empty where that cannot be recorded."""
+    """The conditions that must hold; empty if they cannot be recorded."""
     message: ast.expr | None
     before: str = ""
-    """A condition that is known while tracing; the check is made only if it is true."""
+    """A condition that is known while tracing; the check is made only if this condition is true."""
 
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where the failing expression is (a part of) the condition of a guard or of an ``assert``."""
+    """One fix if the failing expression is (a part of) the condition of a guard or of an ``assert``."""
     statement, torch = source.statement(node), imported(source, "torch")
     check = _check(source, statement, node, Conditions(source, torch.name))
     if check is not None and check.conditions:
@@ -48,7 +48,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _check(source: Source, statement: ast.stmt, node: ast.expr, conditions: Conditions) -> _Check | None:
-    if source.indent(statement).strip():  # not the first on its line
+    if source.indent(statement).strip():  # not the first statement on its line
         return None
     match statement:
         case ast.Assert(test=test, msg=message) if source.contains(test, node):
@@ -73,7 +73,7 @@ def raises(block: Sequence[ast.stmt]) -> bool:
 def _guard(
     source: Source, test: ast.expr, node: ast.expr, conditions: Conditions, message: ast.expr | None
 ) -> _Check | None:
-    """What ``if test: raise`` checks. Where only the last part of ``a and b`` fails, ``if a`` stays."""
+    """What ``if test: raise`` checks. If only the last part of ``a and b`` fails, ``if a`` stays."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         *first, last = test.values
         if source.contains(last, node):
@@ -92,7 +92,7 @@ def _message(statement: ast.stmt) -> ast.expr | None:
 
 
 def _lines(source: Source, statement: ast.stmt, check: _Check, torch: str) -> Iterator[str]:
-    """The comments of ``statement``, and the checks in its place."""
+    """The comments of ``statement``, then the checks that replace it."""
     yield from source.comments(statement)
     if check.before:
         yield f"if {check.before}:"
@@ -102,7 +102,7 @@ def _lines(source: Source, statement: ast.stmt, check: _Check, torch: str) -> It
 
 
 def _plain_text(source: Source, message: ast.expr | None) -> str | None:
-    """The source of a string that says what ``message`` says, and needs no traced value."""
+    """The source of ``message`` as a string that needs no traced value; None if that is not possible."""
     match message:
         case ast.Constant(value=str()):
             return source.slice(message)
@@ -118,9 +118,9 @@ def _plain_text(source: Source, message: ast.expr | None) -> str | None:
 
 
 def _named_parts(source: Source, parts: list[ast.expr]) -> str:
-    """An f-string that keeps what is known while tracing, and has the source of every other part as text.
+    """An f-string that keeps the parts known while tracing, and has the source of every other part as text.
 
-    A plain string where nothing is left to fill in.
+    If no part is left to fill in, it is a plain string.
     """
     known = [part for part in parts if isinstance(part, ast.FormattedValue) and _is_known(source, part)]
     text = ""
@@ -134,7 +134,7 @@ def _named_parts(source: Source, parts: list[ast.expr]) -> str:
 
 
 def _is_known(source: Source, part: ast.FormattedValue) -> bool:
-    """Whether ``part`` is an attribute of ``self``, or something at module level, formatted in a plain way."""
+    """Whether ``part`` is an attribute of ``self`` or a module-level name, without a format specification."""
     value = part.value
     while isinstance(value, ast.Attribute):
         value = value.value
@@ -147,7 +147,7 @@ def _is_known(source: Source, part: ast.FormattedValue) -> bool:
 
 
 def _named_values(template: str, placeholder: re.Pattern[str], values: list[ast.expr]) -> str:
-    """``template`` with the source of the values in the place of its placeholders, if there are as many."""
+    """``template`` as source, with its placeholders replaced by the source of the values if the numbers match."""
     if len(placeholder.findall(template)) != len(values):
         return quoted(template)
     names = map(ast.unparse, values)

@@ -1,7 +1,7 @@
 """Replace a choice between two values that can both be computed with one recorded operation.
 
-``torch.where`` chooses by a tensor, ``torch.sym_ite`` by what is computed from sizes, dtypes and flags. Both need the
-two values to be of one type.
+``torch.where`` chooses by a tensor, ``torch.sym_ite`` by a value computed from sizes, dtypes and flags. Both require
+two values of the same type.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fx_lsp.fixes.editing.import_edits import imported
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix where the failing expression decides between two values, two assignments or two returns."""
+    """One fix if the failing expression decides between two values, two assignments or two returns."""
     torch = imported(source, "torch")
     chooser = _Chooser(source, torch.name)
     change = _change(source, chooser, node)
@@ -41,7 +41,7 @@ def _change(source: Source, chooser: _Chooser, node: ast.expr) -> TextChange | N
 
 
 def _changed_statement(source: Source, chooser: _Chooser, statement: ast.If) -> TextChange | None:
-    """One assignment instead of two, or one ``return``."""
+    """The change from two assignments or returns to one; None if ``statement`` does more than choose a value."""
     if source.is_elif(statement) or source.indent(statement).strip():
         return None
     block = source.block(statement)
@@ -63,7 +63,7 @@ def _changed_statement(source: Source, chooser: _Chooser, statement: ast.If) -> 
 
 
 def _target(block: list[ast.stmt]) -> str | None:
-    """The name that a block of one assignment assigns."""
+    """The name that ``block`` assigns, if it is a single assignment."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)])]:
             return name
@@ -72,17 +72,17 @@ def _target(block: list[ast.stmt]) -> str | None:
 
 @dataclass(frozen=True)
 class _Chooser:
-    """Writes choices as calls."""
+    """Writes a choice between two values as a call."""
 
     source: Source
     torch: str
 
     def function(self, test: ast.expr) -> str:
-        """The function that chooses by ``test``."""
+        """The torch function that chooses depending on ``test``."""
         return f"{self.torch}.where" if Values(self.source).reads_elements(test) else f"{self.torch}.sym_ite"
 
     def choice(self, test: ast.expr, one: ast.expr, other: ast.expr | str) -> str | None:
-        """``one if test else other`` as a call; None where computing both values is not safe."""
+        """``one if test else other`` as a call; None if computing both values is not safe."""
         function = self.function(test)
         values = Values(self.source)
         by_tensor = function.endswith("where")
@@ -93,7 +93,7 @@ class _Chooser:
         return f"{function}({condition}, {self._text(one)}, {last})"
 
     def assigned(self, statement: ast.If, name: str) -> str | None:
-        """The choice that ``name`` is assigned by an ``if`` whose branches are one assignment of it each."""
+        """The value of ``name`` after ``statement``, as a call, if each branch is a single assignment of ``name``."""
         match statement:
             case ast.If(test=test, body=[ast.Assign(value=value)], orelse=orelse) if _target(statement.body) == name:
                 match orelse:
@@ -111,7 +111,7 @@ class _Chooser:
 
 
 def _can_both_be(values: Values, test: ast.expr, one: ast.expr, other: ast.expr | str, *, by_tensor: bool) -> bool:
-    """Whether both values can be computed whatever ``test`` is, and can have one type."""
+    """Whether both values can be computed regardless of ``test``, and may have the same type."""
     nodes = [one] if isinstance(other, str) else [one, other]
     if any(not _is_harmless(node, test) for node in nodes):
         return False
@@ -125,7 +125,7 @@ def _can_both_be(values: Values, test: ast.expr, one: ast.expr, other: ast.expr 
 
 
 def _is_harmless(node: ast.expr, test: ast.expr) -> bool:
-    """Whether ``node`` changes nothing, and does not divide by a value that ``test`` tests."""
+    """Whether ``node`` changes nothing, contains no ``None``, and does not divide by a value that ``test`` tests."""
     tested = {inner.id for inner in ast.walk(test) if isinstance(inner, ast.Name)}
     for inner in ast.walk(node):
         match inner:

@@ -1,8 +1,8 @@
 """Record a call in the graph instead of tracing into it: ``torch.fx.wrap("name")`` in the file that makes the call.
 
-``wrap`` replaces a *global name* of the module that calls it, so it helps where a call goes through one: a function
-that the file defines or imports, or a builtin. It cannot help with a method, a local name or a class. A recorded call
-returns a traced value, so it does not help either where the result must be true or false.
+``wrap`` replaces a *global name* of the module that calls it, so it helps if the call uses such a name: that of a
+function that the file defines or imports, or of a builtin. It cannot help with a method, a local name or a class. A
+recorded call returns a traced value, so ``wrap`` does not help either if the result must be true or false.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_HELP = frozenset({"call-binding", "exception", "two-tracers"})
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix for each call on the way to the failure that can be recorded, the innermost first."""
+    """One fix for each recordable call in the failure's chain, the innermost first."""
     if failure.kind in _NO_HELP:
         return
     for step in reversed(failure.chain):
@@ -47,7 +47,7 @@ def _fix(source: Source, span: Span) -> Fix | None:
 
 
 def recordable_function(source: Source, span: Span) -> str | None:
-    """The global name of the function that the call at ``span`` calls, where recording the call can work."""
+    """The global name of the function that the call at ``span`` calls, if recording the call can work."""
     names, tree = source.names, source.tree
     for call, place in names.calls:
         ends = (call.lineno, call.col_offset, call.end_lineno, call.end_col_offset)
@@ -80,7 +80,7 @@ def _deciding(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _is_global_function(name: str, names: Names, place: CodePlace) -> bool:
-    """Whether ``name``, read at ``place``, is a builtin or a function at module level, imported or defined there."""
+    """Whether ``name``, read at ``place``, is a builtin or a module-level function that the file imports or defines."""
     if name in place.hidden:
         return False
     scope = names.scope_of(name, place)
@@ -103,7 +103,7 @@ def _may_be_function(statement: ast.stmt, name: str) -> bool:
 
 
 def _is_generator(function: ast.FunctionDef) -> bool:
-    """Whether its own body, not that of a function inside, yields."""
+    """Whether ``function`` itself, not a function inside it, contains a ``yield``."""
     todo: list[ast.AST] = [*function.body]
     while todo:
         node = todo.pop()
@@ -115,7 +115,7 @@ def _is_generator(function: ast.FunctionDef) -> bool:
 
 
 def _can_be_stored(call: ast.Call) -> bool:
-    """Whether the arguments, as far as the source tells, are something a graph can hold: no ``self``, no generator."""
+    """Whether there are arguments and, as far as the source shows, a graph can hold them: no ``self``, no generator."""
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     return bool(arguments) and not any(
         isinstance(argument, (ast.GeneratorExp, ast.Lambda))

@@ -1,8 +1,8 @@
-"""What fx-lsp says about each kind of failure and notice: one rule per file, which assigns ``RULE = Rule(...)``.
+"""What fx-lsp reports for each kind of failure and notice: one rule per file, which assigns ``RULE = Rule(...)``.
 
 Imports only ``fx_lsp.agent.messages`` and ``fx_lsp.locations``. Begin with `Rule`, then read any rule, such as
-``dict_key.py``: its examples are its tests (``tests/rules/test_rules.py``), and from them and its texts
-``rule_pages.py`` writes its page under ``docs/rules/``.
+``dict_key.py``. The examples of a rule are also its tests (``tests/rules/test_rules.py``), and ``rule_pages.py``
+writes the rule's page under ``docs/rules/`` from its examples and texts.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from typing import Literal
 from fx_lsp.agent.messages import Failure
 
 Severity = Literal["error", "warning", "information", "hint"]
-"""``error``: tracing fails there. ``warning``: fx-lsp could not trace, so it knows nothing about the model. For a
-notice: how often the graph is wrong, from nearly always (``warning``) to seldom (``hint``)."""
+"""For a failure, ``error``: tracing fails at the marked place; ``warning``: fx-lsp could not trace, so it knows nothing
+about the model; ``information``: fx-lsp could not run all of the code. For a notice: how often the graph is wrong, from
+nearly always (``warning``) to seldom (``hint``)."""
 
 GENERAL = "exception"
 """The code of the rule for every kind that has no rule of its own."""
@@ -31,38 +32,39 @@ _LONGEST_ERROR = 160
 
 @dataclass(frozen=True)
 class Rule:
-    """All that fx-lsp says about some kinds of failure or notice."""
+    """All that fx-lsp reports for some kinds of failure or notice."""
 
     code: str
     """The diagnostic's code and the name of its page, e.g. ``control-flow``."""
     title: str
     """What is wrong, in a few words without a period."""
     why: str
-    """Why tracing cannot go on there, and what to do; Markdown, paragraphs."""
+    """Why tracing cannot continue at the marked place, and what to do: paragraphs and lists in Markdown."""
     bad: str
-    """A whole file that has the failure."""
+    """A complete file that has the failure."""
     good: str
     """The same file, fixed."""
     text: str | Callable[[Failure, str], str]
     """One sentence that names the failing expression and the reason, then what to do.
 
     A template for `str.format`, or a function of the failure and the expression's source text. A template may name
-    ``{subject}``, ``{error}`` and ``{remark}``, which the functions below make, and ``{detail}``, ``Failure.error``.
+    ``{subject}``, ``{error}`` and ``{remark}``, which the functions below make, and ``{detail}``, which is
+    ``Failure.error``.
     """
     kinds: tuple[str, ...] = ()
-    """The values of ``Failure.kind`` that it is for."""
+    """The values of ``Failure.kind`` that the rule applies to."""
     severity: Severity = "error"
     is_certain: bool = False
-    """Whether it holds however the traced module is built."""
+    """Whether a finding holds regardless of how the traced module is built."""
     is_notice: bool = False
-    """Whether the trace goes on there, but the graph may not do what the program does."""
+    """Whether the trace continues at the marked place, but the graph may not do what the program does."""
     default_on: bool = True
-    """Whether it is shown without being asked for."""
+    """Whether findings are shown by default."""
     fixes: tuple[str, ...] = ()
-    """Modules of ``fx_lsp.fixes`` that may find an edit."""
+    """Modules of ``fx_lsp.fixes`` that may offer an edit."""
 
     def message(self, failure: Failure, expression: str) -> str:
-        """The message for a failure whose expression has this source text; ``""`` where there is none to show."""
+        """The message for ``failure``; ``expression`` is the failing source text, or ``""`` if that cannot be shown."""
         if not isinstance(self.text, str):
             return self.text(failure, expression)
         return self.text.format(
@@ -86,12 +88,12 @@ def rule_for(kind: str) -> Rule:
 
 
 def subject(expression: str) -> str:
-    """How a message begins: with the failing expression, or with ``This`` where its text cannot be shown."""
+    """The beginning of a message: the failing expression, or ``This`` if its text cannot be shown."""
     return f"`{expression}`" if expression else "This"
 
 
 def parsed(expression: str) -> ast.expr | None:
-    """The syntax of a failing expression; None for a statement, or where its text was cut."""
+    """The syntax tree of a failing expression; None for a statement, or if its text was cut."""
     try:
         return ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError):
@@ -116,7 +118,7 @@ def remark(failure: Failure) -> str:
 
 
 def about(failure: Failure) -> str:
-    """What the value depends on that tracing needed to know, in plain words."""
+    """In plain words, what the value depends on that tracing needed but could not know."""
     return _SUBJECTS.get(failure.subject, "the inputs")
 
 

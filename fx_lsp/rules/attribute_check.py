@@ -1,4 +1,4 @@
-"""An attribute check that finds what only a traced value has."""
+"""An attribute check that finds an attribute that only a traced value has."""
 
 from fx_lsp.rules import Rule
 

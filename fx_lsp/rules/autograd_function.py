@@ -1,4 +1,4 @@
-"""A custom ``backward`` that the graph does not have."""
+"""A custom ``backward`` that the graph does not contain."""
 
 from fx_lsp.rules import Rule
 

@@ -60,7 +60,7 @@ _COMPARERS = {
     "all": ("an attribute that `__init__` sets", "`torch.all`"),
     "sorted": ("an order that `__init__` sets", "`torch.sort`"),
 }
-"""A builtin that compares -> what to use instead: for sizes and the like, for tensors."""
+"""A builtin that compares -> what to use instead: first for sizes, flags and other plain values, then for tensors."""
 
 
 def message(failure: Failure, expression: str) -> str:

@@ -1,4 +1,4 @@
-"""The process that traced the file ended without an answer."""
+"""The tracing process ended before it reported a result."""
 
 from fx_lsp.rules import Rule
 

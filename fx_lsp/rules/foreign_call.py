@@ -52,7 +52,7 @@ _OF_TORCH = {
         "Let the operation itself broadcast, or move the call into a function wrapped with `torch.fx.wrap`.",
     ),
 }
-"""The name of torch's function -> why it rejects a traced value, and what to do."""
+"""The name of a torch function -> why it rejects a traced value, and what to do."""
 
 _OF_OTHERS = {
     "numpy": (
@@ -68,7 +68,7 @@ _OF_OTHERS = {
     "divmod": ("needs plain numbers.", "Use `//` and `%`, which are recorded."),
     "next": ("needs an iterator, which a traced value is not.", "Index the value (`x[0]`), which is recorded."),
 }
-"""The package or the builtin -> the same."""
+"""The package or builtin -> why it rejects a traced value, and what to do."""
 
 _GENERAL = (
     "passes a traced value to code that accepts only real tensors or plain numbers.",

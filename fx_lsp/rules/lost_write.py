@@ -1,4 +1,4 @@
-"""An in-place write that the graph does differently."""
+"""An in-place write that other code may not see when the graph runs."""
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, subject

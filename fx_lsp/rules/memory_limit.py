@@ -1,4 +1,4 @@
-"""The import, the build or the trace asked for too much memory."""
+"""The import, the build or the trace requested too much memory."""
 
 from fx_lsp.rules import Rule
 

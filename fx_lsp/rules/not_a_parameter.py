@@ -1,4 +1,4 @@
-"""A parameter that the traced module does not have."""
+"""A parameter that is not registered in the traced module."""
 
 from fx_lsp.rules import Rule
 

@@ -1,4 +1,4 @@
-"""A module that the traced module does not have."""
+"""A module that is not registered in the traced module."""
 
 from fx_lsp.rules import Rule
 

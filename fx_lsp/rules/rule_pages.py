@@ -55,7 +55,7 @@ def page(rule: Rule) -> str:
 
 
 def _standing(rule: Rule) -> str:
-    """How serious it is, and how to turn it on."""
+    """What the rule's severity means and, for a rule that is off by default, how to turn it on."""
     if not rule.is_notice:
         return _SEVERITIES[rule.severity]
     if rule.default_on:
@@ -64,7 +64,7 @@ def _standing(rule: Rule) -> str:
 
 
 def page_file(rule: Rule) -> Path | None:
-    """The file of a rule's page, which an editor can open offline; None where it was not installed."""
+    """The file of a rule's page, which an editor can open offline; None if the pages are not installed."""
     files = (folder / f"{rule.code}.md" for folder in RULE_PAGES)
     return next((file for file in files if file.exists()), None)
 
@@ -76,14 +76,14 @@ def as_json(rules: Iterable[Rule]) -> str:
 
 
 def pages() -> dict[str, str]:
-    """File name -> text, for every rule and for the list of them."""
+    """File name -> text, for the page of every rule and for the list of rules."""
     rows = "\n".join(f"| [`{rule.code}`]({rule.code}.md) | {rule.title} | {rule.severity} |" for rule in all_rules())
     index = f"# Rules\n\n| Code | What is wrong | Severity |\n|---|---|---|\n{rows}\n\n{_SHARE}"
     return {"README.md": index, **{f"{rule.code}.md": page(rule) for rule in all_rules()}}
 
 
 def write(folder: Path) -> None:
-    """Write every page into ``folder``, and delete the pages of rules that are gone."""
+    """Write every page into ``folder``, and delete all other pages in it."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.md"):
         old.unlink()

@@ -1,4 +1,4 @@
-"""Running the server: where its messages come from and go to, until the client is gone."""
+"""Runs the server on a connection (stdin and stdout, or a socket) until the client is gone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ log = logging.getLogger(__name__)
 
 
 def serve(tcp: tuple[str, int] | None) -> None:
-    """Serve one client, on stdin and stdout, or the first that connects to host and port ``tcp``; then return.
+    """Serve one client on stdin and stdout, or the first client that connects to host and port ``tcp``; then return.
 
-    Raises SystemExit as the protocol's ``exit`` asks: 0 after ``shutdown``, else 1.
+    Raises SystemExit on the protocol's ``exit``: with status 0 after ``shutdown``, otherwise 1.
     """
     # At INFO, pygls logs every message; only its warnings matter here.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
@@ -46,7 +46,7 @@ async def _serve_tcp(host: str, port: int) -> None:
 
 
 async def _serve(reader: Any, writer: Any) -> None:
-    """Handle messages until the client says ``exit`` or hangs up; no tracing process outlives that."""
+    """Handle messages until the client sends ``exit`` or disconnects; then end all tracing processes."""
     server.protocol.set_writer(writer)
     try:
         await run_async(

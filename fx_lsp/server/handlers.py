@@ -35,7 +35,7 @@ server = FxLanguageServer("fx-lsp", __version__, protocol_cls=FxProtocol, notebo
 
 @server.feature(types.INITIALIZE)
 def initialize(ls: FxLanguageServer, params: types.InitializeParams) -> None:
-    """Make the session. pygls answers with the server's capabilities, which it knows from the features below."""
+    """Create the session. pygls answers with the server's capabilities, which it derives from the features below."""
     ls.session = ClientSession(
         params,
         ls.workspace.position_encoding or "utf-16",
@@ -52,7 +52,7 @@ def initialize(ls: FxLanguageServer, params: types.InitializeParams) -> None:
 
 @server.feature(types.INITIALIZED)
 async def initialized(ls: FxLanguageServer, params: types.InitializedParams) -> None:
-    """Ask for the settings, and for notifications when they or files change."""
+    """Request the settings, and notifications of changes to settings and files."""
     await _configure(ls)
     registrations = [
         types.Registration(method, method, options)
@@ -80,12 +80,12 @@ _REGISTRATIONS = (
         types.DidChangeConfigurationRegistrationOptions(SECTION),
     ),
 )
-"""What is registered with clients: method, the client capability that it requires, options."""
+"""What the server registers with clients: method, the client capability that it requires, options."""
 
 
 @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
 async def did_change_configuration(ls: FxLanguageServer, params: types.DidChangeConfigurationParams) -> None:
-    """Ask for the settings again: clients that answer such requests send nothing useful here."""
+    """Request the settings again: clients that support this request send nothing useful in the notification."""
     await _configure(ls, params.settings)
 
 
@@ -143,7 +143,7 @@ def did_change_watched_files(ls: FxLanguageServer, params: types.DidChangeWatche
     types.FileOperationRegistrationOptions([types.FileOperationFilter(types.FileOperationPattern("**/*.py"))]),
 )
 def did_rename_files(ls: FxLanguageServer, params: types.RenameFilesParams) -> None:
-    """Modules were renamed, so that other imports work."""
+    """The client has renamed Python files, so imports may work or fail that did not before."""
     ls.session.engine.scheduler.trace_all()
 
 
@@ -157,7 +157,7 @@ async def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidCh
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover | None:
-    """What is known of the code under the pointer."""
+    """What is known about the code under the pointer."""
     session = ls.session
     path, offset = _at(session, params)
     if path is None or offset is None or not session.settings.hover:
@@ -178,9 +178,9 @@ def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover |
 
 @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=KINDS))
 async def code_action(ls: FxLanguageServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The fixes for the diagnostics at a place, refactorings of the code there, and the whole file's fixes."""
+    """The fixes for the diagnostics at a place, refactorings of the code there, and all proven fixes of the file."""
     if not ls.session.can("text_document.code_action.code_action_literal_support"):
-        return []  # such a client only takes commands of the server
+        return []  # such a client only accepts commands of the server
     session = ls.session
     takes = Takes(
         versions=session.can("workspace.workspace_edit.document_changes"),
@@ -196,13 +196,13 @@ async def code_action(ls: FxLanguageServer, params: types.CodeActionParams) -> l
 def pull_diagnostics(
     ls: FxLanguageServer, params: types.DocumentDiagnosticParams
 ) -> types.RelatedFullDocumentDiagnosticReport:
-    """The diagnostics of a document, as far as they are known, for clients that pull them."""
+    """The diagnostics of a document that are known so far, for clients that pull them."""
     return types.RelatedFullDocumentDiagnosticReport(ls.session.publisher.current(params.text_document.uri))
 
 
 @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[":", " ", "[", ","]))
 def completion(ls: FxLanguageServer, params: types.CompletionParams) -> list[types.CompletionItem]:
-    """Completions in a comment to fx-lsp."""
+    """Completions in a ``# fx:`` comment."""
     path, offset = _at(ls.session, params)
     if path is None or offset is None:
         return []
@@ -211,7 +211,7 @@ def completion(ls: FxLanguageServer, params: types.CompletionParams) -> list[typ
 
 @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK, types.DocumentLinkOptions(resolve_provider=False))
 def document_link(ls: FxLanguageServer, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
-    """Links to the pages of the rules that comments name."""
+    """Links from the rules' codes in comments to the rules' pages."""
     tooltips = ls.session.can("text_document.document_link.tooltip_support")
     return links(ls.session.documents, ls.session.places, params.text_document.uri, tooltips=tooltips)
 
@@ -267,7 +267,7 @@ def _at(session: ClientSession, params: types.HoverParams | types.CompletionPara
 
 
 def _chosen(params: Any) -> tuple[str | None, types.Position | None]:
-    """The target's key, or the place, that a request of fx-lsp's own names."""
+    """The target's key, or the position, that a request for a view contains."""
     position = getattr(params, "position", None)
     return getattr(params, "target", None), types.Position(position.line, position.character) if position else None
 
@@ -288,7 +288,7 @@ def interpreter_changed(ls: FxLanguageServer, params: Any) -> None:
 
 @server.feature("fx/trustGranted")
 async def trust_granted(ls: FxLanguageServer, params: Any) -> None:
-    """The user now trusts the workspace; the client may have withheld settings until then."""
+    """The user has marked the workspace as trusted; the client may have withheld settings until then."""
     if ls.session.can("workspace.configuration"):
         await _configure(ls)
     ls.session.trust()
@@ -302,7 +302,7 @@ def restart_agent(ls: FxLanguageServer, *arguments: Any) -> None:
 
 @server.command("fxLsp.traceFile")
 def trace_file(ls: FxLanguageServer, *arguments: Any) -> None:
-    """Trace the open document whose URI is the argument from scratch."""
+    """Trace the open document whose URI is the argument again, from scratch."""
     uri = arguments[0] if arguments else None
     path = ls.session.places.path(uri) if isinstance(uri, str) else None
     if path and ls.session.documents.is_open(path):
@@ -316,7 +316,7 @@ async def shutdown(ls: FxLanguageServer, params: None) -> None:
 
 
 async def _configure(ls: FxLanguageServer, pushed: Any = None) -> None:
-    """Take the settings from where the client has them: from its answer, its notification, or its first message."""
+    """Apply the client's settings: from its answer to a request, its notification, or its initialization options."""
     values: list[Any] = [None]
     folders = ls.session.engine.workspace.folders
     if ls.session.can("workspace.configuration"):
@@ -331,7 +331,7 @@ async def _configure(ls: FxLanguageServer, pushed: Any = None) -> None:
 
 
 async def _pulled_settings(ls: FxLanguageServer, scopes: Sequence[str | None]) -> list[Any]:
-    """The client's settings for each folder, or for all (None); None where it has none or does not answer."""
+    """The client's settings for each scope (a folder, or None for the window); None if the client sends none for it."""
     items = [types.ConfigurationItem(scope, SECTION) for scope in scopes]
     try:
         asked = ls.workspace_configuration_async(types.ConfigurationParams(items))

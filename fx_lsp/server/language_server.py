@@ -1,4 +1,4 @@
-"""pygls's server and protocol, except that the session keeps the documents and errors go to the log."""
+"""pygls's server and protocol, except that the session stores the documents and that errors go to the log."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ log = logging.getLogger(__name__)
 
 
 class FxProtocol(LanguageServerProtocol):
-    """pygls's protocol, except that the session keeps the texts of documents, and that it forgets handled messages.
+    """pygls's protocol, except that the session stores the texts of documents, and that handled messages are forgotten.
 
-    pygls splits lines at form feeds and other characters that don't end a line for clients. After such a character, it
-    would apply edits at the wrong place, and even change the edit's own range before a feature sees it.
+    pygls splits lines at form feeds and other characters that don't end a line for clients. After such a character,
+    pygls would apply edits at the wrong place, and even change the range of an edit before a handler sees it.
     """
 
     def _execute_handler(
@@ -31,7 +31,7 @@ class FxProtocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Forget a message once it is handled: pygls keeps a future of every edit for ever."""
+        """Forget a message once it is handled: pygls would keep the future of every edit until the server ends."""
 
         def done(future: Future[Any]) -> None:
             self._request_futures.pop(msg_id, None)
@@ -56,8 +56,8 @@ class FxLanguageServer(LanguageServer):
     """A pygls server with a session."""
 
     session: ClientSession
-    """Set by ``initialize``, which comes before everything else."""
+    """Set by the handler of ``initialize``, which is the first request."""
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log an error; pygls would show a message box for every handler that fails."""
+        """Log an error. By default, pygls shows a message box for every handler that fails."""
         log.error("%s: %s", getattr(source, "__name__", source), error, exc_info=error)

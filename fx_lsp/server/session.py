@@ -1,4 +1,4 @@
-"""One client's session, from ``initialize`` to ``shutdown``: what the client can do and chose, and what it is shown."""
+"""One client's session, from ``initialize`` to ``shutdown``: its capabilities and settings, and what is sent to it."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ class ClientSession:
         log_to_client: Callable[[str], None],
         progress: Progress,
     ) -> None:
-        """``encoding`` is how positions are counted; ``notify`` sends a notification of fx-lsp's own, ``ask`` a
-        request without parameters."""
+        """``encoding`` is the unit in which the client counts characters; ``notify`` sends a notification that is not
+        part of LSP, ``ask`` a request without parameters."""
         self.capabilities = params.capabilities
         options = params.initialization_options
         self.options: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
         self.settings = Settings()
-        """The settings of the editor's window."""
+        """The settings that apply to the editor's whole window."""
         self._settings_in: Mapping[str, Settings] = {}
-        """Workspace folder -> its own settings, if the client has such."""
+        """Workspace folder -> its own settings, if the client has settings for each folder."""
         self.selected: dict[str | None, tuple[str, ...]] = {}
         """Workspace folder (None: any) -> the Python that is selected in the editor."""
         self.select_interpreter(None, self.options.get("interpreter"))
@@ -93,20 +93,20 @@ class ClientSession:
         self.views = Views(self.engine.scheduler, self.engine.descriptions, self.outlines, self.places)
         self.refresher = Refresher(self._refreshes(), ask)
         self.configured = False
-        """Whether the settings are known. Nothing is traced before, as they may name another Python."""
+        """Whether the settings are known. Nothing is traced before that, because they may name another Python."""
         self._notify = notify
         self._agent_log = AgentLog(log_to_client)
         self._progress = TracingProgress(progress)
 
     @property
     def commands(self) -> frozenset[str]:
-        """The commands that the client has, by its own account."""
+        """The commands that the client implements, according to its options."""
         named = self.options.get("commands")
         return frozenset(map(str, named)) if isinstance(named, list | tuple) else frozenset()
 
     @property
     def pulls_diagnostics(self) -> bool:
-        """Whether the client pulls diagnostics: because its options say so, or because none can be pushed to it."""
+        """Whether the client pulls diagnostics: because its options ask for it, or because it can't receive any."""
         wanted = self.options.get("diagnostics")
         published = self.can("text_document.publish_diagnostics")
         return self.can("text_document.diagnostic") and (wanted == "pull" or not published)
@@ -116,12 +116,15 @@ class ClientSession:
         return bool(get_capability(self.capabilities, capability, False))
 
     def _can_show(self, capability: str) -> bool:
-        """Whether the client shows a part of diagnostics, be they pushed or pulled."""
+        """Whether the client shows a part of diagnostics, whether pushed or pulled."""
         channels = ["publish_diagnostics", *(["diagnostic"] if self.pulls_diagnostics else [])]
         return any(self.can(f"text_document.{channel}.{capability}") for channel in channels)
 
     def configure(self, settings: Settings, in_folders: Mapping[str, Settings]) -> None:
-        """Take the first settings, or new ones, and trace with them; ``in_folders`` has those of folders."""
+        """Apply the first settings, or changed ones, and trace with them.
+
+        ``in_folders`` has the settings of those workspace folders that have their own.
+        """
         if self.configured and (settings, in_folders) == (self.settings, self._settings_in):
             return
         self.settings, self._settings_in = settings, in_folders
@@ -136,7 +139,7 @@ class ClientSession:
         return override(project_of(path).settings, self._settings_in.get(folder, self.settings).anchored(folder))
 
     def select_interpreter(self, folder: str | None, command: Any) -> None:
-        """Take the Python that is selected in the editor for one folder or for all; empty: none is."""
+        """Use the Python that is selected in the editor, for one folder or (None) for all; empty: none is selected."""
         if not command:
             self.selected.pop(folder, None)
         elif isinstance(command, (list, tuple)) and all(isinstance(word, str) for word in command):
@@ -199,11 +202,11 @@ class ClientSession:
             for path in own:
                 self.engine.scheduler.trace_dependants(path)
         else:
-            # What was imported so far does not show which imports a new or a missing file makes or breaks.
+            # What was imported so far does not show which imports a new file makes possible or a deleted one breaks.
             self.engine.scheduler.trace_all()
 
     def set_folders(self, uris: list[str]) -> None:
-        """Take other workspace folders."""
+        """Replace the workspace folders, and trace everything again."""
         self.engine.workspace.set_folders(self._paths(uris))
         self.engine.scheduler.trace_all()
 
@@ -243,7 +246,7 @@ class ClientSession:
         return [method for method in taken if method != types.WORKSPACE_DIAGNOSTIC_REFRESH or self.pulls_diagnostics]
 
     def _is_watched(self, path: str) -> bool:
-        """Whether a change of the file on disk matters: not of one that is open, or of an installed package."""
+        """Whether a change of the file on disk matters; not if the file is open or belongs to an installed package."""
         return self.engine.workspace.owns(path) and not self.documents.is_open(path)
 
     def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The settings: their names, types, defaults and descriptions, and what a ``pyproject.toml`` says of them.
+"""The settings: their names, types, defaults and descriptions, and reading them from a ``pyproject.toml``.
 
-Begin reading at `settings`. Imports only `fx_lsp.rules` and the agent's messages.
+Start reading at `settings`. Imports only `fx_lsp.rules` and the agent's messages.
 """

@@ -9,7 +9,8 @@ from pathlib import PurePath
 def matches(path: PurePath, pattern: str) -> bool:
     """Whether a glob pattern matches ``path``: ``**`` stands for any directories, ``*`` for a part of one name.
 
-    A pattern that matches a directory matches everything in it. Both must be absolute, or relative to the same folder.
+    A pattern that matches a directory matches everything in it. Path and pattern must both be absolute, or both be
+    relative to the same folder.
     """
     wanted = [part for part in pattern.replace("\\", "/").split("/") if part not in ("", ".")]
     parts = [part for part in path.as_posix().split("/") if part]

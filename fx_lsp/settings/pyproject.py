@@ -24,7 +24,7 @@ _TABLE = re.compile(r"\s*\[\s*tool\s*\.\s*[\"']?fx-lsp[\"']?\s*(?:\.\s*[\"']?(?P
 _ANY_TABLE = re.compile(r"\s*\[")
 _KEY = re.compile(r"\s*[\"']?(?P<key>[\w-]+)[\"']?\s*[.=]")
 _LINE = re.compile(r"at line (\d+)")
-"""The part of ``tomllib``'s message that says where it stopped."""
+"""The part of ``tomllib``'s error message that names the line."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class SettingMistake:
 
 @dataclass(frozen=True)
 class Project:
-    """The settings of one ``pyproject.toml``; a setting that is wrong there has its default."""
+    """The settings of one ``pyproject.toml``; a setting that cannot be used keeps its default."""
 
     settings: Settings = dataclasses.field(default_factory=Settings)
-    """Their patterns are absolute."""
+    """The file patterns in these settings are absolute."""
     mistakes: tuple[SettingMistake, ...] = ()
 
 
 def project_of(path: str) -> Project:
-    """The project that the file ``path`` belongs to: that of the nearest ``pyproject.toml`` that has the table."""
+    """The project of the file ``path``: the nearest ``pyproject.toml`` above it that has the table, or the defaults."""
     for folder in Path(path).parents:
         file = folder / FILE
         with contextlib.suppress(OSError):
@@ -64,7 +64,7 @@ def project_fields() -> Fields:
 
 @functools.lru_cache(maxsize=256)
 def _read(file: str, modified: int) -> Project | None:
-    """The project of ``file``, read anew when the time at which it was ``modified`` changes; None without our table."""
+    """The project of ``file``; None if it does not have our table. Cached until the file is ``modified``."""
     text = Path(file).read_text(encoding="utf-8", errors="replace")
     try:
         content = tomllib.loads(text)
@@ -88,7 +88,7 @@ def _read(file: str, modified: int) -> Project | None:
 
 
 def _beside(folder: Path, executable: str = "", *arguments: str) -> tuple[str, ...]:
-    """The command, with an executable that is a relative path with a directory taken as relative to ``folder``."""
+    """The command; an executable given as a relative path with a directory is resolved against ``folder``."""
     if len(Path(executable).parts) > 1 and not executable.startswith(("~", "$")):
         executable = str(folder / executable)
     return (executable, *arguments) if executable else ()
@@ -100,7 +100,7 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _lines_of(text: str, name: str | None) -> Iterator[int]:
-    """The lines that set ``name`` in our table, or that begin a table for it; for None, the header of our table."""
+    """The lines that set ``name`` in our table or begin a table for it; if ``name`` is None, our table's header."""
     inside = False
     for number, line in enumerate(text.splitlines(), 1):
         if head := _TABLE.match(line):

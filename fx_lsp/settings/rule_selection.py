@@ -16,8 +16,8 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")
 """The most severe first."""
 
 _GRAVEST: Mapping[Intent, Severity] = {"explicit": "error", "inferred": "warning", "assumed": "hint"}
-"""The highest severity of a problem, by why its target is traced: perhaps nobody wants to trace what the workspace does
-not trace itself, and nobody ever passes the arguments that fx-lsp invented."""
+"""The highest severity that a problem can have, by the intent of its target. Users may not want to trace what the
+workspace does not trace itself, and may never pass the arguments that fx-lsp invented."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Selection:
     notices: tuple[str, ...] = ()
     """Codes of notices to report in addition to those that are on by default, or ``all``."""
     select: tuple[str, ...] = ()
-    """Codes of the only rules to report; if empty, all that are on."""
+    """If not empty, the codes of the only rules to report."""
     ignore: tuple[str, ...] = ()
-    """Codes that are never reported; this overrides the others."""
+    """Codes of rules that are never reported; overrides ``notices`` and ``select``."""
     severities: Mapping[str, Severity] = field(default_factory=dict)
     """Severities that replace those of the rules, by code."""
 

@@ -2,7 +2,8 @@
 
 An editor sends them in camel case, under ``fxLsp`` in ``workspace/configuration`` or at the top of its
 ``initializationOptions``; ``package.json`` of the VS Code extension takes them from :func:`vscode_properties`. A
-project's ``pyproject.toml`` has them with hyphens, in the table ``[tool.fx-lsp]`` (``fx_lsp/settings/pyproject.py``).
+project's ``pyproject.toml`` spells them with hyphens, in the table ``[tool.fx-lsp]``
+(``fx_lsp/settings/pyproject.py``).
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ def _setting(
     project: bool = True,
     has_codes: bool = False,
 ) -> Any:
-    """A dataclass field that knows what ``package.json`` and the schema of ``pyproject.toml`` say about it.
+    """A dataclass field whose metadata holds what ``package.json`` and the schema of ``pyproject.toml`` say about it.
 
-    ``scope`` is VS Code's; when empty, each folder may have its own value of a setting that projects may have.
+    ``scope`` is VS Code's. By default each folder may have its own value if ``project`` is true; otherwise the value
+    holds for the whole window.
     ``project``: a ``pyproject.toml`` may set it; otherwise only the editor may.
     ``has_codes``: the items of its array, or the names in its object, are codes of rules.
     """
@@ -48,7 +50,7 @@ _STRINGS = {"type": "array", "items": {"type": "string"}}
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user can choose. A field's name in camel case, or with hyphens, is the setting's name."""
+    """What a user can choose. A setting's name is the field's name in camel case or, in projects, with hyphens."""
 
     interpreter: tuple[str, ...] = _setting(
         (),
@@ -177,8 +179,8 @@ class Settings:
     def read(cls, values: Any) -> tuple[Settings, list[str]]:
         """Settings from what a client sent, and one sentence for each value that cannot be used.
 
-        A setting that is missing or None, of the wrong type or out of bounds has its default.
-        Names that are not settings are ignored: clients keep settings of their own in the same section.
+        A setting that is missing or None, of the wrong type or out of bounds keeps its default.
+        Names that are not settings are ignored, because clients keep settings of their own in the same section.
         """
         if not isinstance(values, Mapping):
             return cls(), [] if values is None else [
@@ -199,7 +201,7 @@ class Settings:
         return Selection(self.notices, self.select, self.ignore, self.severity)
 
     def anchored(self, folder: str) -> Settings:
-        """The same settings with absolute patterns, where they are relative to ``folder``."""
+        """The same settings with absolute patterns; relative patterns are resolved against ``folder``."""
         include, exclude = (
             tuple(str(PurePath(glob.escape(folder), pattern)) for pattern in patterns if PurePath(pattern).parts)
             for patterns in (self.include, self.exclude)
@@ -213,7 +215,7 @@ class Settings:
 
 
 def camel_case(name: str) -> str:
-    """``trace_delay`` as the clients write it: ``traceDelay``."""
+    """A field's name as clients write it, e.g. ``traceDelay`` for ``trace_delay``."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
@@ -248,11 +250,11 @@ def as_json(value: Any) -> Any:
 
 
 Fields = Mapping[str, dataclasses.Field[Any]]
-"""The fields of `Settings`, by the names that whoever sets them uses."""
+"""The fields of `Settings`, by the setting names that an editor or a ``pyproject.toml`` uses."""
 
 
 def usable(values: Mapping[str, Any], fields: Fields) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """The usable values by the names of their fields, and for each other value its name and what is wrong with it."""
+    """The usable values by field name; and for each unusable value the setting's name and what is wrong with it."""
     chosen: dict[str, Any] = {}
     problems = []
     for name, value in values.items():
@@ -273,7 +275,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "boolean": ("true or false", lambda value: isinstance(value, bool)),
     "string": ("a string", lambda value: isinstance(value, str)),
 }
-"""By the name that JSON Schema has for a type: its description, and a function that checks a value."""
+"""For each type in JSON Schema: its description, and a function that checks a value."""
 
 
 def _are_strings(values: Iterable[Any]) -> bool:
@@ -281,7 +283,7 @@ def _are_strings(values: Iterable[Any]) -> bool:
 
 
 def _problem_of(value: Any, schema: Mapping[str, Any]) -> str | None:
-    """Why ``value`` is not what a setting takes, to follow its name; None when it is."""
+    """Why a setting does not accept ``value``, in words that follow the setting's name; None if it does."""
     described, is_of_type = _TYPES[schema["type"]]
     if not is_of_type(value):
         return f"must be {described}"

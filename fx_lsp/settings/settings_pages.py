@@ -1,6 +1,7 @@
-"""The settings for readers and for editors: ``python -m fx_lsp.settings.settings_pages docs`` writes both.
+"""Generates the settings' documentation and JSON Schema: ``python -m fx_lsp.settings.settings_pages docs``.
 
-``settings.md`` lists them; ``settings.schema.json`` is the JSON Schema of ``[tool.fx-lsp]`` in a ``pyproject.toml``.
+``settings.md`` lists the settings; ``settings.schema.json`` is the JSON Schema of ``[tool.fx-lsp]`` in a
+``pyproject.toml``.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _row(field: dataclasses.Field[Any]) -> str:
 
 
 def files() -> dict[str, str]:
-    """The texts of both files, by their names."""
+    """The texts of both files, by file name."""
     return {
         "settings.md": _INTRODUCTION + "".join(map(_row, dataclasses.fields(Settings))),
         "settings.schema.json": json.dumps(schema(), indent=2, ensure_ascii=False) + "\n",

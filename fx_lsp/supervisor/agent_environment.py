@@ -11,7 +11,7 @@ _SECRET = re.compile(
     r"|^(SSH|GPG|DBUS|GNOME|KEYRING)_|^DATABASE_URL$|^(HTTPS?|ALL|FTP)_PROXY$",
     re.IGNORECASE,
 )
-"""Names of variables that hold credentials, or the addresses that they are for."""
+"""Names of variables that may contain credentials, or addresses of services that require credentials."""
 
 _NOT_SECRET = frozenset({"PWD", "OLDPWD"})
 
@@ -19,7 +19,7 @@ _PASSWORD_IN_URL = re.compile(r"\w+://[^/\s:@]*:[^/\s@]+@")
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of ``environ`` whose names and values don't look like a password, a key or a token."""
+    """The variables of ``environ`` except those whose names or values suggest a password, a key or a token."""
     return {name: value for name, value in environ.items() if not _is_secret(name, value)}
 
 

@@ -14,23 +14,23 @@ class TracingAgent(Protocol):
     """Answers requests about the files of a folder: a `SupervisedAgent`, `CachedAgent` or `ClusterAgent`."""
 
     async def start(self) -> None:
-        """Start its process if it has one, and wait until that is ready, or known not to become so."""
+        """Start the agent's process, if it has one, and wait until the process is ready or has failed to start."""
 
     def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """A `Report` for each target as it is traced, then `Done`. Closing the iterator cancels the request."""
 
     def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
-        """The details of each target that can be traced. Closing the iterator cancels the request."""
+        """The details of each target whose trace succeeded or failed. Closing the iterator cancels the request."""
 
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request."""
 
     async def close(self) -> None:
-        """End its process, and wait until it is gone."""
+        """End the agent's process, and wait until the process is gone."""
 
 
 class AgentPool:
-    """The agents that run. Not for use from several threads."""
+    """The running agents. Not thread-safe."""
 
     def __init__(self) -> None:
         self._agents: dict[Path, tuple[object, TracingAgent]] = {}
@@ -40,7 +40,8 @@ class AgentPool:
     def agent_for(self, folder: Path, started_with: object, start: Callable[[], TracingAgent]) -> TracingAgent:
         """The agent of a workspace folder.
 
-        ``start`` makes a new one when there is none, or when ``started_with`` is not what it was.
+        ``start`` makes a new agent if the folder has none, or if its agent was started with something other than
+        ``started_with``.
         """
         if folder in self._agents:
             before, agent = self._agents[folder]

@@ -49,18 +49,18 @@ spec.loader.exec_module(agent)
 from fx_lsp.agent.serving.agent_main import main
 main(*sys.argv[2:])
 """
-"""What the user's Python runs, with the folders of fx_lsp.agent, of fxcore and for scratch files as arguments.
+"""The program that the user's Python runs. Its arguments are the folders of fx_lsp.agent, fxcore and scratch files.
 
-It makes ``fx_lsp.agent`` importable, and nothing else in the folder where that lies. It removes the current folder from
-``sys.path``, so that a ``json.py`` of the user's can't replace the standard library's here; the code that imports the
-user's files adds their folders.
+It makes ``fx_lsp.agent`` importable, and nothing else from the folder that contains it. It removes the current folder
+from ``sys.path``, so that a user's ``json.py`` can't replace the standard library's in the agent; the code that imports
+the user's files adds their folders.
 """
 
 REPRODUCIBLE = {"PYTHONHASHSEED": "0"}
-"""Variables, unless set to something else, that make every agent find the same: sets have the same order."""
+"""Environment variables that make all agents report the same, unless set to something else: sets keep their order."""
 
 START_SECONDS = 300.0
-"""How long an agent may take to send its `Hello`: it imports torch, perhaps from a cold disk and beside others."""
+"""How long an agent may take to send its `Hello`: it imports torch, perhaps from a cold disk while others do so too."""
 
 SILENT_SECONDS = 120.0
 """How long an agent may be silent about a request before it counts as hung. It sends a heartbeat every second, but not
@@ -70,13 +70,13 @@ CLOSE_SECONDS = 3.0
 """How long an agent may take to exit when its input is closed, and when it is killed."""
 
 LAST_WORDS = 20
-"""How many lines of an agent's standard error are kept."""
+"""How many of the last lines of an agent's standard error are kept."""
 
 LOGGED_LINES = 500
-"""How many such lines are logged for one request; the user's code may print for ever."""
+"""How many lines of standard error are logged for one request; the user's code may print without end."""
 
 LONGEST_LINE = 2000
-"""How many characters of such a line are kept."""
+"""How many characters of a line of standard error are kept."""
 
 
 Answer = Report | Details | Proof | Heartbeat | Done
@@ -84,11 +84,11 @@ Answer = Report | Details | Proof | Heartbeat | Done
 
 
 class AgentFailed(Exception):
-    """An agent could not be started, died, or sent something invalid. The text is for the user."""
+    """An agent could not be started, died, or sent something invalid. The message is for the user."""
 
 
 class AgentKilled(AgentFailed):
-    """A signal ended the agent; another one may live longer."""
+    """A signal ended the agent, which may not happen to the next agent."""
 
 
 class AgentProcess:
@@ -99,12 +99,12 @@ class AgentProcess:
         self._scratch = scratch
         self._log = log
         self._answers: dict[int, asyncio.Queue[Answer | None]] = {}
-        """By open request, its answers; None is the end."""
+        """By the id of each open request, its answers; None marks their end."""
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._lines_to_log = LOGGED_LINES
         self._tasks = [asyncio.create_task(self._listen_to_stderr())]
         self.dead = False
-        """Whether it answers no more requests."""
+        """Whether the agent has stopped answering requests."""
         self.hello: Hello
         self._is_ready = False
 
@@ -114,7 +114,7 @@ class AgentProcess:
     ) -> AgentProcess:
         """Start an agent and wait for its `Hello`. Raises AgentFailed.
 
-        ``env`` is set in addition to what it inherits.
+        ``env`` is set in addition to the environment variables that the agent inherits.
         """
         scratch = tempfile.mkdtemp(prefix="fx-lsp-")
         arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch)
@@ -141,7 +141,7 @@ class AgentProcess:
         return self
 
     async def ask(self, request: Trace | Prove) -> AsyncGenerator[Answer, None]:
-        """The answers to ``request``, `Done` the last. Raises AgentFailed; closed early, it cancels the request."""
+        """The answers to ``request``, ending with `Done`. Closing the iterator early cancels it. Raises AgentFailed."""
         answers = self._answers[request.id] = asyncio.Queue()
         self._lines_to_log = LOGGED_LINES
         done = False
@@ -158,7 +158,7 @@ class AgentProcess:
                 self._send(Cancel(request.id))
 
     async def close(self) -> None:
-        """Close its input, and wait until the agent and its children are gone."""
+        """Close the agent's input, and wait until the agent and its children are gone."""
         self.dead = True
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -262,7 +262,10 @@ class AgentProcess:
             self._log("… (further output is not shown)")
 
     def _obituary(self) -> str:
-        """How the agent ended, and, if it never got ready, its last line of output: any later one may be anybody's."""
+        """How the agent ended and, if it was never ready, its last line of output.
+
+        After that, a line of output may come from the user's code.
+        """
         code = self._process.returncode
         if code is None:
             ending = "closed its connection"
@@ -275,9 +278,12 @@ class AgentProcess:
 
 
 def _end_traces(agent: int) -> None:
-    """End the process groups of an agent's traces, with the agent stopped: once it is gone, nobody knows them."""
+    """Kill the process groups of an agent's traces.
+
+    The agent is suspended first, and killed only afterwards: once it is gone, its children can't be found.
+    """
     os.kill(agent, signal.SIGSTOP)
-    with contextlib.suppress(OSError):  # only Linux lists them
+    with contextlib.suppress(OSError):  # only Linux lists the children
         for child in Path(f"/proc/{agent}/task/{agent}/children").read_text().split():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(int(child), signal.SIGKILL)

@@ -1,8 +1,8 @@
-"""An agent with a cache: what was traced once, in this run or an earlier one, is reported again without tracing.
+"""An agent with a cache: if the same trace was run before, even by an earlier server, its reports come from the cache.
 
-The key of a trace is made of its request, the text of its file, and its environment: the versions of Python, torch and
-fx-lsp and the installed packages. Its reports are valid as long as every file that it read, and the names of all
-modules beside these, are unchanged.
+The key of a trace consists of its request, the text of its file, and its environment: the versions of Python, torch and
+fx-lsp and the installed packages. The reports are valid as long as every file that the trace read, and the names of all
+modules beside these files, are unchanged.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from fx_lsp.workspace.disk_cache import Cache
 from fx_lsp.workspace.file_digests import digest, file_digest, modules_digest, sources_digest
 
 _LASTING = frozenset({"traced", "failed", "unchecked", "not-imported", "not-built", "skipped"})
-"""Outcomes that the same trace would have again. The others depend on the machine and its load."""
+"""Outcomes that the same trace would have again. All other outcomes depend on the machine and its load."""
 
 _COMPUTING = 0.9
-"""A trace that ran out of time would do so again if it computed for at least this share of its time. One that waited,
-say for a cold disk, may not wait the next time."""
+"""A trace that timed out is expected to do so again if it computed for at least this share of its time limit. A trace
+that waited, e.g. for a cold disk, may not have to wait the next time."""
 
 _PROBE = "import sys; print(sys.version, sys.platform, *sys.path, sep='\\n')"
 
 
 class CachedAgent:
-    """Passes on to ``agent`` the requests that ``cache`` has no answer to."""
+    """Answers traces from ``cache`` where possible, and passes all other requests on to ``agent``."""
 
     def __init__(
         self, agent: TracingAgent, cache: Cache, python: Sequence[str], env: Mapping[str, str], *, start_early: bool
     ) -> None:
-        """``python`` is the command that the agent runs, with ``env`` in addition to what it inherits.
+        """``python`` is the command that runs the agent, with ``env`` in addition to the variables that it inherits.
 
-        ``start_early``: start the agent even when the answer comes from the cache, as it will be needed soon.
+        ``start_early``: start the agent even if the answer comes from the cache, because it will be needed soon.
         """
         self._agent = agent
         self._cache = cache
@@ -101,7 +101,7 @@ class CachedAgent:
             await asyncio.gather(self._starting, return_exceptions=True)
 
     async def _key(self, request: Trace) -> str | None:
-        """The key of a trace; None if its environment is not known."""
+        """The key of a trace; None if its environment could not be determined."""
         self._probe = self._probe or asyncio.create_task(self._probed())
         environment = await asyncio.shield(self._probe)
         if not environment:
@@ -114,7 +114,7 @@ class CachedAgent:
         return digest(__version__, str(PROTOCOL), _own_sources(), *environment, *packages, encode(asked), text)
 
     async def _probed(self) -> list[str]:
-        """The Python's version and the folders of its modules; empty if it can't be run."""
+        """The Python's version, platform and ``sys.path``, and the ``env`` it gets; empty if it can't be run."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._python,
@@ -130,7 +130,7 @@ class CachedAgent:
         return [*output.decode("utf-8", "replace").splitlines(), repr(sorted(self._env.items()))] if output else []
 
     def _known(self, key: str, request: Trace) -> list[Report | Done] | None:
-        """The answers to a trace; None if they are not known, or may be different now."""
+        """The cached answers to a trace; None if there are none, or if they may be out of date."""
         content = self._cache.get(key)
         if content is None:
             return None
@@ -138,12 +138,15 @@ class CachedAgent:
             kept = json.loads(content)
             answers = [decode(body.encode()) for body in kept["answers"]]
             holds = _still(kept, request)
-        except (ValueError, KeyError, TypeError, AttributeError):  # written by some other version
+        except (ValueError, KeyError, TypeError, AttributeError):  # written by another version
             return None
         return [answer for answer in answers if isinstance(answer, Report | Done)] if holds else None
 
     def _keep(self, key: str, request: Trace, answers: Sequence[Report | Done], began: int) -> None:
-        """Cache the answers to a trace, unless a file was edited meanwhile or the next trace may have other answers."""
+        """Cache the answers to a trace, if they are complete and the same trace would have them again.
+
+        They are not cached if a file that the trace read has unsaved edits or was written to meanwhile.
+        """
         *reports, done = answers
         assert isinstance(done, Done)
         files = {*done.dependencies, request.file}
@@ -161,7 +164,7 @@ class CachedAgent:
 
 
 def _lasts(report: Report, request: Trace) -> bool:
-    """Whether the same trace would have the same report again."""
+    """Whether the same trace would produce the same report again."""
     if report.partial:
         return False
     computed = report.processor_seconds >= _COMPUTING * request.limits.seconds
@@ -176,12 +179,12 @@ def _still(kept: Mapping[str, Any], request: Trace) -> bool:
 
 
 def _text_digest(request: Trace, file: str) -> str:
-    """The digest of a file, of the editor's text if that differs from the disk's."""
+    """The digest of a file's text: of the text in the editor, if it differs from the text on disk."""
     return digest(request.overlays[file]) if file in request.overlays else file_digest(file)
 
 
 def _folders(files: set[str], roots: Sequence[str]) -> list[str]:
-    """The folders where a new module could hide one that was imported, or be one that was missing."""
+    """The folders in which a new module could shadow one that was imported, or supply one that was missing."""
     beside = {str(PurePath(file).parent) for file in files}
     return sorted(beside.union(roots, (str(PurePath(root, "src")) for root in roots)))
 

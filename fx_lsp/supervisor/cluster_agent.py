@@ -1,7 +1,7 @@
 """Tracing on a Dask cluster: an agent whose requests are answered by the cluster's workers, a file at a time.
 
-The workers need fx-lsp, and a Python with torch. If they see the same files under the same paths, they read these;
-otherwise the workspace's files are sent to them once. When a worker dies, another one repeats its request.
+The workers need fx-lsp, and a Python with torch. If they see the same files under the same paths, they read those
+files; otherwise the workspace's files are sent to them once. If a worker dies, another worker repeats its request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fx_lsp.workspace.python_files import python_files
 CONNECT_SECONDS = 30
 
 RETRIES = 3
-"""How often a file is traced again after an error on a worker. Dask's scheduler decides about workers that die."""
+"""How often a file is traced again after an error on a worker. If a worker dies, Dask's scheduler decides."""
 
 
 @dataclass
@@ -32,12 +32,12 @@ class Cluster:
     client: Any
     """A ``distributed.Client``."""
     threads: int
-    """How many files they trace at a time."""
+    """How many files the workers trace at a time."""
     tree: Any = field(default=None)
     """The copy of the workspace that was sent to the workers; None if they see the workspace itself."""
 
     async def send(self, roots: Sequence[str], sample: Path) -> None:
-        """Send the workspace to the workers, unless ``sample``, one of its files, is the same for them as here."""
+        """Send the workspace to the workers, unless they see the same content in ``sample``, one of its files."""
         seen = await self.client.run(file_digest, str(sample))
         if any(their != file_digest(str(sample)) for their in seen.values()):
             files = {str(file): file.read_bytes() for root in roots for file in python_files(Path(root))}
@@ -45,7 +45,7 @@ class Cluster:
             self.tree = await self.client.scatter(SentWorkspace(name, tuple(roots), files), broadcast=True)
 
     async def answered(self, python: Sequence[str], folder: Path, request: Trace | Prove) -> list[Any]:
-        """All answers to ``request``. Raises the worker's errors."""
+        """All answers to ``request``. Raises whatever the worker raises."""
         arguments = (tuple(python), str(folder), encode(request), self.tree)
         bodies = await self.client.submit(answered, *arguments, pure=False, retries=RETRIES)
         return [decode(body) for body in bodies]
@@ -53,7 +53,7 @@ class Cluster:
 
 @contextlib.asynccontextmanager
 async def connected(address: str) -> AsyncIterator[Cluster]:
-    """The cluster whose scheduler is at ``address``. Raises CannotCheck if there is none."""
+    """The cluster whose scheduler is at ``address``. Raises CannotCheck if it can't be used."""
     try:
         from distributed import Client
     except ImportError:
@@ -89,7 +89,7 @@ class ClusterAgent:
             yield answer
 
     async def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
-        """Nothing: no editor shows what a cluster traces."""
+        """Yield nothing: no editor shows what a cluster traces."""
         nothing: tuple[Details, ...] = ()
         for details in nothing:
             yield details
@@ -113,7 +113,7 @@ class ClusterAgent:
 
 
 def _given_up(request: Trace | Prove, reason: str) -> list[Report | Proof | Done]:
-    """The answers for a file that has killed one worker after the other."""
+    """The answers to a request that has killed one worker after another."""
     if isinstance(request, Prove):
         return [Proof(0, "untried", reason)]
     failure = Failure("crash", reason)

@@ -1,4 +1,4 @@
-"""What runs in a worker of a Dask cluster: agents that answer requests from the worker's threads."""
+"""The code that runs in a worker of a Dask cluster: agents that answer requests from the worker's threads."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class SentWorkspace:
 
 
 def answered(python: Sequence[str], folder: str, request: bytes, sent: SentWorkspace | None) -> list[bytes]:
-    """The answers to an encoded ``request`` about a file of ``folder``, each without its length.
+    """The encoded answers, without their headers, to an encoded ``request`` about a file of ``folder``.
 
-    Raises RuntimeError if ``python`` (empty: the one that runs this) can't trace.
+    If ``python`` is empty, the worker's own Python traces. Raises RuntimeError if the Python can't trace.
     """
     command = tuple(python) or (sys.executable,)
     work = _AGENTS.answers(command, folder, request[HEADER.size :], sent)
@@ -41,14 +41,14 @@ def answered(python: Sequence[str], folder: str, request: bytes, sent: SentWorks
 
 
 class _WorkerAgents:
-    """The agents of this process, on an event loop in a thread of their own. They end when the process does."""
+    """The agents of this process, on an event loop in a separate thread. They end when the process ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._agents: dict[tuple[tuple[str, ...], str], SupervisedAgent] = {}
         self._copies_of: dict[str, dict[str, str]] = {}
-        """By digest, the folders of this process that hold copies of the roots."""
+        """By the digest of a sent workspace: for each of its roots, this process's folder with a copy of it."""
         self._folders: list[tempfile.TemporaryDirectory[str]] = []
 
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -76,7 +76,7 @@ class _WorkerAgents:
         return self._agents[python, folder]
 
     def _copies(self, sent: SentWorkspace) -> dict[str, str]:
-        """By root, the folder that has its files here."""
+        """By root, this process's folder with a copy of it, written if necessary."""
         if sent.digest not in self._copies_of:
             self._folders.append(tempfile.TemporaryDirectory(prefix="fx-lsp-tree-"))
             base = Path(self._folders[-1].name).resolve()
@@ -106,7 +106,7 @@ async def _asked(agent: SupervisedAgent, body: bytes) -> list[Message]:
 
 
 def _in_copy(path: str, copies: Mapping[str, str]) -> str:
-    """The copy of ``path``, which lies in the copy of the innermost root that holds it."""
+    """The path of the copy of ``path``, below the copy of the innermost root that contains ``path``."""
     roots = [root for root in copies if Path(path).is_relative_to(root)]
     root = max(roots, key=len, default=None)
     return path if root is None else str(Path(copies[root], Path(path).relative_to(root)))

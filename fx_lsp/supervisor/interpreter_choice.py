@@ -35,8 +35,8 @@ def choose(
     """The interpreter of a workspace folder: the first of these that exists.
 
     The command ``given`` on the command line, the ``setting``, the Python ``selected`` in the editor,
-    ``$VIRTUAL_ENV``, a virtual environment in the folder, the PATH, and last the Python that runs this. The first three
-    are not checked: if one can't be run, the user has to see that.
+    ``$VIRTUAL_ENV``, a virtual environment in the folder, the PATH, and finally the Python that runs fx-lsp. The first
+    three are not checked: if one of them can't be run, the user has to see the error.
     """
     if given:
         return Interpreter(tuple(given), "--python")
@@ -59,7 +59,7 @@ def choose(
 def expanded(command: Sequence[str], folder: Path | None, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """``command`` with ``~``, ``${workspaceFolder}``, ``${userHome}`` and ``${env:NAME}`` replaced.
 
-    An executable that is a relative path with a directory is relative to ``folder``.
+    An executable given as a relative path with a directory is resolved against ``folder``.
     """
     home = environ.get("HOME") or str(Path.home())
 

@@ -15,24 +15,25 @@ from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProce
 from fx_lsp.supervisor.interpreter_choice import Interpreter
 
 BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
-"""Seconds to wait before a start after no death, one, two, … in a row; after that many, there is no other start."""
+"""How long to wait before a start, by the number of deaths in a row. After as many deaths as there are entries, no
+process is started."""
 
 Phase = Literal["starting", "ready", "busy", "no-torch", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
 class AgentState:
-    """How an agent is doing."""
+    """The state of an agent's process."""
 
     phase: Phase
     hello: Hello | None = None
-    """What it reported about itself when it started."""
+    """What the agent reported about itself when it started."""
     problem: str | None = None
     """In the phases ``no-torch`` and ``failed``: why, in one or two sentences."""
 
 
 def why_not(state: AgentState, interpreter: Interpreter, remedy: str) -> str | None:
-    """One line on why an agent can't trace: which Python it is, and what to do. None while it can.
+    """One line that says why an agent can't trace, in which Python, and what to do; None while it can trace.
 
     ``remedy`` says how to choose another Python.
     """
@@ -48,8 +49,8 @@ def why_not(state: AgentState, interpreter: Interpreter, remedy: str) -> str | N
 class SupervisedAgent:
     """Traces files in one of the user's Pythons.
 
-    One process serves all requests. It is started by the first one, and again by the next when it has died; after
-    several deaths in a row the phase is ``failed``, and it takes a new `SupervisedAgent` to try again.
+    One process serves all requests. The first request starts it, and the next request after a death starts another.
+    After several deaths in a row the phase is ``failed``, and only a new `SupervisedAgent` tries again.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class SupervisedAgent:
         log: Callable[[str], None],
         on_state: Callable[[AgentState], None],
     ) -> None:
-        """``python`` is the command that runs the user's Python; what it writes to standard error goes to ``log``,
-        by lines. ``env`` is set in its environment, which is otherwise the server's own without secrets."""
+        """``python`` is the command that runs the user's Python. Each line that it writes to standard error is passed
+        to ``log``. ``env`` is added to its environment, which is otherwise the server's own without secrets."""
         self._python = tuple(python)
         self._cwd = cwd
         self._env = env
@@ -78,20 +79,20 @@ class SupervisedAgent:
         self.state = AgentState("stopped")
 
     async def start(self) -> None:
-        """Start the process if there is none, and wait until it is ready, or known not to become so (see `state`)."""
+        """Start the process if there is none, and wait until it is ready or has failed to start (see `state`)."""
         with contextlib.suppress(AgentFailed):
             await self._ready()
 
     async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """A `Report` for each target as it comes, then `Done`. Closing the iterator early cancels the request.
 
-        Raises nothing, whatever the traced code or the agent does. If the agent dies or hangs, another one traces the
-        remaining targets; if that dies too, they are reported as ``crashed``. If no process can be started, only `Done`
-        comes.
+        Raises nothing, whatever the traced code or the agent does. If the process dies or hangs, another process traces
+        the remaining targets; if that one dies too, they are reported as ``crashed``. If no process can be started, the
+        only answer is `Done`.
         """
         request = replace(request, id=next(self._numbers))
         waiting = {target.key: target for target in request.targets}
-        for is_last in (False, True):  # the first agent may die of something else, say of a package that it preloads
+        for is_last in (False, True):  # the first one may die of something else, e.g. a package that it preloads
             try:
                 process = await self._ready()
             except AgentFailed:
@@ -123,9 +124,9 @@ class SupervisedAgent:
             request = replace(request, id=next(self._numbers), targets=tuple(waiting.values()))
 
     async def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
-        """The `Details` of each target that can be traced, as they come. Closing the iterator cancels the request.
+        """The `Details` of each target whose trace succeeded or failed. Closing the iterator cancels the request.
 
-        Raises nothing: if no process can be started, or it dies, the descriptions end.
+        Raises nothing: if no process can be started, or if the process dies, the iterator ends.
         """
         request = replace(request, id=next(self._numbers), details=True)
         async with contextlib.aclosing(self._answers(request)) as answers:
@@ -136,7 +137,7 @@ class SupervisedAgent:
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request.
 
-        Raises nothing, whatever the code or the agent does: if no answer comes, the fix is ``untried``.
+        Raises nothing, whatever the code or the agent does: if no answer comes, the verdict is ``untried``.
         """
         request = replace(request, id=next(self._numbers))
         proof = Proof(request.id, "untried", "no tracing process is running")
@@ -146,7 +147,7 @@ class SupervisedAgent:
         return proof
 
     async def close(self) -> None:
-        """Stop the process, and with it all that it does, and wait until it is gone. Open requests are cancelled."""
+        """Stop the process and everything that it runs, and wait until it is gone. Open requests are cancelled."""
         self._closed = True
         # Reported at once: when the process is gone, the state of its successor may already have been reported.
         self._set_state(AgentState("stopped"))
@@ -162,7 +163,7 @@ class SupervisedAgent:
         if self._process is not None and self._process.dead:
             await self._bury(self._process)
         while self._process is None and not self._closed and self.state.phase not in ("no-torch", "failed"):
-            # The start serves all who wait for it, so it goes on when one of them is cancelled.
+            # All requests that are waiting share this start, so it continues if one of them is cancelled.
             self._launch = self._launch or asyncio.create_task(self._start())
             await asyncio.wait([self._launch])
         if self._process is None:
@@ -170,7 +171,7 @@ class SupervisedAgent:
         return self._process
 
     async def _answers(self, request: Trace | Prove) -> AsyncGenerator[Answer, None]:
-        """The answers to a request. They end early if no process can be started, or it dies."""
+        """The answers to a request. They end early if no process can be started, or if the process dies."""
         process = None
         try:
             process = await self._ready()
@@ -205,7 +206,7 @@ class SupervisedAgent:
             await process.close()
 
     async def _bury(self, process: AgentProcess) -> None:
-        """Count a death once, however many requests notice it."""
+        """Record the death of ``process``: once, however many requests notice it."""
         if self._process is process:
             self._process = None
             self._deaths += 1

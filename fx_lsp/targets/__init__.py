@@ -1,4 +1,4 @@
-"""What to trace in a file and how to build it, found from its syntax alone; no file is run.
+"""Finds what to trace in a file and how to build it, from the syntax alone: no code of the file is run.
 
 Begin reading at `find_targets`. Imports only `fx_lsp.documents`, `fx_lsp.settings`, `fx_lsp.workspace` and the agent's
 messages.
@@ -26,9 +26,10 @@ from fx_lsp.targets.text_spans import SourceText
 def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
     """The targets of the file ``path`` (absolute) whose text is ``source``, in the order of the text.
 
-    A class or function that the file traces itself is not inferred again, and neither is a class of which an instance
-    is traced; directives in comments (``fx_lsp/documents/directives.py``) take precedence over both. A target keeps its
-    key after an edit elsewhere in the file. None if ``source`` is not Python (yet); empty if it is too large to parse.
+    A class or function that the file traces itself is not inferred again, and neither is a class if an instance of the
+    class is a target. Directives in comments (``fx_lsp/documents/directives.py``) take precedence over both. A target
+    keeps its key after an edit elsewhere in the file. None if ``source`` is not valid Python (yet); empty if it is too
+    large to parse.
     """
     if is_oversize(source):
         return ()
@@ -56,6 +57,6 @@ def _targets(tree: ast.Module, said: DirectivesByName, text: SourceText, example
 
 
 def _without(known: list[Target], found: Iterable[Target]) -> list[Target]:
-    """The targets of ``found`` whose class or function is not that of one of ``known``."""
+    """The targets in ``found`` whose class or function is not the one of a target in ``known``."""
     symbols = {target.symbol for target in known} - {None}
     return [target for target in found if target.symbol not in symbols]

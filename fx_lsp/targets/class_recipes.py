@@ -1,6 +1,6 @@
-"""Recipes for a class: how the file itself calls it or a function that creates it, or else invented arguments.
+"""Recipes for a class: the file's own calls of it or of functions that create it, or else invented arguments.
 
-``Net(width, depth=2)`` is a recipe wherever the text gives the value of ``width``: a constant, a local variable, the
+``Net(width, depth=2)`` is a recipe if the text shows the value of ``width``: a constant, a local variable, or the
 default of a parameter of the function around the call.
 """
 
@@ -18,14 +18,18 @@ from fx_lsp.targets.shown_calls import ShownCalls
 from fx_lsp.targets.text_spans import SourceText
 
 MOST_RECIPES = 4
-"""The most recipes for one class that the file shows."""
+"""The maximum number of recipes for one class that come from calls."""
 
 
 def recipes_for(
     node: ast.ClassDef, names: Names, text: SourceText, examples: ShownCalls, *, needs_nothing: bool = False
 ) -> tuple[Recipe, ...]:
-    """How to build the class ``node``, a name at the top level: first as the file does, the most certain first, then as
-    the ``examples`` of its docstrings do, and last with invented arguments. ``needs_nothing``: or with no arguments."""
+    """Recipes for the module-level class ``node``, in the order in which to try them.
+
+    First comes a function that also sets attributes that the class needs, then a call without arguments if
+    ``needs_nothing``, then the file's calls, the most certain first, then calls in the ``examples`` of its docstrings,
+    and last the class with invented arguments.
+    """
     line = text.name_span(node).line
     bare = [Recipe(Snippet(f"{node.name}()", line))] if needs_nothing else []
     completed: list[Recipe] = []
@@ -54,8 +58,11 @@ def recipes_for(
 
 
 def _for_own_file(recipe: Recipe, names: Names) -> Recipe:
-    """A recipe of a docstring, for the docstring's own file: without imports of what that file defines itself, whatever
-    name its package had when the docstring was written."""
+    """A recipe from a docstring, for use in the docstring's own file: without imports of what that file defines.
+
+    It does not matter which module an import names: the package may have had another name when the docstring was
+    written.
+    """
     setup = (snippet for snippet in recipe.setup if not _is_import_of(snippet, names))
     return dataclasses.replace(recipe, file="", setup=tuple(setup))
 
@@ -68,7 +75,7 @@ def _is_import_of(snippet: Snippet, names: Names) -> bool:
 
 
 def _is_completed(call: ast.Call, place: CodePlace, node: ast.ClassDef) -> bool:
-    """Whether the file sets attributes of the result that the class reads but does not set: ``net.head = net.fc``."""
+    """Whether the file sets attributes of the instance that the class reads but does not set: ``net.head = net.fc``."""
     match place.statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is call:
             attributes = [inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute)]
@@ -94,7 +101,7 @@ def _calls(call: ast.Call, node: ast.ClassDef, place: CodePlace, names: Names) -
 
 
 def _factory(place: CodePlace, names: Names) -> ast.FunctionDef | None:
-    """The module-level function that contains ``place``, if it can be called without arguments."""
+    """The module-level function around ``place``, if it contains a ``return`` and can be called without arguments."""
     name = place.scope.prefix.partition(".<locals>.")[0]
     if not place.scope.prefix.endswith(f"{name}.<locals>.") or "." in name:
         return None
@@ -115,7 +122,7 @@ def _functions_returning(name: str, names: Names) -> Iterator[ast.FunctionDef]:
 
 
 def needs_at_most(count: int, arguments: ast.arguments) -> bool:
-    """Whether a function with these parameters can be called with so many positional arguments and no others."""
+    """Whether a function with these parameters requires at most ``count`` positional arguments and no others."""
     positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
     return positional <= count and None not in arguments.kw_defaults
 

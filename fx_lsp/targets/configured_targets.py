@@ -1,4 +1,4 @@
-"""What the settings change in every target: leaf modules, wrapped functions, the tracer."""
+"""Applies the settings to every target: leaf modules, wrapped functions and the tracer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fx_lsp.settings.settings import Settings
 
 
 def as_configured(targets: Iterable[Target], settings: Settings) -> tuple[Target, ...]:
-    """``targets`` with the settings' wrapped functions and, unless their code names a tracer, tracer and leaves."""
+    """``targets`` with the settings' wrapped functions, and their tracer and leaves for recipes with neither."""
     if not (settings.tracer or settings.leaf_modules or settings.autowrap):
         return tuple(targets)
     return tuple(_configured(target, settings) for target in targets)
@@ -37,12 +37,12 @@ def _with(recipe: Recipe, settings: Settings) -> Recipe:
 
 
 def _wrap(name: str) -> str:
-    """A statement that calls ``torch.fx.wrap`` where the function with this dotted name is defined."""
+    """A statement that calls ``torch.fx.wrap`` in the module of the function with this dotted name."""
     module, _, function = name.rpartition(".")
     call = f"__import__('torch.fx').fx.wrap({function!r})"
     return f"exec({call!r}, vars({_value_of(module)}))"
 
 
 def _value_of(name: str) -> str:
-    """An expression for the object with this dotted name, whatever the file in which it is evaluated has imported."""
+    """An expression for the object with this dotted name that can be evaluated in any file, whatever its imports."""
     return f"__import__('pkgutil').resolve_name({name!r})"

@@ -39,7 +39,7 @@ def directed_targets(
 
 
 def with_directives(targets: Sequence[Target], said: DirectivesByName) -> list[Target]:
-    """The targets with what the directives say: tracer, leaves, inputs, concrete arguments."""
+    """The targets with the values that the directives set: tracer, leaves, inputs and concrete arguments."""
     return [_with_values(target, said.get(target.symbol or "", ()), ()) for target in targets]
 
 
@@ -61,7 +61,7 @@ def _target(
 def _parts(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, directive: Directive) -> tuple[str, str]:
     """The parts of ``trace(arguments)``: the call that builds the class, and the inputs among the arguments.
 
-    Inputs are all arguments of a function, or those that only the forward of a class takes, not its constructor.
+    For a function, all arguments are inputs; for a class, those that its forward takes but its constructor does not.
     """
     if not isinstance(node, ast.ClassDef):
         return node.name, directive.arguments
@@ -98,7 +98,7 @@ _VALUES = {
     "leaf": ("leaves", "(lambda *leaves: leaves){}"),
     "inputs": ("inputs", "{}"),
 }
-"""For each verb that sets a field of a recipe: the field, and the expression that makes its value of the arguments."""
+"""For each verb that sets a field of a recipe: the field, and a template that turns the arguments into its value."""
 
 
 def _snippet(source: str, directive: Directive) -> Snippet:

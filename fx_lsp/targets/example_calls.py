@@ -1,4 +1,4 @@
-"""Example inputs: a file's own calls of what is traced, if their arguments are made of literals.
+"""Example inputs: the arguments of a file's own calls of its targets, if they consist of literals.
 
 ``net(torch.randn(1, 3, 8, 8))`` is an example for ``symbolic_trace(net)``, and for ``Net(3)`` if ``net`` was created
 that way. A call whose callee is uncertain, because of a branch or a parameter, is not used.
@@ -33,15 +33,15 @@ _LITERALS = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List, ast.Dict
 
 @dataclass(frozen=True)
 class _Callee:
-    """A function, or a module by the call that creates it; equal ones stand for the same thing."""
+    """A function, or a module identified by the call that creates it; equal callees stand for the same object."""
 
     source: str
     statement: ast.stmt | None
-    """The statement that contains it, where the same text may mean something else in another statement."""
+    """The statement that contains or binds it; None if the same text means the same thing everywhere in the file."""
 
 
 def with_examples(targets: Iterable[Target], names: Names) -> list[Target]:
-    """The targets, each with the inputs of the first call of the same thing; a target that has inputs keeps them."""
+    """The targets, each with the inputs of the first example call of its root; a target that has inputs keeps them."""
     examples = _Examples(names)
     return [target if target.recipe.inputs else examples.given_to(target) for target in targets]
 
@@ -56,7 +56,7 @@ class _Examples:
         self._calls = list(self._literal_calls())
 
     def given_to(self, target: Target) -> Target:
-        """``target`` with the inputs that are known. The names in a call mean what they mean where the call stands."""
+        """``target`` with the known inputs, if any. Its root is resolved at its call, or at the end of the file."""
         place = self._places.get((target.span.line, target.span.col), self._end)
         root = self._callee(ast.parse(target.recipe.root.source.strip(), mode="eval").body, place)
         inputs = next((inputs for thing, inputs in self._calls if thing == root), None)
@@ -96,7 +96,7 @@ class _Examples:
 
 
 def _sure_binding(name: str, place: CodePlace, names: Names) -> Binding | None:
-    """The binding of ``name`` at ``place``, if no other can apply there."""
+    """The binding of ``name`` at ``place``, if no other binding can apply there."""
     binding = names.binding(name, place)
     if binding is None:
         return None
@@ -107,7 +107,7 @@ def _sure_binding(name: str, place: CodePlace, names: Names) -> Binding | None:
 
 
 def _literal_arguments(call: ast.Call, place: CodePlace, names: Names) -> str | None:
-    """The arguments in their brackets, if they are made of literals and create a tensor."""
+    """The arguments of ``call`` in brackets, if they consist of literals and create a tensor; None otherwise."""
     bare = ast.Call(ast.Name("forward"), call.args, call.keywords)
     inlining = _Inlining(place, names)
     try:
@@ -118,16 +118,16 @@ def _literal_arguments(call: ast.Call, place: CodePlace, names: Names) -> str | 
 
 
 class _Inlining(ast.NodeTransformer):
-    """Replaces names by what they were assigned, in a copy. Raises LookupError if something is not a literal."""
+    """Replaces names with what they were assigned, in a copy. Raises LookupError if something is not a literal."""
 
     def __init__(self, place: CodePlace, names: Names) -> None:
         self._place = place
         self._names = names
         self.makes_tensor = False
-        """Whether one of torch's factories is called."""
+        """Whether the visited code calls one of torch's factories."""
 
     def visit(self, node: ast.AST) -> Any:
-        """Visit only expressions that can be made of literals; most are not, so copy them only then."""
+        """Visit a copy of ``node``. Most expressions cannot be literals: for these, raise LookupError first."""
         if isinstance(node, ast.expr):
             if not isinstance(node, (*_LITERALS, ast.Name, ast.Attribute, ast.Call)):
                 raise LookupError
@@ -136,7 +136,7 @@ class _Inlining(ast.NodeTransformer):
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> Any:
-        """Replace a name by the literal that it was assigned."""
+        """Replace a name with the literal that it was assigned."""
         binding = _sure_binding(node.id, self._place, self._names)
         if binding is None or binding.value is None:
             raise LookupError

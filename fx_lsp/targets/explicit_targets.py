@@ -14,7 +14,7 @@ from fx_lsp.targets.text_spans import SourceText, title_of
 
 _MODULES = ("torch.fx", "torch.fx._symbolic_trace", "fxcore", "fxcore.tracer")
 SYMBOLIC_TRACE = frozenset(f"{module}.symbolic_trace" for module in _MODULES)
-"""The dotted names of the function that traces."""
+"""The dotted names of the function ``symbolic_trace``."""
 
 _QUANTIZATION_MODULES = ("torch.ao.quantization.quantize_fx", "torch.quantization.quantize_fx")
 _FEATURES = "torchvision.models.feature_extraction"
@@ -31,7 +31,7 @@ _TRACING = {
     "torch.fx.experimental.optimization.fuse": "",
 }
 """By the dotted name of each function that traces its first argument, ``model``: an expression for the tracer that it
-uses, or an empty string for the plain one."""
+uses, or an empty string if it uses the default tracer."""
 
 _TRACER = frozenset(f"{module}.Tracer" for module in _MODULES)
 
@@ -43,14 +43,17 @@ class _Traced:
     root: ast.expr
     concrete_args: ast.expr | None = None
     tracer: ast.expr | None = None
-    """The tracer's expression, where it is not simply ``torch.fx.Tracer()``."""
+    """The expression for the tracer, unless this is simply ``torch.fx.Tracer()``."""
     own_tracer: str = ""
     """An expression for the tracer that the called function uses."""
 
 
 def explicit_targets(names: Names, text: SourceText) -> Iterator[Target]:
-    """The calls of ``symbolic_trace``, of a tracer's ``trace`` and of functions that trace their argument, if their
-    arguments do not depend on the caller of the function around them."""
+    """The calls in the file that trace something and can be repeated outside the function around them.
+
+    These are calls of ``symbolic_trace``, of a tracer's ``trace``, and of functions that trace their argument. Calls
+    whose arguments depend on the caller of the function around them are left out.
+    """
     tracers = _tracer_classes(names)
     seen: Counter[str] = Counter()
     for call, place in names.calls:
@@ -91,7 +94,7 @@ def _traced(call: ast.Call, place: CodePlace, names: Names, tracers: frozenset[s
 
 
 def _tracer(function: ast.expr, place: CodePlace, names: Names, tracers: frozenset[str]) -> ast.expr | None:
-    """The tracer of ``tracer.trace``: an expression that creates one, or a name that was assigned one."""
+    """The tracer of ``tracer.trace``: an expression that creates a tracer, or a name that was assigned a tracer."""
     if not isinstance(function, ast.Attribute) or function.attr != "trace":
         return None
     made: ast.expr | None = function.value
@@ -103,7 +106,7 @@ def _tracer(function: ast.expr, place: CodePlace, names: Names, tracers: frozens
 
 
 def _is_plain_tracer(tracer: ast.expr | None, names: Names) -> bool:
-    """Whether the expression creates the plain tracer without arguments."""
+    """Whether the expression creates the default tracer without arguments."""
     match tracer:
         case ast.Call(func=function, args=[], keywords=[]):
             return dotted(function, names) in _TRACER
@@ -111,7 +114,7 @@ def _is_plain_tracer(tracer: ast.expr | None, names: Names) -> bool:
 
 
 def dotted(expression: ast.expr, names: Names) -> str | None:
-    """The dotted name that ``expression`` stands for, through ``import *`` as well."""
+    """The dotted name that ``expression`` stands for, even if the name comes from ``import *``."""
     name = names.qualified(expression)
     if name in ("symbolic_trace", "Tracer"):
         star = next((module for module in names.star_imports if module in _MODULES), None)
@@ -143,7 +146,7 @@ def _recipe(traced: _Traced, call: ast.Call, place: CodePlace, names: Names, tex
 
 
 def _symbol(root: ast.expr, place: CodePlace, names: Names) -> str | None:
-    """The class or function of this file that ``root`` is or is an instance of: ``Net`` for ``Net(3).eval()``."""
+    """The function of this file that ``root`` is, or the class of the instance: ``Net`` for ``Net(3).eval()``."""
     expression: ast.expr | None = root
     while expression is not None:
         callee = first_callee(expression)

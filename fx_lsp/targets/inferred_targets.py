@@ -15,13 +15,13 @@ from fx_lsp.targets.shown_calls import ShownCalls
 from fx_lsp.targets.text_spans import SourceText
 
 _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"))
-"""Modules without a forward."""
+"""Module classes without a forward."""
 
 _NO_MODELS = sys.stdlib_module_names | {"typing_extensions"}
 """Packages whose classes are not modules."""
 
 _MODEL = re.compile("model|net|backbone", re.IGNORECASE)
-"""What the name of a function that creates models contains, or that of a variable that holds one."""
+"""Matches the names of functions that create models, and of variables that hold models."""
 
 
 class Classes:
@@ -39,7 +39,7 @@ class Classes:
         return (node for node in self._classes.values() if isinstance(node, ast.ClassDef))
 
     def get(self, name: str) -> ast.ClassDef | None:
-        """The class that ``name`` is at the end of the file."""
+        """The class that ``name`` stands for at the end of the file, if any."""
         node = self._classes.get(name)
         return node if isinstance(node, ast.ClassDef) else None
 
@@ -48,16 +48,16 @@ class Classes:
         forward = self._method(node, "forward")
         if forward is not None:
             has_base = any(name not in (None, "object") for name in self._foreign_bases(node))
-            is_static = "staticmethod" in _decorators(forward)  # that of a torch.autograd.Function
+            is_static = "staticmethod" in _decorators(forward)  # the forward of a torch.autograd.Function
             return has_base and not is_static and not _is_abstract(forward)
         return any(self._inherits_forward(base) for base in self._foreign_bases(node))
 
     def is_abstract(self, node: ast.ClassDef) -> bool:
-        """Whether it has abstract methods."""
+        """Whether ``node`` itself has abstract methods."""
         return any("abstractmethod" in _decorators(member) for member in node.body if isinstance(member, Function))
 
     def needs_no_argument(self, node: ast.ClassDef) -> bool:
-        """Whether the constructor, own or inherited in this file, can be called without arguments."""
+        """Whether the constructor, own or inherited from a class of this file, can be called without arguments."""
         if "dataclasses.dataclass" in {self._names.qualified(_plain(decorator)) for decorator in node.decorator_list}:
             return False
         constructor = self._method(node, "__init__")
@@ -85,13 +85,13 @@ class Classes:
 
     def _method(self, node: ast.ClassDef, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         for current in self._lineage(node):
-            for member in reversed(current.body):  # those before are overloads
+            for member in reversed(current.body):  # earlier definitions are overloads
                 if isinstance(member, Function) and member.name == name:
                     return member
         return None
 
     def _inherits_forward(self, base: str | None) -> bool:
-        """Whether a class of another file is likely to be a module with a forward: ``torch.nn.Sequential``."""
+        """Whether a class of another file, such as ``torch.nn.Sequential``, is likely to be a module with a forward."""
         if base is None or base in _CONTAINERS or base.endswith("Module"):
             return False
         return base.startswith(("torch.nn.", "torchvision.models."))
@@ -113,7 +113,7 @@ def instance_targets(names: Names, classes: Classes, text: SourceText) -> Iterat
 
 
 def class_targets(names: Names, classes: Classes, text: SourceText, examples: ShownCalls) -> Iterator[Target]:
-    """Classes that look like modules, with what the file shows about building them, or else with invented arguments."""
+    """Classes that look like modules, built as the file shows or else with invented arguments."""
     for node in classes:
         if not classes.is_module(node) or classes.is_abstract(node):
             continue
@@ -126,10 +126,10 @@ def class_targets(names: Names, classes: Classes, text: SourceText, examples: Sh
 
 
 def _may_make_module(callee: ast.expr, target: str, names: Names, classes: Classes) -> bool:
-    """Whether the result of a call that is bound to ``target`` may be a module; the agent checks what it really is.
+    """Whether the result of a call, assigned to ``target``, may be a module; the agent checks what it really is.
 
-    It may be where the callee is a class of this file that looks like one, an imported class, or a function that is,
-    or whose result is, named like a model: ``net = resnet50()``, ``teacher = build_model()``.
+    It may be a module if the callee is a class of this file that looks like a module, an imported class, or a function
+    whose own name, or the name of whose result, sounds like a model: ``net = resnet50()``, ``teacher = build_model()``.
     """
     sounds_so = _MODEL.search(f"{target} {ast.unparse(callee)}") is not None
     if isinstance(callee, ast.Name) and callee.id in names.module.bindings and callee.id not in names.imported:
@@ -158,7 +158,7 @@ def _decorators(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
 
 
 def _is_abstract(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether subclasses are meant to write this function."""
+    """Whether subclasses are meant to implement this function."""
     if "abstractmethod" in _decorators(function):
         return True
     for statement in function.body:

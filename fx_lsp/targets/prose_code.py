@@ -22,7 +22,7 @@ _PYTHON = frozenset({"", "python", "py", "python3", "pycon"})
 _PROMPT = re.compile(r"^(\s*)(?:>>>|\.\.\.)(?: (.*))?$")
 
 Block = tuple[int, str]
-"""The number of its first line, from 0, and its text."""
+"""A block of code: the number of its first line, from 0, and its text."""
 
 
 def code_in_markdown(text: str) -> str:
@@ -31,7 +31,7 @@ def code_in_markdown(text: str) -> str:
 
 
 def code_in_docstrings(source: str) -> str:
-    """A Python file with everything but its examples removed, and the examples' prompts; each line keeps its number."""
+    """The examples in a Python file, without prompts and with all other text removed; each line keeps its number."""
     if ">>>" not in source:
         return ""
     lines = source.splitlines()
@@ -47,7 +47,7 @@ def _fenced(text: str) -> Iterator[Block]:
 
 @functools.cache
 def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # the server starts without it
+    from markdown_it import MarkdownIt  # not needed to start the server
 
     return MarkdownIt("commonmark").disable("inline")
 
@@ -65,7 +65,7 @@ def _prompted(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def _kept(lines: Sequence[str], blocks: Iterable[Block]) -> str:
-    """As many empty lines as ``lines``, with the blocks that are Python in their places."""
+    """A text as long as ``lines``: each block that is Python at its place, and empty lines elsewhere."""
     kept = [""] * len(lines)
     for start, block in blocks:
         code = textwrap.dedent(block)

@@ -1,4 +1,4 @@
-"""How one text builds classes, as recipes for other files: each comes with everything that the call needs."""
+"""How one text builds classes, as recipes for other files: each includes everything that its call needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ShownCalls:
     def __init__(self, path: str, source: str, module: Sequence[str] = ()) -> None:
         """``module`` is the dotted name of ``source`` as a module, in parts; empty if others cannot import it.
 
-        Raises SyntaxError and whatever else `ast.parse` does.
+        Raises SyntaxError and any other error that `ast.parse` raises.
         """
         is_package = PurePath(path).name == "__init__.py"
         self._package = tuple(module) if is_package else tuple(module[:-1])
@@ -45,7 +45,7 @@ class ShownCalls:
                     yield Recipe(self._text.snippet(call), snippets, file=self._path)
 
     def hosts(self, name: str) -> list[str]:
-        """The top-level classes of the text whose bodies call ``name`` or pass it on."""
+        """The other top-level classes of the text whose bodies read ``name``, to call it or to pass it on."""
         return [user for user, used in self._used.items() if name in used and user != name]
 
     @cached_property
@@ -58,11 +58,11 @@ class ShownCalls:
         }
 
     def defines(self, name: str) -> bool:
-        """Whether the text defines ``name`` itself and does not import something else by that name."""
+        """Whether the text defines ``name`` itself and does not import anything by that name."""
         return name in self.names.module.bindings and name not in self.names.imported
 
     def made_up(self, name: str) -> Recipe | None:
-        """A recipe for the class ``name`` of this text with invented arguments; None if it cannot be imported."""
+        """A recipe for the class ``name`` of this text with invented arguments; None if others cannot import it."""
         node = next((node for node in self.names.classes if node.name == name), None)
         if node is None or not self._module:
             return None
@@ -70,7 +70,7 @@ class ShownCalls:
         return Recipe(Snippet(name, line), (self._import(name, line),), made_up=True, file=self._path)
 
     def _snippets(self, statements: Iterable[ast.stmt]) -> tuple[Snippet, ...] | None:
-        """The statements so that they run anywhere; None if one needs the text's own module and that has no name."""
+        """The statements, adapted to run in any file; None if one needs a module that cannot be imported by name."""
         found = []
         for statement in statements:
             match statement:
@@ -94,7 +94,7 @@ class ShownCalls:
 
 
 def class_of(call: ast.Call) -> str:
-    """The last name of the class that is called, or whose method creates an instance: ``Net.from_name('b0')``."""
+    """The last name of the class that is called, or whose method is, as in ``Net.from_name('b0')``; empty otherwise."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name) if name.lstrip("_")[:1].isupper():
             return name

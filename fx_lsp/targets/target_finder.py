@@ -1,4 +1,4 @@
-"""Finding what to trace in a file and how other files build it, with a cache of the results on disk."""
+"""Finds what to trace in a file and how other files build it, with a cache of the results on disk."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ class TargetFinder(WorkspaceRecipes):
     """Finds the targets of files, and how other files build them. May be used by several threads."""
 
     def find(self, path: str, text: str) -> tuple[Target, ...] | None:
-        """The targets that the file ``path`` itself shows; None where its text is not Python (yet)."""
+        """The targets that the file ``path`` itself shows; None if its text is not Python (yet)."""
         return find_targets(path, text)
 
 
 class CachedTargetFinder(TargetFinder):
-    """A finder for files that nobody edits: it takes from disk what an earlier run found in the same files."""
+    """A finder for files that nobody is editing: it reads from disk what an earlier run found in the same files."""
 
     def __init__(self, folders: Sequence[str], texts: Texts, cache: Cache) -> None:
         super().__init__(lambda: folders, self._watched_text)
         self._unwatched_texts = texts
         self._cache = cache
         self._is_mixed = False
-        """A file has changed since the digests were made, so they do not stand for what is found from now on."""
+        """Whether a file has changed since the digests were computed, so that further results do not belong to them."""
 
     def find(self, path: str, text: str) -> tuple[Target, ...] | None:
-        """The targets that the file ``path`` itself shows; None where its text is not Python (yet)."""
+        """The targets that the file ``path`` itself shows; None if its text is not Python (yet)."""
         key = digest(server_digest(), "find", path, text)
         return self._kept(key, lambda: super(CachedTargetFinder, self).find(path, text))
 
     def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
-        """The targets of the file ``path``, with what other files show of how they are built."""
+        """The targets of the file ``path``, with recipes from other files for those that need them."""
         key = digest(server_digest(), "completed", self._whole, encode(Trace(path, tuple(targets))))
         found = self._kept(key, lambda: super(CachedTargetFinder, self).completed(path, targets))
         assert found is not None

@@ -1,4 +1,4 @@
-"""Parts of a file's text as the agent's messages carry them."""
+"""Parts of a file's text, as spans and snippets for the agent's messages."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class SourceText:
         keyword = {ast.ClassDef: "class", ast.FunctionDef: "def", ast.AsyncFunctionDef: "async def"}[type(node)]
         line = self._lines.line(node.lineno - 1).encode()
         start = line.find(node.name.encode(), node.col_offset + len(keyword))
-        if start < 0:  # the name is on a line of its own, behind a backslash
+        if start < 0:  # the name is on the next line, after a backslash
             return Span(self._path, node.lineno, node.col_offset, node.lineno, node.col_offset + len(keyword))
         return Span(self._path, node.lineno, start, node.lineno, start + len(node.name.encode()))
 
     def snippet(self, node: ast.expr | ast.stmt) -> Snippet:
-        """The source of ``node`` so that it runs on its own."""
+        """The source of ``node``, in a form that runs on its own."""
         if isinstance(node, Default):
             return Snippet(f"{ast.unparse(node.targets[0])} = {ast.unparse(node.value)}", node.lineno)
         source = text_at(self._lines, self.span(node))

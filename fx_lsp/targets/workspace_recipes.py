@@ -1,7 +1,7 @@
 """How other files of the workspace build the classes of a file: the README, the tests, the modules that use them.
 
-Classes whose own file shows how to build them are skipped. A first pass over all files finds those that mention a
-class; only these are parsed, and parsed again only when their text has changed.
+Classes whose own file shows how to build them are skipped. A first pass over all files finds the files that mention a
+class. Only these files are parsed, and parsed again only when their text has changed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from fx_lsp.workspace.import_graph import package_of
 from fx_lsp.workspace.python_files import files_below
 
 MOST_FILES = 3000
-"""The most files that are looked at in one workspace."""
+"""The maximum number of files that are searched in one workspace."""
 
 MOST_READ = 12
-"""The most files that are parsed for one class."""
+"""The maximum number of files that are parsed for one class."""
 
 MOST_RECIPES = 4
 MOST_HOSTS = 2
 DEPTH = 3
-"""How many levels of hosts are searched: a layer in a block in a model."""
+"""How many levels of hosts (classes that use the class) are searched: a layer in a block in a model."""
 
 _NAME = re.compile(r"\b_*[A-Z]\w+")
 _CLASS = re.compile(r"^class\s+(\w+)", re.MULTILINE)
 _PROSE = (".md", ".rst")
 
 Texts = Callable[[str], str | None]
-"""Gives the text of the file at a path; None if it cannot be read."""
+"""Path -> the text of the file; None if it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _File:
     classes: frozenset[str]
     """The classes that the file defines."""
     uses: int
-    """A hash of which names each of them uses."""
+    """A hash of the names that each of ``classes`` uses."""
 
     @classmethod
     def of(cls, text: str) -> _File:
@@ -73,12 +73,12 @@ class WorkspaceRecipes:
         self._lock = threading.Lock()
 
     def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
-        """The targets of the file ``path``; those that it does not show how to build get recipes of other files."""
+        """The targets of the file ``path``; those that it does not show how to build get recipes from other files."""
         with self._lock:
             return tuple(self._completed(path, target) if lacks_own_recipe(target) else target for target in targets)
 
     def changed(self, path: str) -> frozenset[str]:
-        """Forget what the old text of a file showed; return the names of the classes whose recipes may differ now."""
+        """Forget what the old text of a file showed; return the names of the classes whose recipes may have changed."""
         with self._lock:
             if self._files is None:
                 return frozenset()
@@ -94,7 +94,7 @@ class WorkspaceRecipes:
             return names
 
     def forget(self) -> None:
-        """Forget everything, because other folders are open."""
+        """Forget everything, after a change that may concern all files, such as other folders."""
         with self._lock:
             self._files = None
             self._shown.clear()
@@ -143,7 +143,7 @@ class WorkspaceRecipes:
         return (*list(sure)[:MOST_HOSTS], *list(made_up)[: 1 if not sure else 0])
 
     def _known(self, path: str, shown: ShownCalls, name: str) -> list[Recipe]:
-        """The most certain way to build the class ``name`` of a text, if there is one."""
+        """The most certain way to build the class ``name`` of the file ``path``; empty if there is none."""
         for recipe in (_needing_nothing(shown, name), *self._direct(path, name), *shown.recipes(name)):
             if recipe is not None:
                 return [recipe]
@@ -166,7 +166,7 @@ class WorkspaceRecipes:
                 yield other, shown
 
     def _may_mean(self, shown: ShownCalls, name: str, path: str) -> bool:
-        """Whether ``name`` in a text may be the class of the file ``path``: no import names another file."""
+        """Whether ``name`` in a text may be the class of the file ``path``: no import shows otherwise."""
         imported = shown.names.imported.get(name)
         if imported is None:
             return True
@@ -214,7 +214,7 @@ def _shown(path: str, text: str) -> ShownCalls | None:
 
 
 def _needing_nothing(shown: ShownCalls, name: str) -> Recipe | None:
-    """A call of the class ``name`` of a text without arguments; None if it needs some or cannot be imported."""
+    """A call of the class ``name`` without arguments; None if the class needs arguments or cannot be imported."""
     made_up, classes = shown.made_up(name), Classes(shown.names)
     node = classes.get(name)
     if made_up is None or node is None or not classes.needs_no_argument(node):
@@ -223,7 +223,7 @@ def _needing_nothing(shown: ShownCalls, name: str) -> Recipe | None:
 
 
 def lacks_own_recipe(target: Target) -> bool:
-    """Whether the target's own file shows no way to build it but a call without arguments, which may not be enough."""
+    """Whether the target's own file shows at most a call without arguments to build it, which may not be enough."""
     if target.intent == "explicit" or target.symbol is None or not target.key.startswith("class:"):
         return False
     own = [recipe for recipe in (target.recipe, *target.fallbacks) if not recipe.made_up and not recipe.file]
@@ -231,18 +231,18 @@ def lacks_own_recipe(target: Target) -> bool:
 
 
 def _needs_download(recipe: Recipe) -> bool:
-    """Whether it loads pretrained weights, which needs the network, and a trace has none."""
+    """Whether the recipe loads pretrained weights: this needs the network, which a trace cannot use."""
     return "pretrained(" in recipe.root.source or "pretrained=True" in recipe.root.source
 
 
 def _with_directives_of(recipe: Recipe, of: Recipe) -> Recipe:
-    """``recipe`` with what directives set in the recipe ``of``: tracer, leaves, inputs, concrete arguments."""
+    """``recipe`` with what directives have set in the recipe ``of``: tracer, leaves, inputs and concrete arguments."""
     said = {name: getattr(of, name) for name in ("concrete_args", "tracer", "leaves", "inputs")}
     return dataclasses.replace(recipe, **said)
 
 
 def _distance(other: str, path: str) -> tuple[int, int, str]:
-    """A sort key: lower for files that more likely build the classes of ``path`` as they are meant to be built."""
+    """A sort key: lower for files that are more likely to build the classes of ``path`` as intended."""
     parts = PurePath(other).parts
     is_test = parts[-1].startswith("test") or not {"test", "tests"}.isdisjoint(parts)
     rank = 0 if is_test else 1 if other.endswith(_PROSE) else 2

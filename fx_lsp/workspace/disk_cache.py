@@ -14,7 +14,7 @@ LARGEST = 512 * 1024 * 1024
 """The most bytes that a cache may take on disk; the least recently used entries are removed first."""
 
 _SHRUNK = 0.8
-"""The fraction of that size to which a cache is reduced when it is full."""
+"""The fraction of `LARGEST` to which a cache is reduced when it is full."""
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -54,7 +54,7 @@ class Cache:
             return None
 
     def put(self, key: str, content: bytes) -> None:
-        """Store ``content`` under ``key``. Whoever reads it meanwhile gets all of it, or the old content."""
+        """Store ``content`` under ``key``. A concurrent reader gets either all of it or the old content."""
         packed = zlib.compress(content, 1)
         file = self._file(key)
         with contextlib.suppress(OSError):

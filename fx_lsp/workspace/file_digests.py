@@ -14,7 +14,7 @@ from fx_lsp.locations import SERVER_FOLDER
 
 
 def digest(*parts: str | bytes) -> str:
-    """The SHA-256 of several parts, in hexadecimal; it depends on where each part ends."""
+    """The SHA-256 of several parts, in hexadecimal; the digest depends on where each part ends."""
     whole = hashlib.sha256()
     for part in parts:
         content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -55,7 +55,7 @@ def sources_digest(folders: Iterable[Path]) -> str:
 def server_digest() -> str:
     """The digest of the server's own code and of its Python's version, which decides what can be parsed.
 
-    It is part of cache keys, so that another version does not read what this one has stored.
+    The digest is part of cache keys, so that another version does not read what this version has stored.
     """
     return digest(sources_digest([SERVER_FOLDER]), sys.version)
 

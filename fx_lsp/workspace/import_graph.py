@@ -16,15 +16,15 @@ class ImportGraph:
     """The imports among some files.
 
     A module is looked for where Python might find it: in the given folders, in a ``src`` in them, in the folder above
-    the importing file's outermost package, and beside that file. It need not exist, so that the importers of a deleted
-    file are found as well.
+    the importing file's outermost package, and beside that file. The module need not exist, so that the importers of a
+    deleted file are found as well.
     """
 
     def __init__(self, files: Iterable[str], folders: Sequence[str]) -> None:
         """``files`` are absolute paths."""
         self._roots = [root for folder in folders for root in (folder, str(Path(folder, "src")))]
         self._importers: dict[str, set[str]] = defaultdict(set)
-        """By the path of an imported module, the files that import it."""
+        """By the path of an imported module: the files that import it."""
         self._files = dict.fromkeys(files)
         for file in self._files:
             for imported in self._imports(file):
@@ -66,7 +66,7 @@ def package_of(file: str) -> tuple[str, ...]:
 
 
 def _modules(file: str, package: tuple[str, ...]) -> Iterator[str]:
-    """The dotted names that ``file`` imports anywhere; ``from a import b`` may mean the module ``a.b``."""
+    """The dotted names that ``file`` imports at any place; ``from a import b`` may mean the module ``a.b``."""
     lines = on_disk(file)
     tree = parsed(lines.text) if lines else None
     for node in ast.walk(tree) if tree else ():

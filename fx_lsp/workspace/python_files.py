@@ -21,12 +21,12 @@ class Shard:
     """One of several parts into which the files are divided."""
 
     number: int = 1
-    """From 1."""
+    """The number of the part, from 1."""
     of: int = 1
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """The shard that ``text``, e.g. ``2/3``, names. Raises ValueError if it names none."""
+        """The shard that ``text`` names, e.g. ``2/3``. Raises ValueError if ``text`` is not a valid shard."""
         match = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise ValueError(text)
@@ -39,7 +39,7 @@ class FileSelection:
 
     shard: Shard = Shard()
     since: str | None = None
-    """A git commit: select only files that have changed since, and files that import those."""
+    """A git commit: select only files that have changed since then, and files that import these."""
 
     def of(self, paths: Sequence[Path]) -> list[Path]:
         """The selected files among those of ``paths`` (see `files_of`). Raises CannotCheck."""
@@ -53,7 +53,7 @@ class FileSelection:
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """The absolute paths that ``paths`` name: each file itself, each folder's Python files that mention torch.
+    """The absolute paths that ``paths`` name: each file itself, and the Python files in a folder that mention torch.
 
     Hidden folders, virtual environments and ``node_modules`` are skipped. Raises CannotCheck for a path that does not
     exist.
@@ -98,7 +98,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _mentions_torch(path: Path) -> bool:
-    """Whether the file mentions torch; True also if it cannot be read."""
+    """Whether the file mentions torch, or cannot be read."""
     try:
         content = path.read_bytes()
     except OSError:

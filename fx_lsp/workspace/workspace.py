@@ -13,7 +13,7 @@ _INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules"})
 
 
 class Workspace:
-    """The folders that are open in the editor."""
+    """The folders that are open in the editor, or that ``fx-lsp check`` works on."""
 
     def __init__(self, folders: Iterable[str] = ()) -> None:
         self.folders: tuple[str, ...] = ()

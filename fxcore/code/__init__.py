@@ -1,5 +1,5 @@
-"""From a graph to text: generated source and its line map, comments, tables, and modules on disk.
+"""Turns graphs into text: generated source with its line map and comments, tables, and modules on disk.
 
-It may import nodes and fxcore's top modules, since loading a module from disk traces it. Start reading at
-`fxcore.codegen`, then `emitter`.
+This package may import `fxcore.nodes` and fxcore's top-level modules (loading a module from disk traces it). Start
+reading at `fxcore.codegen`, then `emitter`.
 """

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from fxcore.codegen import CodeGen
 
 Line: TypeAlias = tuple[str, int | None]
-"""A piece of source that ends a line, and the index of the node it was made for."""
+"""Source text up to a line end, and the index of the node that it was generated for."""
 
 WRAP = "torch.fx._symbolic_trace.wrap"
-"""What generated code calls to mark a function as wrapped: torch.fx's name for it, as in torch.fx's code."""
+"""What generated code calls to mark a function as wrapped: torch.fx's ``wrap``, as in code that torch.fx generates."""
 
-# What `typing` calls the builtin containers; an annotation is written with the name that it was made with.
+# The builtin containers' names in `typing`: an annotation made with one of these names is written with that name.
 _TYPING_NAMES = {
     list: typing.List,  # noqa: UP006
     dict: typing.Dict,  # noqa: UP006
@@ -47,7 +47,7 @@ _PLAIN = frozenset({int, float, str, bool, type(None)})
 
 @dataclass(frozen=True)
 class CodeOptions:
-    """How `Graph.python_code` is to write a graph; its arguments."""
+    """How to write a graph: the arguments of `Graph.python_code`."""
 
     verbose: bool = False
     include_stride: bool = False
@@ -60,7 +60,7 @@ class CodeOptions:
 
     @classmethod
     def with_environment(cls, **options: Any) -> CodeOptions:
-        """The options given, or as the environment's ``FX_GRAPH_SHOW_STRIDE``, ``_DEVICE`` and ``_META`` have them."""
+        """The given options, plus those that ``FX_GRAPH_SHOW_STRIDE``, ``_DEVICE`` and ``_META`` turn on (if ``1``)."""
         for option, variable in (("include_stride", "STRIDE"), ("include_device", "DEVICE"), ("include_meta", "META")):
             if os.environ.get(f"FX_GRAPH_SHOW_{variable}") == "1":
                 options[option] = True
@@ -68,7 +68,7 @@ class CodeOptions:
 
 
 class _Names(dict[Node, str]):
-    """What the value of each node is called; a node gets its name when it is first mentioned."""
+    """The name of each node's value in the source; a node gets its name when it is first mentioned."""
 
     def __init__(self, namespace: _Namespace) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class _Names(dict[Node, str]):
 
 
 class Emitter:
-    """Writes the nodes of one graph, in order, and collects what the function around them needs."""
+    """Writes the statements for the nodes of one graph, and collects what the function around the statements needs."""
 
     def __init__(self, codegen: CodeGen, root_module: str, namespace: _Namespace, options: CodeOptions) -> None:
         self.globals: dict[str, Any] = {}
@@ -130,11 +130,14 @@ class Emitter:
         return body or [("pass\n", None)]
 
     def wrap_statements(self) -> str:
-        """A call of ``wrap`` for each function that the tracer was told not to trace through."""
+        """A call of ``wrap`` for each wrapped function, which a tracer must not trace through."""
         return "\n".join(f'{WRAP}("{name}")' for name in self._wrapped)
 
     def add_global(self, name_hint: str, obj: Any) -> str:
-        """What the source is to call an object from outside the graph; called like ``name_hint`` if possible."""
+        """The name that the source uses for an object from outside the graph: ``name_hint`` or a similar name.
+
+        An object of torch's is called by its qualified name; every other object becomes a global of the source.
+        """
         if _is_from_torch(obj) and obj != torch.device:
             return _get_qualified_name(obj)
         name = self._namespace.create_name(name_hint, obj)
@@ -195,7 +198,7 @@ class Emitter:
             return call_with_known(self._codegen.generate_output, node.args[0], descs=descs, repr_fn=self._value)
 
     def _ending(self, node: Node, last_used: list[Node]) -> str:
-        """The end of a statement: values that nobody needs any more are let go, so that their memory can be freed."""
+        """The end of a statement. It sets variables that are not used afterwards to None, to free their memory."""
         if node.op == "output":
             return "\n"
         unneeded = last_used if node.users else [*last_used, node]
@@ -219,7 +222,7 @@ class Emitter:
         return ", ".join(parts)
 
     def _value(self, arg: Any) -> str:
-        """An argument as an expression."""
+        """The source of an argument, as an expression."""
         kind = type(arg)
         if kind is Node:
             return self._names[arg]
@@ -258,7 +261,7 @@ class Emitter:
 
     @contextlib.contextmanager
     def _naming(self, arg: Argument) -> Iterator[None]:
-        """Within, the ``repr`` of every node in ``arg`` is the name that it has in this source."""
+        """Within the block, the ``repr`` of every node in ``arg`` is the node's name in this source."""
         shown: list[tuple[Node, Any]] = []
         map_arg(arg, lambda node: shown.append((node, node._repr_fn)))
         for node, _ in shown:
@@ -286,13 +289,13 @@ class Emitter:
         if isinstance(annotation, _GenericAlias):
             origin = _TYPING_NAMES.get(origin, origin)
         origin_name = self.add_global(_type_repr(origin), origin)
-        # A TensorType is no alias of typing's: it has its sizes in `dims`.
+        # A TensorType is not an alias of typing's: its sizes are in `dims`.
         args = typing.get_args(annotation) or getattr(annotation, "dims", ())
         return f"{origin_name}[{','.join(map(self._type, args))}]" if args else origin_name
 
 
 def _last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
-    """For each node, those whose values it is the last to use."""
+    """For each node, the nodes whose values it is the last to use."""
     seen: set[Node] = set()
     last_uses: dict[Node, list[Node]] = {}
     for node in reversed(nodes):
@@ -304,7 +307,7 @@ def _last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
 
 
 def _dotted(base: str, path: str) -> str:
-    """The attribute at ``path`` of ``base``, by ``getattr`` where an atom of it is no identifier (``layers.0``)."""
+    """The expression for the attribute ``path`` of ``base``, with ``getattr`` for non-identifiers (``layers.0``)."""
     for atom in path.split("."):
         base = f"{base}.{atom}" if atom.isidentifier() else f'getattr({base}, "{atom}")'
     return base
@@ -316,7 +319,7 @@ def _is_plain_getattr(args: Sequence[Argument]) -> bool:
 
 
 def _enter(variable: str, label: str) -> str:
-    """The line that has the profiler record, from there on, under ``label``."""
+    """The line that makes the profiler start to record under ``label``."""
     return f"{variable} = {torch_compat.RECORD_FUNCTION}('## {label} ##'); {variable}.__enter__()\n"
 
 
@@ -325,7 +328,7 @@ def _exit(variable: str) -> str:
 
 
 def call_with_known(method: Callable[..., str], *args: Any, **options: Any) -> str:
-    """Call ``method`` with those of ``options`` that it knows: one that a subclass overrides may know fewer."""
+    """Call ``method`` with those ``options`` that it has parameters for: a subclass's override may have fewer."""
     known = _parameters(getattr(method, "__func__", method))
     return method(*args, **{name: value for name, value in options.items() if name in known})
 

@@ -1,4 +1,4 @@
-"""Generated source as a function: compiled when it is first asked for, shown in tracebacks, gone with its module."""
+"""Generated source as a function: compiled when it is first used, shown in tracebacks, and freed with its module."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _numbers = itertools.count()
 
 
 def _file_name(co_fields: dict[str, Any]) -> str:
-    """A name for the source that no other has, with the place of the original function if ``co_fields`` tell it."""
+    """A file name for generated source, built from ``co_fields`` if these describe the original function.
+
+    The name is unique, except that a ``co_filename`` without a line or a function's name is used unchanged.
+    """
     name = f"<fxcore_eval_with_key>.{next(_numbers)}"
     if "co_filename" not in co_fields:
         return name
@@ -33,9 +36,9 @@ def _file_name(co_fields: dict[str, Any]) -> str:
 
 
 def take_wraps(src: str) -> tuple[str, list[str]]:
-    """``src`` with the statements that call ``wrap`` blanked out, and the names in those.
+    """``src`` with the statements that call ``wrap`` blanked out, and the names of the functions that they wrap.
 
-    They are torch.fx's to the letter, but it isn't torch.fx that has to know of them.
+    These statements are the same as torch.fx's and call torch.fx's ``wrap``, but fxcore has to register the names.
     """
     head, separator, definition = src.partition("\ndef ")
     if WRAP not in head:
@@ -56,7 +59,8 @@ def _method_from_src(
 ) -> Callable[..., Any]:
     """The function ``method_name`` that ``src`` defines, with a copy of ``globals`` as its globals.
 
-    Tracebacks show its lines as long as its code lives. Raises ``SyntaxError`` if ``src`` isn't Python.
+    Tracebacks show its source lines as long as its code object exists. Raises ``SyntaxError`` if ``src`` is not valid
+    Python.
     """
     global_values = dict(globals)
     file_name = _file_name(co_fields or {})
@@ -77,7 +81,7 @@ def _forget(file_name: str, wrapped_keys: list[tuple[int, str]]) -> None:
 
 
 class Generated:
-    """The source of one graph module's ``forward``, and the function once there is one."""
+    """The source of one graph module's ``forward``, and its code object once it is compiled."""
 
     def __init__(self, python_code: PythonCode, graph: Graph) -> None:
         self.python_code = python_code
@@ -92,7 +96,10 @@ class Generated:
         return function
 
     def explain(self, error: BaseException) -> None:
-        """Note on ``error`` which line of this function failed, and which of the user's program that stands for."""
+        """Add a note to ``error``: which line of this function failed, and which line of the user's it came from.
+
+        Before Python 3.11, which introduced notes, the note is printed to stderr.
+        """
         line = next(
             (line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is self._code), None
         )
@@ -115,7 +122,7 @@ class Generated:
 
 
 class PendingForward:
-    """Stands for the ``forward`` of a class until that is first asked for, and then puts the function in its place."""
+    """Stands for the ``forward`` of a class. On first access it compiles the function and replaces itself with it."""
 
     def __init__(self, generated: Generated) -> None:
         self._generated = generated

@@ -1,4 +1,4 @@
-"""How Python's operators are written, by the name of their function in `operator`."""
+"""The source of Python's operators, as format strings by the name of their function in `operator`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMPARING = {"eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">
 _UNARY = {"pos": "+", "neg": "-", "invert": "~"}
 
 reflectable_magic_methods = {name: f"{{}} {sign} {{}}" for name, sign in _REFLECTABLE.items()} | {"getitem": "{}[{}]"}
-"""Those that have a reflected variant (``__radd__``), and indexing."""
+"""The templates of the operators that have a reflected variant (``__radd__``), and of indexing."""
 
 magic_methods = (
     {name: f"{{}} {sign} {{}}" for name, sign in _COMPARING.items()}

@@ -1,4 +1,4 @@
-"""A graph as text for people to read: one line per node, a table, or the classes of its graph modules."""
+"""Prints a graph for people to read: one line per node, a table, or the classes of its graph modules."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def print_readable(
 ) -> str:
     """The code of this module and of the graph modules among its children, as classes, with verbose comments.
 
-    Prints it unless told not to, and returns it. For the options see `Graph.python_code`.
+    Prints the code unless ``print_output`` is false, and returns it. For the options see `Graph.python_code`.
     """
     options = {"include_stride": include_stride, "include_device": include_device, "colored": colored}
     output = _classes(module, type(module).__name__, expanded_def, {**options, "additional_meta": additional_meta})
@@ -58,6 +58,6 @@ def _classes(module: GraphModule, name: str, expanded_def: bool, options: dict[s
 
 
 def _indented(text: str) -> str:
-    """All lines but the first, four spaces further in; blank ones empty."""
+    """The text with all lines except the first indented by four spaces; blank lines become empty."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(f"    {line}" if line.strip() else "" for line in rest)])

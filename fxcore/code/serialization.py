@@ -1,6 +1,7 @@
-"""Graph modules on disk, as pickles or as a package of Python source.
+"""Stores graph modules on disk, as pickles or as a package of Python source.
 
-A pickle stores the generated code, and loading traces that, so no format has to stay the same.
+A pickle contains the generated code. Loading the pickle traces this code, so no serialization format of graphs has to
+stay compatible.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _STACK_TRACES = "_graphmodule_graph_node_meta_stack_trace"
 
 
 class _CodeOnlyModule(torch.nn.Module):
-    """A module that has the attributes of a graph module and, in a subclass of its own, its forward."""
+    """A module with the attributes of a stored graph module; `load` makes a subclass with its forward."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
@@ -42,14 +43,14 @@ def _import_statement(name: str, value: object, importer: Any) -> str:
         return _custom_builtins[name].import_str
     if _is_from_torch(name):
         return "import torch"
-    if isinstance(value, str):  # an annotation that is one, as all are under `from __future__ import annotations`
+    if isinstance(value, str):  # an annotation, with `from __future__ import annotations`
         return f"{name} = {value!r}"
     module, attribute = importer.get_name(value)
     return f"from {module} import {attribute} as {name}"
 
 
 def import_block(names: dict[str, Any], importer: Any = sys_importer) -> str:
-    """The statements that bring in the globals of generated code, in an order that doesn't depend on the graph's."""
+    """The statements that import the globals of generated code, sorted, so independent of the order in the graph."""
     return "\n".join(sorted({_import_statement(name, value, importer) for name, value in names.items()}))
 
 
@@ -60,13 +61,13 @@ def _body(module: GraphModule) -> dict[str, Any]:
 
 
 def stored(module: GraphModule) -> tuple[dict[str, Any], str]:
-    """Return the arguments with which `fxcore.graph_module.reduce_graph_module` makes ``module`` again."""
+    """Return the arguments from which `fxcore.graph_module.reduce_graph_module` rebuilds ``module``."""
     python_code = module.recompile()
     return _body(module), import_block(python_code.globals)
 
 
 def stored_in_package(module: GraphModule, exporter: PackageExporter) -> tuple[dict[str, Any], str]:
-    """The same for `torch.package`, whose ``exporter`` keeps the code as a module of its own."""
+    """Like `stored`, but for `torch.package`, whose ``exporter`` stores the code as a separate module."""
     name = f"fx-generated._{exporter.get_unique_id()}"
     python_code = module.recompile()
     body = _body(module)
@@ -77,11 +78,11 @@ def stored_in_package(module: GraphModule, exporter: PackageExporter) -> tuple[d
 
 
 def load(forward: Callable[..., Any], body: dict[str, Any], graph_module_cls: type[GraphModule]) -> GraphModule:
-    """Trace ``forward`` with the stored attributes and the tracer with which the module had been traced."""
+    """Rebuild a graph module: trace ``forward`` with the stored attributes and the class of the original tracer."""
     tracer_cls: Any = body.get("_tracer_cls") or Tracer
 
     class KeepModules(tracer_cls):  # type: ignore[misc]
-        """Records every module's call as one node, so that the graph has the calls that it had."""
+        """Records every module's call as one node, so that the graph has the same calls as the stored graph."""
 
         def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
             return True
@@ -100,7 +101,7 @@ def load(forward: Callable[..., Any], body: dict[str, Any], graph_module_cls: ty
     return module
 
 
-# The repr of these is a call that makes an equal module.
+# The repr of these modules is an expression that builds an equal module.
 _MADE_BY_REPR = frozenset(
     {
         torch.nn.Linear,
@@ -115,7 +116,7 @@ _MADE_BY_REPR = frozenset(
 
 
 def to_folder(module: GraphModule, folder: str | os.PathLike[str], module_name: str) -> None:
-    """Do what `GraphModule.to_folder` says."""
+    """Write a module to a folder; see `GraphModule.to_folder`."""
     folder = Path(folder)
     folder.mkdir(exist_ok=True)
     torch.save(module.state_dict(), folder / "state_dict.pt")

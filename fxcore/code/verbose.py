@@ -1,4 +1,4 @@
-"""What verbose code adds: comments that tell where nodes come from, and each value's dtype and shape, in color."""
+"""What verbose code adds: comments about where nodes come from, each value's dtype and shape, and colors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FrameFilter: TypeAlias = Callable[[str, str, str], bool]
 
 
 def _parse_stack_trace(stack_trace: str | None, filter_fn: FrameFilter | None = None) -> _ParsedStackTrace | None:
-    """The innermost frame of a stack, printed, for which ``filter_fn(file, function, line of code)`` holds."""
+    """The innermost frame of a printed stack for which ``filter_fn(file, function, line of code)`` is true."""
     if stack_trace is None:
         return None
     lines = [line.strip() for line in stack_trace.strip().split("\n")]
@@ -54,14 +54,14 @@ def _parse_stack_trace(stack_trace: str | None, filter_fn: FrameFilter | None = 
 _STYLES = {
     "red": "\033[31m",  # dtypes
     "blue": "\033[34m",  # constants and shapes
-    "dim": "\033[2m",  # what is not read at first
+    "dim": "\033[2m",  # less important text
     "dim blue": "\033[2m\033[34m",  # strides
     "dim green": "\033[2m\033[32m",  # devices
 }
 
 
 class Painter:
-    """Puts the escape sequences of ANSI terminals around text, or leaves it as it is."""
+    """Puts ANSI escape sequences around text or, if not ``colored``, leaves it unchanged."""
 
     def __init__(self, colored: bool) -> None:
         self._colored = colored
@@ -72,7 +72,7 @@ class Painter:
 
 
 class Provenance:
-    """Writes the comment before a node, unless it would say what the one before it said."""
+    """Writes the comment before a node, unless it would repeat the previous comment."""
 
     def __init__(self, paint: Painter, additional_meta: Sequence[str] | None) -> None:
         self._paint = paint
@@ -80,7 +80,7 @@ class Provenance:
         self._previous = ""
 
     def comment(self, node: Node) -> str:
-        """The comment with the line breaks around it; empty where there is nothing new to say."""
+        """The comment with the line breaks around it; empty if there is nothing new to say."""
         if node.op in ("placeholder", "output"):
             return ""
         additional = ", ".join(f"{key}: {node.meta[key]}" for key in self._additional_meta if key in node.meta)
@@ -94,7 +94,7 @@ class Provenance:
 
 
 def _annotation(node: Node) -> str:
-    """What the user noted in ``meta["custom"]``, long values cut."""
+    """What the user noted in ``meta["custom"]``, with long values cut."""
     noted = node.meta.get("custom")
     if not noted:
         return ""
@@ -119,13 +119,13 @@ def _source(node: Node) -> str:
 
 
 def meta_block(node: Node) -> str:
-    """All of ``meta`` as a string literal that stands before the statement."""
+    """All of ``meta`` as a string literal that is placed before the statement."""
     entries = [f"{key}: {pprint.pformat(str(value), width=80, compact=True)}\n" for key, value in node.meta.items()]
     return "".join(['"""\n', *entries, '"""\n'])
 
 
 def tensor_annotation(node: Node, options: CodeOptions, paint: Painter) -> str:
-    """The annotation that tells the node's dtype and shape, as ``: "f32[2, 3]"``; empty where they aren't known."""
+    """The annotation with the node's dtype and shape, e.g. ``: "f32[2, 3]"``; empty if they aren't known."""
     value = tensor_value(node)
     if is_strided_tensor(value):
         text = _describe(value, options, paint)

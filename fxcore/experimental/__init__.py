@@ -1,5 +1,5 @@
 """Transformations and analyses whose interface torch.fx may still change; the modules have torch.fx's names.
 
-They may import everything of fxcore. Each can be read alone; `partition_placement`, `type_rules` and `unification`
-serve the others.
+These modules may import everything in fxcore. Each can be read on its own, except that `partition_placement`,
+`type_rules` and `unification` are helpers of others.
 """

@@ -59,7 +59,7 @@ Nodes = list[Node]
 
 @dataclass(eq=False)
 class DAGNode:
-    """One partition of the result: its call, what it uses and what it yields, its devices and its bytes."""
+    """One partition of the result: its call, its inputs and outputs, its devices and its size in bytes."""
 
     submodule_node: Node
     input_nodes: Nodes
@@ -85,14 +85,14 @@ class DAG:
 
 
 class PartitionResult(NamedTuple):
-    """The partitions, and the module in which each is a submodule."""
+    """The partitions, and the module that has a submodule for each of them."""
 
     dag: DAG
     module_with_submodules: GraphModule
 
 
 class Partitioner:
-    """Divides one graph module; `partition_graph` is what to call."""
+    """Divides one graph module; call `partition_graph`."""
 
     def __init__(self) -> None:
         self.devices: list[Device] = []
@@ -102,15 +102,15 @@ class Partitioner:
     def partition_graph(
         self, fx_module: GraphModule, torch_module: torch.nn.Module, partitioner_config: PartitionerConfig
     ) -> PartitionResult:
-        """Divide the module as the configuration says; one that fits a single device stays in one part.
+        """Divide the module as configured; except with given partitions, a module that fits one device isn't divided.
 
         Args:
-            fx_module: the module, its shapes propagated. Its nodes get ``size_bytes``.
-            torch_module: the module that it was traced from.
+            fx_module: the module, whose shapes must have been propagated. Its nodes get ``size_bytes``.
+            torch_module: the module that ``fx_module`` was traced from.
             partitioner_config: the devices and the mode.
 
         Raises:
-            RuntimeError: there is no device, no operation, or no room.
+            RuntimeError: there are no devices, no operations, or not enough memory.
         """
         self.graph_module = fx_module
         self.torch_module = torch_module
@@ -173,7 +173,7 @@ class Partitioner:
         node_to_partition_mapping: Mapping[Node, int],
         partition_to_logical_device_mapping: Mapping[int, list[int]],
     ) -> None:
-        """Make the partitions that the tables describe."""
+        """Make the given partitions, on the given devices."""
         self.node_to_partition = node_to_partition_mapping
         made: dict[int, Partition] = {}
         for node, partition_id in node_to_partition_mapping.items():
@@ -186,10 +186,10 @@ class Partitioner:
     # By size.
 
     def size_based_partition(self) -> None:
-        """Fill one device after the other, in graph order; what is left goes wherever there is room.
+        """Fill one device after the other, in graph order; the remaining nodes go to any device with enough memory.
 
         Raises:
-            RuntimeError: a node fits no free device, or the rest finds no room.
+            RuntimeError: a node fits no free device, or the remaining nodes fit no device.
         """
         free = list(self.devices)
         partition = self.create_partition()
@@ -225,7 +225,7 @@ class Partitioner:
         return device
 
     def saturate_host(self) -> None:
-        """Assign partitions to idle devices as well, as long as a whole further copy of the model finds room."""
+        """Assign partitions to idle devices as well, as long as another whole copy of the model fits."""
         on_device, left, homeless = get_device_partition_stats(self.partitions, self.devices)
         if homeless:
             raise AssertionError(f"{len(homeless)} partition(s) have no device")
@@ -244,16 +244,16 @@ class Partitioner:
                 for partition in on_device[device]:
                     partition.logical_device_ids.append(copy.logical_id)
 
-    # Embeddings apart.
+    # With separate embeddings.
 
     def sparse_nn_partition(self, available_mem_bytes: int) -> None:
-        """Keep embeddings and other operations in separate partitions, as few as fit, with the others on all devices.
+        """Separate embeddings from other operations; combine partitions, and put the others on each embedding's device.
 
         Args:
             available_mem_bytes: the memory of each device.
 
         Raises:
-            RuntimeError: a node or the partitions don't fit.
+            RuntimeError: a node or the partitions don't fit on the devices.
         """
         groups: dict[bool, list[Partition]] = {True: [], False: []}
         embedding = False
@@ -279,14 +279,14 @@ class Partitioner:
         self.node_to_partition = get_node_to_partition_mapping(self.partitions)
 
     def _is_embedding(self, node: Node) -> bool:
-        """Whether the node calls a module in which, or around which, is an embedding."""
+        """Whether the node calls a module that contains, or is contained in, an embedding."""
         if node.op != "call_module":
             return False
         paths = itertools.accumulate(str(node.target).split("."), lambda path, atom: f"{path}.{atom}")
         return any("Embedding" in str(self.graph_module.get_submodule(path)) for path in paths)
 
     def _combine_smallest(self, group: list[Partition], available_mem_bytes: int) -> bool:
-        """Combine the smallest partition of the group with the largest of its or a neighbouring level that it fits."""
+        """Combine the smallest partition with the largest of the same or a neighbouring level with which it fits."""
         get_bfs_level_partition(self.partitions)
         by_size = sorted(group, key=lambda partition: partition.used_mem_bytes)
         for other in reversed(by_size[1:]):
@@ -302,7 +302,7 @@ class Partitioner:
         return False
 
     def _place_embeddings(self, embeddings: list[Partition], others: list[Partition], available_mem_bytes: int) -> None:
-        """Put each embedding partition on a device of its own, and the others on every one of these."""
+        """Put each embedding partition on a separate device, and the other partitions on all of these devices."""
         if len(embeddings) > len(self.devices):
             raise RuntimeError(f"Need {len(embeddings)} devices, but only {len(self.devices)} were provided")
         shared = sum(partition.used_mem_bytes for partition in others)
@@ -321,11 +321,11 @@ class Partitioner:
     def cost_aware_partition(
         self, transfer_rate_bytes_per_sec: float, node_to_latency_mapping: Mapping[Node, NodeLatency]
     ) -> None:
-        """Start from single nodes, and combine the two partitions that make the whole fastest as long as that helps.
+        """Start from single nodes, and repeatedly combine the two partitions that make the whole fastest.
 
         Args:
-            transfer_rate_bytes_per_sec: between devices.
-            node_to_latency_mapping: the time of each node.
+            transfer_rate_bytes_per_sec: the transfer rate between devices.
+            node_to_latency_mapping: the time that each node takes.
         """
         for node in self._operations():
             self.create_single_node_partition(node)
@@ -335,11 +335,11 @@ class Partitioner:
     def kl_based_partition(
         self, transfer_rate_bytes_per_sec: float, node_to_latency_mapping: Mapping[Node, NodeLatency]
     ) -> None:
-        """Start from partitions by size, and move each node, or exchange it for another, where that helps most.
+        """Start from partitions by size, and move or exchange each node if that makes the whole faster.
 
         Args:
-            transfer_rate_bytes_per_sec: between devices.
-            node_to_latency_mapping: the time of each node.
+            transfer_rate_bytes_per_sec: the transfer rate between devices.
+            node_to_latency_mapping: the time that each node takes.
 
         Source: after Kernighan and Lin, "An efficient heuristic procedure for partitioning graphs", Bell System
         Technical Journal 49 (1970).

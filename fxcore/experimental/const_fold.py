@@ -1,4 +1,4 @@
-"""Computes once what a graph computes from constants alone.
+"""Constant folding: computes the parts of a graph that only depend on constants once.
 
 Source: the interface and results are those of ``torch.fx.experimental.const_fold``.
 """
@@ -22,15 +22,15 @@ _CONST, _REST = "submod_0", "submod_1"
 
 
 class FoldedGraphModule(GraphModule):
-    """A graph module whose constants are computed by a graph of their own, before the first call.
+    """A graph module whose constants are computed by a separate graph, at the first call.
 
     Args:
-        root: what the nodes of ``graph`` and ``const_subgraph`` refer to.
-        graph: the graph without the constants' computation; it fetches their values instead.
-        const_subgraph: computes the constants, without inputs; None where there is nothing to fold.
-        fx_const_folded_attrs_name: the attribute that holds the constants: a Parameter, or a ParameterList where
+        root: the module with the attributes that ``graph`` and ``const_subgraph`` refer to.
+        graph: the graph without the computation of the constants; it fetches their values instead.
+        const_subgraph: the graph that computes the constants, without inputs; None if there is nothing to fold.
+        fx_const_folded_attrs_name: the attribute that holds the constants: a Parameter, or a ParameterList if
             ``const_subgraph`` returns a tuple.
-        device_for_folded_attrs: where a constant that comes as an int is kept.
+        device_for_folded_attrs: the device for a constant that is computed as an int.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class FoldedGraphModule(GraphModule):
         self.device_for_folded_attrs = device_for_folded_attrs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the module, after the constants' computation the first time."""
+        """Run the module; compute the constants first if that has not been done."""
         if not self.has_folding_been_run:
             self.run_folding()
         return super().__call__(*args, **kwargs)
 
     def run_folding(self) -> None:
-        """Compute the constants and keep them. Raises AssertionError the second time."""
+        """Compute the constants and store them. Raises AssertionError if that has already been done."""
         if self.const_subgraph_module is None or self.fx_const_folded_attrs_name is None:
             return
         if self.has_folding_been_run:
@@ -75,7 +75,7 @@ class FoldedGraphModule(GraphModule):
 
 
 def get_unique_attr_name_in_module(mod_traced: torch.nn.Module, name: str) -> str:
-    """``name`` as an identifier that is no attribute of the module yet: ``w``, ``w_1``, ``w_2``, …"""
+    """``name`` as an identifier that isn't an attribute of the module yet: ``w``, ``w_1``, ``w_2``, …"""
     name = re.sub(r"[^0-9a-zA-Z_]+", "_", name)
     if name[0].isdigit():
         name = f"_{name}"
@@ -90,15 +90,15 @@ def split_const_subgraphs(
     skip_folding_node_fn: Callable[[Node], bool] | None = None,
     device_for_folded_attrs: str = "cpu",
 ) -> FoldedGraphModule:
-    """Separate what ``module`` computes from its own parameters, buffers and constants alone.
+    """Separate what ``module`` computes only from its own parameters, buffers and constants.
 
     Args:
-        module: a module, which is traced, or a graph module, which is left as it was.
-        skip_folding_node_fn: says of a node that it is not to be folded. Nodes with side effects never are.
-        device_for_folded_attrs: where a constant that comes as an int is kept.
+        module: a module, which is traced, or a graph module, which remains unchanged.
+        skip_folding_node_fn: returns true for nodes that must not be folded. Nodes with side effects are never folded.
+        device_for_folded_attrs: the device for a constant that is computed as an int.
 
     Returns:
-        The module that computes the constants on its first call and the rest on every call.
+        A module that computes the constants at its first call, and the rest at every call.
     """
     traced = module if isinstance(module, GraphModule) else symbolic_trace(module)
     constant = _constant_nodes(traced, skip_folding_node_fn)
@@ -124,7 +124,7 @@ def split_const_subgraphs(
 
 
 def _constant_nodes(traced: GraphModule, skip: Callable[[Node], bool] | None) -> set[Node]:
-    """The nodes whose values depend on no input and that may be computed once."""
+    """The nodes that don't depend on any input and may be computed only once."""
     constant: set[Node] = set()
     for node in traced.graph.nodes:
         if node.op in ("placeholder", "output"):
@@ -137,7 +137,7 @@ def _constant_nodes(traced: GraphModule, skip: Callable[[Node], bool] | None) ->
 
 
 def _calls_impure_module(root: GraphModule, node: Node) -> bool:
-    """Whether the node calls a graph module with a side effect in it."""
+    """Whether the node calls a graph module that has side effects."""
     if node.op != "call_module":
         return False
     called = root.get_submodule(str(node.target))
@@ -148,7 +148,7 @@ def _calls_impure_module(root: GraphModule, node: Node) -> bool:
 
 
 def _adopt_submodules(split: GraphModule, part: str) -> None:
-    """Make the modules that a part calls modules of ``split`` too, where its nodes are going to be."""
+    """Make the modules that a part calls submodules of ``split`` too, because its nodes are going to call them."""
     module = getattr(split, part, None)
     if module is not None:
         for node in module.graph.nodes:
@@ -157,7 +157,7 @@ def _adopt_submodules(split: GraphModule, part: str) -> None:
 
 
 def _without_inputs(graph: Graph, call: Node) -> Graph:
-    """A copy of the constant part's graph that fetches what the call hands in."""
+    """A copy of the constant part's graph that fetches the attributes that ``call`` passes to it."""
     result = Graph()
     result.output(result.graph_copy(graph, {}))
     placeholders = [node for node in result.nodes if node.op == "placeholder"]
@@ -176,14 +176,13 @@ def _inline_module(gm: GraphModule, inline_mod_name: str, run_dce: bool = True) 
     Args:
         gm: the module to change.
         inline_mod_name: the qualified name of the graph module in it.
-        run_dce: drop nodes that nothing uses afterwards.
+        run_dce: eliminate dead code afterwards.
 
     Returns:
-        For each node of the inlined graph, and each ``getitem`` of ``gm`` that took a part of its result, what stands
-        in its place now.
+        What replaces each node of the inlined graph, and each ``getitem`` of ``gm`` that read an item of its result.
 
     Raises:
-        AssertionError: there is no such graph module, or nothing calls it.
+        AssertionError: ``inline_mod_name`` isn't a graph module, or no node calls it.
     """
     inlined = dict(gm.named_modules())[inline_mod_name]
     if not isinstance(inlined, GraphModule):
@@ -216,7 +215,7 @@ def _inline_module(gm: GraphModule, inline_mod_name: str, run_dce: bool = True) 
 
 
 def _replace_call(call: Node, result: Any) -> dict[Node, Any]:
-    """Use ``result`` in place of the call; of a tuple or list, its elements in place of ``getitem`` nodes."""
+    """Replace the call by ``result``; if that is a tuple or list, replace ``getitem`` nodes by its items."""
     items: dict[Node, Any] = {}
     for user in list(call.users):
         if isinstance(result, list | tuple) and user.target is operator.getitem and isinstance(user.args[1], int):

@@ -1,8 +1,8 @@
 """Checks the shapes of tensors in a graph without running it, as far as they are known.
 
 Source: Migeed, Reed, Ansel and Palsberg, "Generalizing Shape Analysis with Gradual Types", ECOOP 2024; the interface
-and results are those of ``torch.fx.experimental.graph_gradual_typechecker``, but for expressions over unknown
-dimensions (``Refine.symbolic_relations``), which need sympy.
+and results are those of ``torch.fx.experimental.graph_gradual_typechecker``, except that expressions over unknown
+dimensions (``Refine.symbolic_relations``), which need sympy, are missing.
 """
 
 import itertools
@@ -58,10 +58,10 @@ __all__ += ["broadcast_types", "calculate_out_dimension", "expand_to_tensor_dim"
 
 
 class GraphTypeChecker:
-    """Gives every node of a graph module the type that follows from those of the inputs.
+    """Gives every node of a graph module the type that follows from the inputs' types.
 
     Args:
-        env: not used; torch.fx has it in its signature.
+        env: not used; the parameter exists for compatibility with torch.fx.
         traced: the module. Inputs without an annotation are `Dyn`.
     """
 
@@ -70,10 +70,10 @@ class GraphTypeChecker:
         self.traced = traced
 
     def type_check(self) -> bool:
-        """Check all nodes; returns True.
+        """Check all nodes; return True.
 
         Raises:
-            TypeError: an operation can't take what it gets.
+            TypeError: an operation doesn't accept the types of its operands.
             RuntimeError: there is no rule for a function or a module.
             NotImplementedError: the graph calls a method.
         """
@@ -82,7 +82,7 @@ class GraphTypeChecker:
         return True
 
     def type_check_node(self, n: Node) -> Any:
-        """Check one node; returns its type. Raises what `type_check` raises."""
+        """Check one node and return its type. Raises as `type_check` does."""
         n.type = Dyn if n.type is None else n.type
         target: Any = n.target
         match n.op:
@@ -109,7 +109,7 @@ class GraphTypeChecker:
 
 
 class Refine:
-    """Puts a variable in the place of each unknown dimension, and collects which of them must be the same.
+    """Replaces each unknown dimension by a variable, and collects which dimensions must be the same.
 
     ``constraints`` has the equalities.
     """
@@ -120,13 +120,13 @@ class Refine:
         self.symbol_iter = itertools.count()
 
     def refine(self) -> bool:
-        """Go through all nodes; returns True."""
+        """Refine all nodes; return True."""
         for node in self.traced.graph.nodes:
             self.refine_node(node)
         return True
 
     def replace_dyn_with_fresh_var(self, typ: Any) -> Any:
-        """The type with a new variable for each part that isn't known."""
+        """The type with a new variable in place of each unknown part."""
         if typ == Dyn:
             return Var(next(self.symbol_iter))
         if isinstance(typ, TensorType):
@@ -136,7 +136,7 @@ class Refine:
         return typ
 
     def refine_node(self, n: Node) -> None:
-        """Give one node variables, and collect its equalities."""
+        """Replace the unknown parts of one node's type by variables, and collect the node's equalities."""
         n.type = self.replace_dyn_with_fresh_var(Dyn if n.type is None else n.type)
         target: Any = n.target
         if n.op == "call_module":
@@ -148,6 +148,6 @@ class Refine:
 
 
 def get_parameter(traced: torch.nn.Module, target: str) -> Any:
-    """The parameter, or other attribute, with a qualified name. Raises AttributeError where there is none."""
+    """The parameter, or other attribute, with a qualified name. Raises AttributeError if there is none."""
     path, _, name = target.rpartition(".")
     return getattr(traced.get_submodule(path), name)

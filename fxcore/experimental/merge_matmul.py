@@ -21,21 +21,21 @@ __all__ = ["are_nodes_independent", "may_depend_on", "merge_matmul", "split_resu
 
 
 def split_result_tensors(result: Any, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Split the product of the concatenated ``inputs`` into that of each.
+    """Split the product of the concatenated ``inputs`` into the product of each.
 
     Args:
         result: the product, of shape ``(sum of rows, R)``.
         inputs: the left-hand operands, of shapes ``(rows, K)``.
 
     Returns:
-        The products, of shapes ``(rows, R)``; while it is traced, a Proxy for their tuple.
+        The products, of shapes ``(rows, R)``; during a trace, a Proxy for their tuple.
     """
     sizes = [0] * len(inputs) if isinstance(result, Proxy) else [x.shape[0] for x in inputs]
     return torch.split(result, sizes)
 
 
 def may_depend_on(a: Node, b: Node, search_depth: int = 6) -> bool:
-    """Whether ``a`` is ``b`` or may use its value; True where more than ``search_depth`` steps back stay unseen."""
+    """Whether ``a`` is ``b`` or may depend on it; True, too, if ``search_depth`` steps back don't settle that."""
     level = {a}
     for _ in range(search_depth + 1):
         if b in level:
@@ -45,12 +45,12 @@ def may_depend_on(a: Node, b: Node, search_depth: int = 6) -> bool:
 
 
 def are_nodes_independent(nodes: Sequence[Node]) -> bool:
-    """Whether none of the nodes may use the value of another."""
+    """Whether none of the nodes may depend on another."""
     return not any(may_depend_on(a, b) for a, b in itertools.permutations(nodes, 2))
 
 
 def merge_matmul(in_mod: torch.nn.Module) -> GraphModule:
-    """Trace the module and compute ``a @ w, b @ w`` as ``cat([a, b]) @ w``, split, wherever neither needs the other.
+    """Trace the module and compute ``a @ w, b @ w`` as ``cat([a, b]) @ w``, split, if neither depends on the other.
 
     Args:
         in_mod: a module whose calls of ``torch.matmul`` have left-hand operands of two dimensions.
@@ -60,7 +60,7 @@ def merge_matmul(in_mod: torch.nn.Module) -> GraphModule:
     by_rhs: dict[Any, list[Node]] = {}
     for node in traced.graph.nodes:
         if node.op == "call_function" and node.target is torch.matmul:
-            # Two nodes that fetch one attribute are one operand.
+            # Two nodes that fetch the same attribute count as the same operand.
             rhs = node.args[1]
             by_rhs.setdefault(rhs.target if rhs.op == "get_attr" else rhs, []).append(node)
     for rhs, products in by_rhs.items():
@@ -68,7 +68,7 @@ def merge_matmul(in_mod: torch.nn.Module) -> GraphModule:
             _merge(traced.graph, rhs, products)
             merged = True
     if merged:
-        legalize_graph(traced)  # new nodes stand at the end, behind those that use them
+        legalize_graph(traced)  # new nodes are at the end, after the nodes that use them
     traced.recompile()
     traced.graph.lint()
     return traced

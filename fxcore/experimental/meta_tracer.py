@@ -1,4 +1,4 @@
-"""Traces with the shapes of example inputs at hand: every value knows its size, and questions about it are answered.
+"""Traces with the shapes of example inputs: values know their shapes, so reading a shape returns actual numbers.
 
 Source: the interface and results are those of ``torch.fx.experimental.meta_tracer``.
 """
@@ -26,45 +26,45 @@ __all__ += ["torch_nn_relu_override", "torch_relu_override", "torch_where_overri
 
 
 def functional_relu_override(x: torch.Tensor, inplace: bool = False) -> torch.Tensor:
-    """The result of ``F.relu``: of its input's shape. Raises AssertionError where it writes to its input."""
+    """The result of ``F.relu``, with its input's shape. Raises AssertionError if it writes to its input."""
     if inplace:
         raise AssertionError("shapes are not tracked through an in-place relu")
     return x
 
 
 def torch_abs_override(input: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
-    """The result of ``torch.abs``: of its input's shape. Raises AssertionError where it writes to ``out``."""
+    """The result of ``torch.abs``, with its input's shape. Raises AssertionError if it writes to ``out``."""
     if out is not None:
         raise AssertionError("shapes are not tracked through abs with an out argument")
     return input
 
 
 def torch_relu_override(x: torch.Tensor) -> torch.Tensor:
-    """The result of ``torch.relu``: of its input's shape."""
+    """The result of ``torch.relu``, with its input's shape."""
     return x
 
 
 def embedding_override(self: torch.nn.Embedding, input: torch.Tensor) -> torch.Tensor:
-    """The result of an embedding: the indices' shape and the embedding's width."""
+    """The result of an embedding: its shape is the indices' shape followed by the embedding's width."""
     return torch.empty(*input.shape, self.weight.shape[-1], device="meta")
 
 
 def torch_nn_relu_override(self: torch.nn.ReLU, x: torch.Tensor) -> torch.Tensor:
-    """The result of a ReLU module: of its input's shape."""
+    """The result of a ReLU module, with its input's shape."""
     return x
 
 
 def torch_where_override(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The result of ``torch.where``: its three inputs broadcast, as an addition does it."""
+    """The result of ``torch.where``: its three inputs are broadcast, here by adding them."""
     return condition.to(device="meta") + x.to(device="meta") + y.to(device="meta")
 
 
 def nn_layernorm_override(self: torch.nn.LayerNorm, input: torch.Tensor) -> torch.Tensor:
-    """The result of a layer norm: of its input's shape."""
+    """The result of a layer norm, with its input's shape."""
     return input
 
 
-# What gives a result's shape for a function, or for the modules of a class, in place of the thing itself.
+# Substitutes for functions, or for modules by class, that are called to compute the shape of a result.
 manual_meta_overrides: dict[Callable[..., Any], Callable[..., Any]] = {
     torch.abs: torch_abs_override,
     torch.nn.Embedding: embedding_override,
@@ -77,7 +77,7 @@ manual_meta_overrides: dict[Callable[..., Any], Callable[..., Any]] = {
 
 
 def gen_constructor_wrapper(target: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """A function that does what ``target`` does, but records the call where an argument is a Proxy; and ``target``."""
+    """A pair: a function that calls ``target``, or records the call if an argument is a Proxy; and ``target``."""
 
     @functools.wraps(target)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -91,35 +91,35 @@ def gen_constructor_wrapper(target: Callable[..., Any]) -> tuple[Callable[..., A
 
 
 class MetaProxy(Proxy):
-    """A value that may know its shape and dtype, from a tensor on the meta device that stands for it."""
+    """A value that may know its shape and dtype, from a tensor on the meta device that represents it."""
 
     _tensor_meta: torch.Tensor | None = None
 
     def install_tensor_meta(self, tensor_meta: torch.Tensor) -> None:
-        """Let ``tensor_meta`` answer for the value from now on."""
+        """Take the value's shape and dtype from ``tensor_meta``, a tensor on the meta device."""
         self._tensor_meta = tensor_meta
 
     def size(self, dim: int | None = None) -> Any:
-        """Give the size, or that of one dimension; where it isn't known, record the question."""
+        """Return the size, or the size of one dimension; if it isn't known, record the call."""
         dims = () if dim is None else (dim,)
         if self._tensor_meta is not None:
             return self._tensor_meta.size(*dims)
         return self.tracer.create_proxy("call_method", "size", (self, *dims), {})
 
     def dim(self) -> Any:
-        """Give the number of dimensions; where it isn't known, record the question."""
+        """Return the number of dimensions; if it isn't known, record the call."""
         if self._tensor_meta is not None:
             return self._tensor_meta.dim()
         return self.tracer.create_proxy("call_method", "dim", (self,), {})
 
     @property
     def shape(self) -> Any:
-        """The shape; where it isn't known, a Proxy for it."""
+        """The shape; a Proxy for it if it isn't known."""
         return self._known("shape")
 
     @property
     def dtype(self) -> Any:
-        """The dtype; where it isn't known, a Proxy for it."""
+        """The dtype; a Proxy for it if it isn't known."""
         return self._known("dtype")
 
     def _known(self, attribute: str) -> Any:
@@ -129,7 +129,7 @@ class MetaProxy(Proxy):
 
     @property
     def device(self) -> "MetaDeviceAttribute":
-        """The device, which is always asked for at run time: the meta device says nothing of it."""
+        """The device, which is always read at run time, because the meta tensor doesn't have the real one."""
         return MetaDeviceAttribute(self, "device")
 
     def __getattr__(self, k: str) -> "MetaAttribute":
@@ -137,7 +137,7 @@ class MetaProxy(Proxy):
 
 
 class MetaAttribute(Attribute, MetaProxy):
-    """The attribute of a value; it is recorded as `Attribute` says."""
+    """An attribute of a value, recorded like any `Attribute`."""
 
 
 class MetaDeviceAttribute(MetaAttribute):
@@ -145,7 +145,7 @@ class MetaDeviceAttribute(MetaAttribute):
 
 
 def proxys_to_metas(v: Any) -> Any:
-    """What stands for ``v`` where shapes are computed: a Proxy's tensor, "meta" for a device, else ``v`` itself.
+    """What represents ``v`` in computing shapes: a Proxy's meta tensor, "meta" for a device, otherwise ``v`` itself.
 
     Raises:
         AssertionError: the shape of the Proxy's value isn't known.
@@ -160,10 +160,10 @@ def proxys_to_metas(v: Any) -> Any:
 
 
 class MetaTracer(Tracer):
-    """A tracer that computes the shape of every value from those of the inputs.
+    """A tracer that computes the shape of every value from the shapes of the inputs.
 
-    Modules without parameters and buffers may be called without being submodules of the root
-    (``allow_insert_stateless_mods``): they get a name, ``relu_0`` for instance, and are kept in the graph's constants.
+    If ``allow_insert_stateless_mods``, modules without parameters and buffers may be called without being submodules of
+    the root: they get a name, for instance ``relu_0``, and are kept in the graph's constants.
     """
 
     allow_insert_stateless_mods: bool = True
@@ -180,7 +180,7 @@ class MetaTracer(Tracer):
         type_expr: Any | None = None,
         proxy_factory_fn: Callable[[Node], Proxy] | None = None,
     ) -> Any:
-        """Record an operation; the value that stands for its result knows its shape, or a warning says why not."""
+        """Record an operation and compute its result's shape; warn with the reason if that fails."""
         proxy = super().create_proxy(kind, target, args, kwargs, name, type_expr, proxy_factory_fn)
         if kind == "placeholder":
             if target in self.meta_args:
@@ -194,7 +194,7 @@ class MetaTracer(Tracer):
         return proxy
 
     def _result(self, kind: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the operation makes of the tensors that stand for its arguments."""
+        """The operation's result for the tensors that represent its arguments."""
         metas: list[Any] = list(map_aggregate(args, proxys_to_metas))
         options: dict[str, Any] = dict(map_aggregate(kwargs, proxys_to_metas))
         if target in self.orig_fns and "device" in options:
@@ -219,7 +219,10 @@ class MetaTracer(Tracer):
         return super().call_module(m, forward, args, kwargs)
 
     def path_of_module(self, mod: torch.nn.Module) -> str:
-        """The dotted path of a module below the root, or the name that it has got. Raises NameError without either."""
+        """The dotted path of a module below the root, or the name that it was given. Raises NameError if there is none.
+
+        A module without parameters and buffers is given a name if ``allow_insert_stateless_mods`` is set.
+        """
         if mod in self._inserted:
             return self._inserted[mod]
         try:
@@ -242,12 +245,12 @@ class MetaTracer(Tracer):
         meta_args: Mapping[str, torch.Tensor],
         concrete_args: Mapping[str, Any] | None = None,
     ) -> Graph:
-        """The graph of what ``root`` does with inputs of the shapes of ``meta_args``.
+        """Trace ``root`` with inputs of the shapes in ``meta_args``, and return the graph.
 
         Args:
             root: a module or a function.
-            meta_args: for the names of inputs, tensors on the meta device.
-            concrete_args: values of parameters, as `Tracer.trace` takes them.
+            meta_args: tensors on the meta device, by the inputs' names.
+            concrete_args: fixed values of parameters, as for `Tracer.trace`.
         """
         if not isinstance(meta_args, dict):
             raise AssertionError(f"meta_args must be a dict, not {type(meta_args)}")
@@ -264,7 +267,7 @@ class MetaTracer(Tracer):
 
 @contextlib.contextmanager
 def _not_recording() -> Iterator[None]:
-    """Let modules run as they do outside of a trace."""
+    """Within the block, modules run as outside a trace."""
     session = current()
     if session is None:
         yield

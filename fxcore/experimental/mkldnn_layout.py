@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 def replace_node_module(node: Node, modules: dict[str, nn.Module], new_module: nn.Module) -> None:
-    """Put ``new_module`` where the module is that the node calls, in its parent and in ``modules``."""
+    """Replace the module that the node calls by ``new_module``, in its parent and in ``modules``."""
     parent, _, name = str(node.target).rpartition(".")
     modules[str(node.target)] = new_module
     setattr(modules[parent], name, new_module)
@@ -35,9 +35,9 @@ def extract_subgraph(orig_module: nn.Module, nodes: list[Node], inputs: list[Nod
     """A module that runs some nodes of a graph.
 
     Args:
-        orig_module: has the modules and attributes that the nodes refer to.
+        orig_module: the module with the submodules and attributes that the nodes refer to.
         nodes: the nodes, in an order in which they can run.
-        inputs: the nodes whose values are handed in.
+        inputs: the nodes whose values are passed in.
         outputs: the nodes whose values are returned, in a list.
     """
     graph = Graph()
@@ -49,7 +49,7 @@ def extract_subgraph(orig_module: nn.Module, nodes: list[Node], inputs: list[Nod
     return GraphModule(orig_module, graph)
 
 
-# What runs on tensors in MKL-DNN's layout.
+# Functions and modules that accept tensors in MKL-DNN's layout.
 mkldnn_supported: list[Any] = [
     F.adaptive_avg_pool2d,
     F.avg_pool2d,
@@ -65,7 +65,7 @@ mkldnn_supported: list[Any] = [
     torch.sigmoid,
     torch.transpose,
 ]
-# What does so where an operand is in that layout already: the operands may be numbers.
+# Functions that do so if an operand is in that layout already; the operands may also be numbers.
 mkldnn_supported_unknown: list[Any] = [operator.add, operator.mul]
 mkldnn_map: dict[type[nn.Module], Callable[[Any, torch.dtype], nn.Module]] = {
     nn.Conv2d: mkldnn.MkldnnConv2d,
@@ -75,7 +75,7 @@ mkldnn_map: dict[type[nn.Module], Callable[[Any, torch.dtype], nn.Module]] = {
 
 
 def modules_to_mkldnn(nodes: list[Node], modules: dict[str, nn.Module]) -> dict[nn.Module, nn.Module]:
-    """Replace the modules that the nodes call by ones with MKL-DNN weights; returns the originals by these."""
+    """Replace the modules that the nodes call by modules with MKL-DNN weights; return the originals by these."""
     originals: dict[nn.Module, nn.Module] = {}
     for node in nodes:
         module = modules[str(node.target)] if node.op == "call_module" else None
@@ -89,17 +89,17 @@ def modules_to_mkldnn(nodes: list[Node], modules: dict[str, nn.Module]) -> dict[
 def reset_modules(
     nodes: Iterable[Node], modules: dict[str, nn.Module], old_modules: dict[nn.Module, nn.Module]
 ) -> None:
-    """Put the originals back that `modules_to_mkldnn` replaced."""
+    """Restore the modules that `modules_to_mkldnn` replaced."""
     for node in nodes:
         if node.op == "call_module" and modules[str(node.target)] in old_modules:
             replace_node_module(node, modules, old_modules[modules[str(node.target)]])
 
 
 class MklSubgraph:
-    """Nodes that run in MKL-DNN's layout one after the other.
+    """Connected nodes that run in MKL-DNN's layout.
 
     ``start_nodes`` convert to the layout, ``nodes`` run in it, ``end_nodes`` convert back. ``old_modules`` is what
-    `modules_to_mkldnn` gave for the whole graph.
+    `modules_to_mkldnn` returned for the whole graph.
     """
 
     def __init__(self, fx_graph: Graph, old_modules: dict[nn.Module, nn.Module] | None = None) -> None:
@@ -116,7 +116,7 @@ def use_mkl_length(graph: MklSubgraph) -> bool:
 
 
 class _Shapes(Interpreter):
-    """Runs a graph and notes the shape of each tensor."""
+    """Runs a graph and records the shape of each tensor."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__(module)
@@ -132,12 +132,12 @@ class _Shapes(Interpreter):
 def gen_mkl_autotuner(
     example_inputs: Sequence[torch.Tensor], iters: int = 10, warmup: int = 1
 ) -> Callable[[MklSubgraph], bool]:
-    """A heuristic for `optimize_for_inference` that runs each subgraph both ways and takes the faster one.
+    """A heuristic for `optimize_for_inference` that runs each subgraph with and without the layout and compares times.
 
     Args:
-        example_inputs: the model's inputs; the subgraphs' are random tensors of the shapes that follow from these.
-        iters: how often each way is run for the comparison.
-        warmup: how often it is run before.
+        example_inputs: the model's inputs, which determine the shapes of the subgraphs' random inputs.
+        iters: how many times each variant is run for the comparison.
+        warmup: how many times each variant is run beforehand.
     """
 
     shapes: dict[Graph, _Shapes] = {}
@@ -153,7 +153,7 @@ def gen_mkl_autotuner(
     def is_faster(graph: MklSubgraph) -> bool:
         model = graph.fx_graph.owning_module
         assert model is not None
-        if graph.fx_graph not in shapes:  # once, while no part has been put back yet
+        if graph.fx_graph not in shapes:  # once, before any part has been restored
             shapes[graph.fx_graph] = _Shapes(model)
             shapes[graph.fx_graph].run(*example_inputs)
         samples = [torch.randn(shapes[graph.fx_graph].of[node]) for node in graph.start_nodes]
@@ -177,12 +177,12 @@ class UnionFind:
         self.parent: list[int | None] = [None] * n
 
     def make_set(self, v: int) -> None:
-        """Make a set of ``v`` alone."""
+        """Make a set that contains only ``v``."""
         self.parent[v] = v
         self.size[v] = 1
 
     def find(self, v: int) -> int:
-        """The number that stands for the set of ``v``. Raises AssertionError where ``v`` is in none."""
+        """The number that represents the set of ``v``. Raises AssertionError if ``v`` isn't in any set."""
         path = []
         while (parent := self.parent[v]) != v:
             if parent is None:
@@ -194,7 +194,7 @@ class UnionFind:
         return v
 
     def join(self, a: int, b: int) -> int:
-        """Unite the sets of ``a`` and ``b``; returns the number that stands for the union."""
+        """Unite the sets of ``a`` and ``b``; return the number that represents the union."""
         large, small = sorted((self.find(a), self.find(b)), key=self.size.__getitem__, reverse=True)
         if large != small:
             self.parent[small] = large
@@ -209,7 +209,7 @@ def use_mkldnn_layout(model: nn.Module, heuristic: Callable[[MklSubgraph], bool]
     _insert_conversions(graph, modules)
     originals = modules_to_mkldnn(list(graph.nodes), modules)
     _cancel_conversions(graph)
-    owner = GraphModule(model, graph)  # what a heuristic runs parts of
+    owner = GraphModule(model, graph)  # a heuristic may run parts of it
     for subgraph in _mkl_subgraphs(owner.graph, originals):
         if not heuristic(subgraph):
             for node in subgraph.start_nodes + subgraph.end_nodes:
@@ -243,7 +243,7 @@ def _insert_conversions(graph: Graph, modules: dict[str, nn.Module]) -> None:
 
 
 def _runs_in_layout(node: Node, modules: dict[str, nn.Module]) -> bool:
-    """Whether the node can run in the layout; raises AssertionError for a module of another type or device."""
+    """Whether the node can run in the layout. Raises AssertionError for a module with another dtype or device."""
     if node.op == "call_function":
         if node.target in mkldnn_supported_unknown:
             return any(isinstance(used, Node) and _converts_back(used) for used in node.args)
@@ -257,7 +257,7 @@ def _runs_in_layout(node: Node, modules: dict[str, nn.Module]) -> bool:
 
 
 def _cancel_conversions(graph: Graph) -> None:
-    """Take out each conversion back that another conversion to the layout follows."""
+    """Remove each conversion back that is followed by another conversion to the layout."""
     for node in graph.nodes:
         if not _converts_back(node):
             continue
@@ -270,9 +270,9 @@ def _cancel_conversions(graph: Graph) -> None:
 
 
 def _mkl_subgraphs(graph: Graph, originals: dict[nn.Module, nn.Module]) -> list[MklSubgraph]:
-    """The connected stretches between conversions to the layout and back.
+    """The connected groups of nodes between conversions to the layout and back.
 
-    Each conversion to the layout starts a set of its own; a node joins the sets of all its operands.
+    Each conversion to the layout starts a new set; any other node joins the sets of all its operands.
     """
     sets = UnionFind(len(graph.nodes))
     color: dict[Node, int] = {}

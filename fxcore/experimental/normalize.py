@@ -1,4 +1,4 @@
-"""Brings a graph's calls to one normal form: arguments by name and complete, operators under one name.
+"""Normalizes a graph's calls: passes all arguments by name, and uses a single name for each operator.
 
 Source: the interface and results are those of ``torch.fx.experimental.normalize``.
 """
@@ -20,11 +20,11 @@ __all__ = ["NormalizeArgs", "NormalizeOperators"]
 
 
 class NormalizeArgs(Transformer):
-    """Copies a graph module so that each call passes all arguments, defaults too, in the signature's order.
+    """Copies a graph module so that each call passes all arguments, including defaults, in the signature's order.
 
-    ``NormalizeArgs(traced).transform()`` passes them by name; with ``normalize_to_only_use_kwargs=False`` those that
-    came by position still do. Calls without a usable signature stay as they are. Where several overloads of an operator
-    fit a call, the ``meta["type"]`` that shape propagation leaves on nodes chooses.
+    ``NormalizeArgs(traced).transform()`` passes them by name; with ``normalize_to_only_use_kwargs=False``, arguments
+    that were positional remain positional. Calls without a usable signature remain unchanged. If several overloads of
+    an operator fit a call, ``meta["type"]``, which shape propagation records, decides.
     """
 
     def __init__(self, module: GraphModule, normalize_to_only_use_kwargs: bool = True) -> None:
@@ -33,7 +33,7 @@ class NormalizeArgs(Transformer):
         self.normalize_to_only_use_kwargs = normalize_to_only_use_kwargs
 
     def run_node(self, n: Node) -> Any:
-        """Copy one node, its meta and type with it."""
+        """Copy one node, with its meta and type."""
         if n.op == "output":
             return super().run_node(n)
         if n.op == "call_function":
@@ -54,7 +54,10 @@ class NormalizeArgs(Transformer):
         arg_types: tuple[Any, ...] | None = None,
         kwarg_types: dict[str, Any] | None = None,
     ) -> Any:
-        """Copy a call with its arguments normalized. Raises RuntimeError where types leave its overload open."""
+        """Copy a call with its arguments normalized.
+
+        Raises RuntimeError if several overloads fit and no types are given.
+        """
         assert callable(target)
         only_kwargs = self.normalize_to_only_use_kwargs
         normal = normalize_function(target, args, kwargs, arg_types, kwarg_types, only_kwargs)
@@ -63,20 +66,20 @@ class NormalizeArgs(Transformer):
         return self.tracer.create_proxy("call_function", target, normal.args, normal.kwargs)
 
     def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Copy a call of a submodule, its arguments normalized where it is one of ``torch.nn``."""
+        """Copy a call of a submodule, with normalized arguments if the submodule is one of ``torch.nn``."""
         normal = normalize_module(self.module, str(target), args, kwargs, self.normalize_to_only_use_kwargs)
         return super().call_module(target, *(normal or (args, kwargs)))
 
 
 def _type_in(node: Node) -> Callable[[Any], Any]:
-    """Gives an argument's type; for a node that of the value of ``node``, which is as torch.fx chooses overloads."""
+    """A function from an argument to its type; for any node, this is the type of ``node`` itself, as in torch.fx."""
     return lambda value: node.meta.get("type") if isinstance(value, Node) else type(value)
 
 
 class NormalizeOperators(AnnotateTypesWithSchema):
-    """Copies a graph module with ``torch.add(x, y)`` and the like written as Python's operators.
+    """Copies a graph module with calls such as ``torch.add(x, y)`` replaced by Python's operators.
 
-    Calls with more than the two operands, ``torch.add(x, y, alpha=2)`` for instance, stay.
+    Calls with more arguments than the two operands, for instance ``torch.add(x, y, alpha=2)``, remain unchanged.
     """
 
     binary_magic_method_remap: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
@@ -95,7 +98,7 @@ class NormalizeOperators(AnnotateTypesWithSchema):
     }
 
     def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Copy a call; one of the operators above is called under its Python name."""
+        """Copy a call; a function in ``binary_magic_method_remap`` is replaced by Python's operator."""
         if len(args) == 2 and not kwargs and callable(target):
             target = self.binary_magic_method_remap.get(target, target)
         return super().call_function(target, args, kwargs)

@@ -50,7 +50,7 @@ __all__ = [
 
 
 def matches_module_pattern(pattern: Iterable[type], node: Node, modules: dict[str, nn.Module]) -> bool:
-    """Whether the node and its first argument call modules of exactly the pattern's two types, the argument's first."""
+    """Whether the node's first argument and the node call modules of exactly the pattern's two types, in that order."""
     if not node.args:
         return False
     return all(
@@ -59,7 +59,7 @@ def matches_module_pattern(pattern: Iterable[type], node: Node, modules: dict[st
     )
 
 
-# What can be folded: the first layer's type, the batch norm's, and the function that folds the second into the first.
+# What can be folded: the layer's type, the batch norm's type, and the function that folds the latter into the former.
 _FUSIONS: list[tuple[type[nn.Module], type[nn.Module], Callable[[Any, Any], nn.Module]]] = [
     (nn.Conv1d, nn.BatchNorm1d, fuse_conv_bn_eval),
     (nn.Conv2d, nn.BatchNorm2d, fuse_conv_bn_eval),
@@ -69,15 +69,15 @@ _FUSIONS: list[tuple[type[nn.Module], type[nn.Module], Callable[[Any, Any], nn.M
 
 
 def fuse(model: nn.Module, inplace: bool = False, no_trace: bool = False) -> GraphModule:
-    """Fold each batch norm into the convolution or linear layer that alone feeds it.
+    """Fold each batch norm into the preceding convolution or linear layer, if nothing else uses that layer's value.
 
     Args:
         model: a module in eval mode.
-        inplace: put the folded layers into ``model`` itself, not a deep copy.
-        no_trace: take a graph module's own graph; else it is traced like any module.
+        inplace: put the folded layers into ``model`` itself instead of a deep copy.
+        no_trace: use a graph module's own graph; otherwise it is traced like any module.
 
     Returns:
-        The module with folded layers and without those batch norms. Batch norms without running statistics stay.
+        The module with folded layers and without their batch norms. Batch norms without running statistics are kept.
     """
     if not inplace:
         model = copy.deepcopy(model)
@@ -107,25 +107,26 @@ class _DropoutRemover(Transformer):
 
 
 def remove_dropout(model: nn.Module) -> GraphModule:
-    """Trace the module and leave its ``nn.Dropout`` modules out."""
+    """Trace the module and remove calls of its ``nn.Dropout`` modules."""
     return _DropoutRemover(symbolic_trace(model)).transform()
 
 
 def optimize_for_inference(
     model: nn.Module, pass_config: dict[str, Any] | None = None, tracer: type[Tracer] = Tracer
 ) -> nn.Module:
-    """Fold batch norms, remove dropouts and run what can be run so in MKL-DNN's layout.
+    """Fold batch norms, remove dropouts, and run operations in MKL-DNN's layout where possible.
 
     Args:
-        model: a module in eval mode, float32 and on the CPU, in which no two values share memory.
-        pass_config: ``{"conv_bn_fuse": False}`` and ``{"remove_dropout": False}`` leave the first two out,
-            ``{"mkldnn_layout_optimize": False}`` the third; ``{"mkldnn_layout_optimize": {"heuristic": f}}`` has
-            ``f(subgraph)`` say which `MklSubgraph` is worth the layout.
-        tracer: traces the model for the third.
+        model: a module in eval mode, with float32 data on the CPU, in which no two values share memory.
+        pass_config: ``{"conv_bn_fuse": False}`` and ``{"remove_dropout": False}`` disable the first two passes,
+            ``{"mkldnn_layout_optimize": False}`` disables the third. With
+            ``{"mkldnn_layout_optimize": {"heuristic": f}}``, ``f(subgraph)`` decides for which `MklSubgraph` the
+            layout is worthwhile.
+        tracer: the class of the tracer for the third pass.
 
     Raises:
         RuntimeError: the configuration of the third pass is neither False nor a dict with a heuristic.
-        AssertionError: a module that is to be converted isn't float32 or not on the CPU.
+        AssertionError: a module to be converted isn't float32 or isn't on the CPU.
     """
     config = {"conv_bn_fuse": True, "remove_dropout": True, "mkldnn_layout_optimize": {"heuristic": use_mkl_length}}
     config.update(pass_config or {})

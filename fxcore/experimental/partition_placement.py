@@ -1,7 +1,7 @@
-"""Changes to a list of partitions: their way to devices, and what makes them faster.
+"""Changes to a list of partitions: placing them on devices, and making them faster.
 
-Source: the results are those of ``torch.fx.experimental.accelerator_partitioner``, but for exchanges: there, a node's
-last trial counts as its best, and the module is divided as it was before the exchanges.
+Source: the results are those of ``torch.fx.experimental.accelerator_partitioner``, except for exchanges: there, the
+last trial for a node counts as the best, and the module is divided as it was before the exchanges.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from fxcore.node import Node
 
 
 def reset_partition_device(partitions: list[Partition]) -> None:
-    """Take all partitions off their devices."""
+    """Remove all partitions from their devices."""
     for partition in partitions:
         partition.logical_device_ids = []
 
@@ -39,7 +39,7 @@ def combine_two_partitions(partition_0: Partition, partition_1: Partition, parti
 
 
 def set_parents_and_children(partitions: list[Partition]) -> None:
-    """Find out which partition uses values of which."""
+    """Set each partition's parents (whose values it uses) and children (which use its values)."""
     homes: dict[Node, list[Partition]] = defaultdict(list)
     for partition in partitions:
         partition.parents, partition.children = set(), set()
@@ -54,14 +54,14 @@ def set_parents_and_children(partitions: list[Partition]) -> None:
 
 
 def reorganize_partitions(partitions: list[Partition]) -> None:
-    """Number the partitions by their place in the list, and find their parents and children."""
+    """Number the partitions by their position in the list, and set their parents and children."""
     for index, partition in enumerate(partitions):
         partition.partition_id = index
     set_parents_and_children(partitions)
 
 
 def get_bfs_level_partition(partitions: list[Partition]) -> None:
-    """Set each partition's level, the length of the longest way to it. They must not be circular."""
+    """Set each partition's level, the length of the longest path to it. There must be no cycles."""
     current = {partition for partition in partitions if not partition.parents}
     level = 0
     while current:
@@ -96,7 +96,7 @@ def get_device_partition_stats(
 
 
 def get_device_to_partitions_mapping(partitions: list[Partition], devices: list[Device]) -> bool:
-    """Put each partition without a device on the fullest one that still has room; False where there is none."""
+    """Put each partition without a device on the fullest device that it fits on; return False if it fits on none."""
     on_device, left, homeless = get_device_partition_stats(partitions, devices)
     for partition in homeless:
         left = dict(sorted(left.items(), key=operator.itemgetter(1)))
@@ -113,7 +113,7 @@ def get_device_to_partitions_mapping(partitions: list[Partition], devices: list[
 
 
 def _extra_bytes(partition: Partition, others: list[Partition]) -> int:
-    """What the partition needs on a device where others are, whose values don't count again."""
+    """The bytes that the partition needs on a device with other partitions, whose values aren't counted again."""
     there: set[Node] = set().union(*(other.nodes for other in others))
     if not there:
         return partition.used_mem_bytes
@@ -121,10 +121,10 @@ def _extra_bytes(partition: Partition, others: list[Partition]) -> int:
 
 
 def check_dependency(partition: Partition) -> bool:
-    """Whether the partition needs, in the end, its own values."""
+    """Whether the partition depends on its own values, through other partitions."""
     queue = list(partition.children)
     seen = set(queue)
-    for each in queue:  # it grows on the way
+    for each in queue:  # it grows during the loop
         new = each.children - seen
         seen |= new
         queue += new
@@ -136,12 +136,12 @@ _IMPOSSIBLE = float("inf")
 
 @dataclass(frozen=True)
 class CostModel:
-    """The time that partitions take on some devices.
+    """The time that partitions take on devices.
 
     Attributes:
-        devices: where partitions can be.
-        transfer_rate: bytes per second between devices.
-        latencies: the time of each node.
+        devices: the devices on which partitions can be placed.
+        transfer_rate: the transfer rate between devices, in bytes per second.
+        latencies: the time that each node takes.
     """
 
     devices: list[Device]
@@ -149,17 +149,17 @@ class CostModel:
     latencies: Mapping[Node, NodeLatency]
 
     def seconds(self, partitions: list[Partition]) -> float:
-        """The time that the partitions take where they are."""
+        """The time that the partitions take on their present devices."""
         times = get_partition_to_latency_mapping(partitions, self.latencies)
         return get_latency_of_partitioned_graph(partitions, times, self.transfer_rate)
 
     def _placed(self, partitions: list[Partition]) -> bool:
-        """Put the partitions on devices anew; False where they don't fit."""
+        """Place the partitions on devices anew; return False if they don't fit."""
         reset_partition_device(partitions)
         return get_device_to_partitions_mapping(partitions, self.devices)
 
     def combine(self, partitions: list[Partition]) -> None:
-        """Combine the two partitions that make the whole fastest, as long as it gets no slower."""
+        """Repeatedly combine the two partitions that make the whole fastest, as long as it doesn't get slower."""
         set_parents_and_children(partitions)
         get_bfs_level_partition(partitions)
         while self._combine_best(partitions):
@@ -180,7 +180,7 @@ class CostModel:
         return best is not None
 
     def _combined(self, partitions: list[Partition], first: Partition, second: Partition) -> float:
-        """What the whole would take with two partitions combined; infinite where they can't be."""
+        """The time that the whole would take with two partitions combined; infinite if they can't be combined."""
         near = abs(first.bfs_level - second.bfs_level) <= 1
         if not near and first not in second.parents and first not in second.children:
             return _IMPOSSIBLE
@@ -192,10 +192,10 @@ class CostModel:
         return cost
 
     def exchange(self, partitions: list[Partition], operations: list[Node]) -> None:
-        """Move each node to another partition, maybe for one that comes back, where that helps most.
+        """Move each node to another partition, possibly in exchange for another node, if that makes the whole faster.
 
         Args:
-            partitions: the partitions, changed in place; their devices, too.
+            partitions: the partitions; they and their devices are changed in place.
             operations: the nodes, in the order in which to try them.
         """
         least = self.seconds(partitions)
@@ -212,7 +212,7 @@ class CostModel:
         self._placed(partitions)
 
     def _exchanged(self, partitions: list[Partition], exchange: "_Exchange") -> float:
-        """What the whole would take after an exchange; infinite where it can't be."""
+        """The time that the whole would take after an exchange; infinite if the exchange isn't possible."""
         exchange.make()
         reorganize_partitions(partitions)
         possible = exchange.is_possible() and self._placed(partitions)
@@ -224,7 +224,7 @@ class CostModel:
 
 @dataclass(frozen=True)
 class _Exchange:
-    """A node goes from its home to another partition, and a counterpart, if there is one, the other way."""
+    """The move of a node from its home to another partition, and of a counterpart, if any, the other way."""
 
     node: Node
     counterpart: Node | None
@@ -245,7 +245,7 @@ class _Exchange:
             goal.remove_node(self.counterpart)
 
     def is_possible(self) -> bool:
-        """Whether, after it, neither partition is empty or needs its own values."""
+        """Whether, after the exchange, neither partition lacks operations or depends on its own values."""
         return not any(check_dependency(each) or not _operations(each) for each in (self.home, self.other))
 
 

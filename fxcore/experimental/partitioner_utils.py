@@ -1,4 +1,4 @@
-"""Parts of a graph on devices: their memory, and the time that they take.
+"""Partitions of a graph on devices: their memory, and the time that they take.
 
 Source: the interface and results are those of ``torch.fx.experimental.partitioner_utils``.
 """
@@ -29,8 +29,8 @@ _FETCHED = ("placeholder", "get_attr")
 class Partition:
     """Nodes that run on the same devices, with the inputs and attributes that they use.
 
-    ``parents`` and ``children`` are the partitions whose values it uses and that use its; ``bfs_level`` is the length
-    of the longest way to it. Its memory is ``used_mem_bytes``.
+    ``parents`` are the partitions whose values this one uses, ``children`` those that use its values. ``bfs_level`` is
+    the length of the longest path to it, and ``used_mem_bytes`` the memory that it needs.
     """
 
     def __init__(self, partition_id: int) -> None:
@@ -46,7 +46,7 @@ class Partition:
         return str(self.partition_id)
 
     def recalculate_mem_size(self) -> None:
-        """Bring ``used_mem_bytes`` up to date."""
+        """Recompute ``used_mem_bytes``."""
         self.used_mem_bytes = sum(get_extra_size_of(node, self.nodes) for node in self.nodes)
 
     def add_node(self, node: Node) -> None:
@@ -56,7 +56,7 @@ class Partition:
         self.recalculate_mem_size()
 
     def remove_node(self, node: Node) -> None:
-        """Remove a node if it is here, and the inputs and attributes that it alone used."""
+        """Remove a node, if the partition contains it, with the inputs and attributes that only this node used."""
         if node not in self.nodes:
             return
         self.nodes.remove(node)
@@ -71,7 +71,7 @@ PartitionMode = Enum("PartitionMode", ["size_based", "sparse_nn", "cost_aware", 
 
 
 class PartitionLatency(NamedTuple):
-    """The seconds that the slowest way through a partition takes for memory traffic, for computation, and in all."""
+    """The seconds that the slowest path through a partition takes for memory traffic, for computation, and in all."""
 
     mem_latency_sec: float
     computer_latency_sec: float
@@ -97,11 +97,11 @@ class Device(NamedTuple):
 
 
 class PartitionerConfig(NamedTuple):
-    """What a partitioner goes by.
+    """The configuration of a partitioner.
 
-    The bytes per second between devices and the latencies of nodes are for ``cost_aware`` and ``kl_based``; the
-    partitions of nodes and the devices of partitions for ``aot_based``. ``saturate_host`` repeats the whole on devices
-    that would be idle.
+    The transfer rate between devices and the latencies of nodes are for the modes ``cost_aware`` and ``kl_based``; the
+    partitions of nodes and the devices of partitions are for ``aot_based``. ``saturate_host`` puts further copies of
+    the whole model on devices that would be idle.
     """
 
     devices: list[Device]
@@ -121,10 +121,10 @@ def _size(node: Node) -> Any:
 
 
 def get_extra_size_of(node: Node, nodes: set[Node]) -> int:
-    """The bytes that the node needs, with the inputs that aren't among ``nodes``.
+    """The bytes that the node needs, together with its inputs that aren't in ``nodes``.
 
     Raises:
-        RuntimeError: the sizes haven't been found yet (`fxcore.passes.graph_manipulation.get_size_of_all_nodes`).
+        RuntimeError: the sizes haven't been set by `fxcore.passes.graph_manipulation.get_size_of_all_nodes`.
     """
     inputs = sum(_size(used).output_size for used in node.all_input_nodes if used not in nodes)
     return cast(int, inputs + _size(node).total_size)
@@ -133,7 +133,7 @@ def get_extra_size_of(node: Node, nodes: set[Node]) -> int:
 def get_latency_of_one_partition(
     partition: Partition, node_to_latency_mapping: Mapping[Node, NodeLatency]
 ) -> PartitionLatency:
-    """The time of the slowest way through the partition."""
+    """The time of the slowest path through the partition."""
     arriving: dict[Node, PartitionLatency] = {}
     ends: list[PartitionLatency] = []
     for node in sorted(partition.nodes):
@@ -165,7 +165,7 @@ def get_partition_to_latency_mapping(
 def get_comm_latency_between(
     parent_partition: Partition, child_partition: Partition, transfer_rate_bytes_per_sec: float
 ) -> float:
-    """The seconds that the parent's values take to the child: none where both are on the same devices."""
+    """The seconds that it takes to transfer the parent's values to the child; 0 if both are on the same devices."""
     if parent_partition.logical_device_ids and (
         parent_partition.logical_device_ids == child_partition.logical_device_ids
     ):
@@ -181,7 +181,7 @@ def get_latency_of_partitioned_graph(
     partition_to_latency_mapping: Mapping[Partition, PartitionLatency],
     transfer_rate_bytes_per_sec: float,
 ) -> float:
-    """The seconds of the slowest way through the partitions, transfers counted. They must not be circular."""
+    """The seconds that the slowest path through the partitions takes, including transfers. There must be no cycles."""
     leaving: dict[Partition, float] = {}
 
     def visit(partition: Partition) -> None:
@@ -201,7 +201,7 @@ def get_latency_of_partitioned_graph(
 def _each_after_its_parents(partitions: list[Partition], visit: Callable[[Partition], None]) -> None:
     waiting = {partition: len(partition.parents) for partition in partitions}
     ready = [partition for partition in partitions if not partition.parents]
-    for partition in ready:  # it grows on the way
+    for partition in ready:  # it grows during the loop
         visit(partition)
         for child in partition.children:
             waiting[child] -= 1

@@ -10,7 +10,7 @@ __all__ = ["Equality"]
 
 @dataclass
 class Equality:
-    """Two dimensions, or types, are the same."""
+    """The constraint that two dimensions, or types, are the same."""
 
     lhs: object
     rhs: object

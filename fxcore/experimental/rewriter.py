@@ -1,4 +1,4 @@
-"""Rewrites Python that can't be traced into Python that can, before it is traced.
+"""Rewrites Python code that can't be traced to code that can, before tracing it.
 
 Source: the interface and results are those of ``torch.fx.experimental.rewriter``.
 """
@@ -19,19 +19,19 @@ __all__ = ["AST_Rewriter", "RewritingTracer"]
 
 
 class AST_Rewriter(ast.NodeTransformer):
-    """Rewrites a function: ``assert`` becomes a call of ``torch._assert``, an annotated assignment one of ``annotate``.
+    """Rewrites ``assert`` statements to calls of ``torch._assert``, and annotated assignments to calls of ``annotate``.
 
-    A subclass rewrites other syntax with more ``visit_…`` methods.
+    A subclass may rewrite other syntax with more ``visit_…`` methods.
     """
 
     def rewrite(self, fn: FunctionType) -> FunctionType:
-        """Compile the function anew, from its rewritten source and in its own global namespace.
+        """Compile the function anew from its rewritten source, in its own global namespace.
 
         Args:
-            fn: a function or a method, without free variables. Its source must be at hand, or OSError is raised.
+            fn: a function or a method without free variables. OSError is raised if its source isn't available.
 
         Returns:
-            The function, unbound where ``fn`` is a method.
+            The rewritten function, unbound if ``fn`` is a method.
         """
         tree = ast.Module([self.visit(_definition(fn))], type_ignores=[])
         code = compile(ast.fix_missing_locations(tree), fn.__code__.co_filename, "exec")
@@ -46,7 +46,7 @@ class AST_Rewriter(ast.NodeTransformer):
         return ast.copy_location(ast.Expr(call), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Turn ``x: T = value`` into ``x = annotate(value, T)``, where the function's module has ``annotate``."""
+        """Turn ``x: T = value`` into ``x = annotate(value, T)``; the function's module must define ``annotate``."""
         if node.value is None:
             return node
         call = ast.Call(ast.Name("annotate", ast.Load()), [node.value, node.annotation], [])
@@ -54,12 +54,12 @@ class AST_Rewriter(ast.NodeTransformer):
 
 
 def _definition(fn: FunctionType) -> ast.stmt:
-    """The function's syntax tree, with the lines and columns that it has in its file."""
+    """The function's syntax tree, with its lines and columns in the file."""
     lines, first = inspect.getsourcelines(fn)
     if not lines[0][0].isspace():
         (statement,) = ast.parse("".join(lines)).body
         return ast.increment_lineno(statement, first - 1)
-    # What stands inside a class or a function is indented; it can be, below an if.
+    # A definition inside a class or a function is indented, so it is parsed below an `if`.
     (condition,) = ast.parse("if True:\n" + "".join(lines)).body
     assert isinstance(condition, ast.If)
     return ast.increment_lineno(condition.body[0], first - 2)
@@ -78,7 +78,7 @@ class RewritingTracer(Tracer):
 
 
 def _rewrite(fn: torch.nn.Module | Callable[..., Any]) -> torch.nn.Module | Callable[..., Any]:
-    """The function rewritten, or a copy of the module whose ``forward`` is."""
+    """The rewritten function, or a copy of the module with a rewritten ``forward``."""
     if not isinstance(fn, torch.nn.Module):
         return AST_Rewriter().rewrite(cast(FunctionType, fn))
     forward = AST_Rewriter().rewrite(cast(FunctionType, fn.forward))

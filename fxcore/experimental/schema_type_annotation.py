@@ -1,4 +1,4 @@
-"""Annotates a graph's nodes with the types that signatures say their values have.
+"""Annotates a graph's nodes with the types that signatures declare for their values.
 
 Source: the interface and results are those of ``torch.fx.experimental.schema_type_annotation``.
 """
@@ -23,7 +23,7 @@ __all__ = ["AnnotateTypesWithSchema"]
 
 
 class AnnotateTypesWithSchema(Transformer):
-    """Copies a graph module and gives each node the type that is known of its value, unless it has one.
+    """Copies a graph module and annotates each node with the type of its value, if that is known and not yet set.
 
     ``AnnotateTypesWithSchema(traced).transform()`` reads the return annotations of the modules of ``torch.nn``
     (``annotate_modules``) and of the functions of ``torch.nn.functional`` (``annotate_functionals``), and the types of
@@ -43,14 +43,14 @@ class AnnotateTypesWithSchema(Transformer):
         super().__init__(module)
 
     def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Copy the node; a function of ``torch.nn.functional`` gives it its return annotation."""
+        """Copy the node; if it calls a function of ``torch.nn.functional``, its type is the return annotation."""
         value = super().call_function(target, args, kwargs)
         if self.annotate_functionals and getattr(target, "__module__", None) == "torch.nn.functional":
             _annotate(value, _return_type(target))
         return value
 
     def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Copy the node; a module of ``torch.nn`` gives it its forward's return annotation."""
+        """Copy the node; if it calls a module of ``torch.nn``, its type is the forward's return annotation."""
         value = super().call_module(target, args, kwargs)
         submodule = self.fetch_attr(str(target))
         cls = type(submodule)
@@ -59,7 +59,7 @@ class AnnotateTypesWithSchema(Transformer):
         return value
 
     def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
-        """Copy the node; what is fetched gives it its type. Raises RuntimeError where there is nothing to fetch."""
+        """Copy the node; its type is that of the attribute's value. Raises RuntimeError if the attribute is missing."""
         value = super().get_attr(target, args, kwargs)
         if self.annotate_get_attrs:
             script_type = script_type_of(self.fetch_attr(str(target)))
@@ -73,7 +73,7 @@ def _annotate(value: Proxy, annotation: Any) -> None:
 
 
 def _return_type(target: Any) -> Any:
-    """The return annotation of a function, or of both functions that it forwards to; None where there is none."""
+    """The return annotation of a function, or the one shared by both functions that it forwards to; None if none."""
     if target not in boolean_dispatched:
         return _return_annotation(target)
     annotations = [_return_annotation(choice) for choice in _choices(target)]

@@ -1,4 +1,4 @@
-"""What type an operation's result has, which operands it refuses, and which dimensions of both are the same.
+"""Rules for the type of an operation's result, the operands it accepts, and which of their dimensions are the same.
 
 Source: the results are those of ``torch.fx.experimental.graph_gradual_typechecker``.
 """
@@ -35,25 +35,27 @@ def _register(rules: dict[Any, Any], kind: str, call_target: Any) -> Callable[[_
 
 
 def register_inference_rule(call_target: Any) -> Callable[[_Rule], _Rule]:
-    """Make a function the rule for a function, called with the node, or for a class of modules, with node and module.
+    """Register the decorated function as the inference rule for a function or a class of modules.
+
+    The rule is called with the node; for a class of modules and for ``getattr``, also with the module.
 
     Raises:
-        RuntimeError: there is a rule for it already.
+        RuntimeError: there already is a rule for ``call_target``.
     """
     return _register(_INFERENCE_RULES, "Inference", call_target)
 
 
 def register_refinement_rule(call_target: Any) -> Callable[[_Rule], _Rule]:
-    """Make a function of a node the rule for a function or a class of modules.
+    """Register the decorated function, which takes a node, as the refinement rule for a function or class of modules.
 
     Raises:
-        RuntimeError: there is a rule for it already.
+        RuntimeError: there already is a rule for ``call_target``.
     """
     return _register(_REFINEMENT_RULES, "Refinement", call_target)
 
 
 def operand(n: Node, index: int = 0) -> Node:
-    """The node that is an argument of ``n``. Raises AssertionError where it is none."""
+    """The argument of ``n`` at an index. Raises AssertionError if it isn't a node."""
     argument = n.args[index]
     if not isinstance(argument, Node):
         raise AssertionError(f"argument {index} of {n} must be a node, not {argument!r}")
@@ -66,7 +68,7 @@ def _typed(n: Node, result: Any) -> Any:
 
 
 def expand_to_tensor_dim(t: Any, n: int) -> TensorType:
-    """The type as that of a tensor of ``n`` dimensions. Raises TypeError where it has another number."""
+    """The type as that of a tensor with ``n`` dimensions. Raises TypeError if it has another number of dimensions."""
     if t == Dyn:
         return TensorType((Dyn,) * n)
     if not isinstance(t, TensorType):
@@ -77,7 +79,7 @@ def expand_to_tensor_dim(t: Any, n: int) -> TensorType:
 
 
 def broadcast_types(t1: Any, t2: Any) -> tuple[Any, Any]:
-    """Both types as broadcasting makes them, unknown ones as they are. Raises TypeError for other than tensors."""
+    """Both types after broadcasting; unchanged if one of them is unknown. Raises TypeError for other types."""
     if any(t == Dyn or isinstance(t, Var) for t in (t1, t2)):
         return t1, t2
     if not isinstance(t1, TensorType) or not isinstance(t2, TensorType):
@@ -90,7 +92,7 @@ def broadcast_types(t1: Any, t2: Any) -> tuple[Any, Any]:
 
 
 def get_greatest_upper_bound(type1: Any, type2: Any) -> Any:
-    """The type that says what both say. Raises TypeError where they contradict each other."""
+    """The type that is as precise as both combined. Raises TypeError if they contradict each other."""
     if type1 == Dyn:
         return type2
     if type2 == Dyn:
@@ -104,7 +106,7 @@ def get_greatest_upper_bound(type1: Any, type2: Any) -> Any:
 @register_inference_rule(torch.add)
 @register_inference_rule(operator.add)
 def add_inference_rule(n: Node) -> Any:
-    """Addition: broadcasts; where one operand's type is less precise, so is the result's.
+    """Addition: broadcasts; the result's type is the less precise one of the operands' types.
 
     Raises:
         TypeError: the operands' types contradict each other.
@@ -125,7 +127,7 @@ def add_inference_rule(n: Node) -> Any:
 
 @register_inference_rule(getattr)
 def get_attr_inference_rule(n: Node, traced: Any) -> Any:
-    """Reading ``shape``, of whose value nothing is known. Raises TypeError for other attributes."""
+    """Reading ``shape``, whose value has an unknown type. Raises TypeError for other attributes."""
     if n.args[1] != "shape":
         raise TypeError(f"the type of the attribute {n.args[1]} is unknown")
     return _typed(n, Dyn)
@@ -133,7 +135,7 @@ def get_attr_inference_rule(n: Node, traced: Any) -> Any:
 
 @register_inference_rule(torch.transpose)
 def transpose_inference_rule(n: Node) -> Any:
-    """Two dimensions exchanged. Raises TypeError where there are no such dimensions."""
+    """Exchanging two dimensions. Raises TypeError if the operand has no such dimensions."""
     t = operand(n).type
     dim1, dim2 = n.args[1], n.args[2]
     if t == Dyn:
@@ -147,7 +149,7 @@ def transpose_inference_rule(n: Node) -> Any:
 
 @register_inference_rule(torch.reshape)
 def reshape_inference_rule(n: Node) -> TensorType:
-    """A new shape. Raises TypeError where it can't have the same number of elements, whatever is unknown."""
+    """Reshaping. Raises TypeError if no values of unknown dimensions make the numbers of elements equal."""
     t, shape = operand(n).type, n.args[1]
     result = TensorType([Dyn if dim == -1 else dim for dim in shape])
     if t != Dyn:
@@ -163,10 +165,10 @@ def reshape_inference_rule(n: Node) -> TensorType:
 
 @register_inference_rule(nn.BatchNorm2d)
 def bn2d_inference_rule(n: Node, module_instance: Any) -> Any:
-    """Batch norm: four dimensions, the second the number of features, and the same after it.
+    """Batch norm: the operand and the result have the same four dimensions; the second is the number of features.
 
     Raises:
-        TypeError: the operand's type, or the one that the node has already, is another.
+        TypeError: the operand's type, or the type that the node already has, contradicts this.
     """
     argument = operand(n)
     argument.type = expand_to_tensor_dim(argument.type, 4)
@@ -182,7 +184,7 @@ def _pair(value: Any) -> Any:
 
 
 def calculate_out_dimension(d_in: Any, module_instance: Any, index: int) -> Any:
-    """The height (``index`` 0) or width (1) that a convolution or pooling makes of ``d_in``, an int or Dyn.
+    """The height (``index`` 0) or width (1) after a convolution or pooling of ``d_in``, which is an int or Dyn.
 
     Raises:
         TypeError: ``d_in`` is something else.
@@ -204,7 +206,7 @@ def _windows(t: TensorType, module: Any) -> tuple[Any, Any]:
 
 @register_inference_rule(nn.Conv2d)
 def conv2d_inference_rule(n: Node, module_instance: Any) -> Any:
-    """Convolution of four dimensions. Raises TypeError where the channels, or the type that n has, are others."""
+    """Convolution of four dimensions. Raises TypeError if the channels, or the type that the node has, don't fit."""
     argument = operand(n)
     argument.type = expand_to_tensor_dim(argument.type, 4)
     expected = expand_to_tensor_dim(n.type, 4)
@@ -216,7 +218,7 @@ def conv2d_inference_rule(n: Node, module_instance: Any) -> Any:
 
 
 def _infer(n: Node, result: Callable[[TensorType], TensorType]) -> Any:
-    """Bring together what ``result`` makes of the operand's type and the type that the node has already."""
+    """Combine ``result`` of the operand's type with the type that the node already has."""
     argument = operand(n)
     if argument.type == Dyn and isinstance(n.type, TensorType):
         argument.type = expand_to_tensor_dim(argument.type, len(n.type.dims))
@@ -232,7 +234,7 @@ def relu_inference_rule(n: Node, module_instance: Any) -> Any:
 
 
 def maxpool2d_check(typ: TensorType, module_instance: Any) -> TensorType:
-    """The type after pooling. Raises TypeError where there aren't three or four dimensions."""
+    """The type after pooling. Raises TypeError unless there are three or four dimensions."""
     if len(typ.dims) not in (3, 4):
         raise TypeError(f"Wrong size {typ} for {module_instance}")
     return TensorType((*typ.dims[:-2], *_windows(typ, module_instance)))
@@ -240,12 +242,12 @@ def maxpool2d_check(typ: TensorType, module_instance: Any) -> TensorType:
 
 @register_inference_rule(nn.MaxPool2d)
 def maxpool2d_inference_rule(n: Node, module_instance: Any) -> Any:
-    """Pooling, as `maxpool2d_check` says."""
+    """Max pooling, by `maxpool2d_check`."""
     return _infer(n, lambda t: maxpool2d_check(t, module_instance))
 
 
 def linear_check(tensor_type: TensorType, module_instance: Any) -> TensorType:
-    """The type after a linear layer. Raises TypeError below two dimensions, or where the last isn't its input's."""
+    """The type after a linear layer. Raises TypeError for fewer than two dimensions, or if the last doesn't fit."""
     if len(tensor_type.dims) < 2:
         raise TypeError(f"Type {tensor_type} must have rank 2 or more.")
     if not is_consistent(module_instance.in_features, tensor_type.dims[-1]):
@@ -256,12 +258,12 @@ def linear_check(tensor_type: TensorType, module_instance: Any) -> TensorType:
 
 @register_inference_rule(nn.Linear)
 def linear_inference_rule(n: Node, module_instance: Any) -> Any:
-    """A linear layer, as `linear_check` says."""
+    """A linear layer, by `linear_check`."""
     return _infer(n, lambda t: linear_check(t, module_instance))
 
 
 def adaptiveavgpool2d_check(tensor_type: TensorType, module_instance: Any) -> TensorType:
-    """The type after adaptive pooling. Raises TypeError where there aren't three or four dimensions."""
+    """The type after adaptive pooling. Raises TypeError unless there are three or four dimensions."""
     if len(tensor_type.dims) not in (3, 4):
         raise TypeError(f"Tensor ranks must be 3 or 4. Got {tensor_type}")
     sizes = zip(_pair(module_instance.output_size), tensor_type.dims[-2:], strict=True)
@@ -270,7 +272,7 @@ def adaptiveavgpool2d_check(tensor_type: TensorType, module_instance: Any) -> Te
 
 @register_inference_rule(nn.AdaptiveAvgPool2d)
 def adaptiveavgpool2d_inference_rule(n: Node, module_instance: Any) -> Any:
-    """Adaptive pooling, as `adaptiveavgpool2d_check` says."""
+    """Adaptive pooling, by `adaptiveavgpool2d_check`."""
     return _infer(n, lambda t: adaptiveavgpool2d_check(t, module_instance))
 
 
@@ -281,7 +283,7 @@ def flatten_range(n: Node) -> tuple[int, int]:
 
 
 def flatten_check(tensor_type: TensorType, start_dim: int, end_dim: int) -> TensorType:
-    """The type after flattening. Raises TypeError where there are no such dimensions."""
+    """The type after flattening. Raises TypeError if there are no such dimensions."""
     rank = len(tensor_type.dims)
     start = rank if start_dim == -1 else abs(start_dim)
     stop = rank + end_dim + 1 if end_dim < 0 else end_dim + 1
@@ -294,7 +296,7 @@ def flatten_check(tensor_type: TensorType, start_dim: int, end_dim: int) -> Tens
 
 @register_inference_rule(torch.flatten)
 def flatten_inference_rule(n: Node) -> Any:
-    """Flattening, as `flatten_check` says."""
+    """Flattening, by `flatten_check`."""
     return _infer(n, lambda t: flatten_check(t, *flatten_range(n)))
 
 
@@ -303,7 +305,7 @@ def _equal(lefts: Iterable[Any], rights: Iterable[Any]) -> list[Equality]:
 
 
 def _first_equal(n: Node, count: int | None) -> list[Equality]:
-    """The first dimensions of the operand and the result are the same; with None all of them."""
+    """The equality of the first ``count`` dimensions of the operand and the result; of all dimensions for None."""
     before, after = operand(n).type, n.type
     if not isinstance(before, TensorType) or not isinstance(after, TensorType):
         return []
@@ -339,7 +341,7 @@ def first_two_eq(n: Node) -> list[Equality]:
 @register_refinement_rule(torch.add)
 @register_refinement_rule(operator.add)
 def element_wise_eq(n: Node) -> list[Equality]:
-    """Where both operands have one dimension, broadcast, the result has it, too."""
+    """A dimension that is the same in both operands after broadcasting is the same in the result."""
     types = [used.type for used in n.args if isinstance(used, Node)]
     if len(types) != 2 or not all(isinstance(each, TensorType) for each in (*types, n.type)):
         return []

@@ -1,6 +1,6 @@
-"""Finds what variables must stand for so that two terms become equal.
+"""Finds the values of variables that make two terms equal.
 
-A term is a variable, a tuple or list of terms, or any other value, which equals only what it compares equal to.
+A term is a variable, a tuple or list of terms, or any other value, which only unifies with values that compare equal.
 
 Source: Robinson, "A machine-oriented logic based on the resolution principle", JACM 12 (1965), without the occurs
 check; the names are those of ``torch.fx.experimental.unification``.
@@ -13,7 +13,7 @@ Substitution = dict[Any, Any]
 
 
 class Var:
-    """A variable, known by its token: two with the same token are the same. Without one it gets a new one."""
+    """A variable, identified by its token: two variables with the same token are equal. The default is a new token."""
 
     _id = 1
 
@@ -52,7 +52,7 @@ def _value(term: Any, found: Substitution) -> Any:
 
 
 def reify(term: Any, found: Substitution) -> Any:
-    """The term with all variables replaced that ``found`` has a value for."""
+    """The term with every variable that has a value in ``found`` replaced by it."""
     term = _value(term, found)
     if isinstance(term, dict):
         return {key: reify(value, found) for key, value in term.items()}
@@ -62,15 +62,15 @@ def reify(term: Any, found: Substitution) -> Any:
 
 
 def unify(u: Any, v: Any, found: Substitution | None = None) -> Substitution | Literal[False]:
-    """The most general substitution that makes ``u`` and ``v`` equal, or False where none does.
+    """The most general substitution that makes ``u`` and ``v`` equal, or False if there is none.
 
     Args:
         u: a term.
-        v: another.
-        found: values that some variables have already; it isn't changed.
+        v: another term.
+        found: the values of variables that are already known; it isn't changed.
 
     Returns:
-        Variables to terms, which may contain variables that have values, too.
+        A dict from variables to terms, including those in ``found``. The terms may contain variables of the dict.
     """
     found = dict(found or {})
     pairs = [(u, v)]

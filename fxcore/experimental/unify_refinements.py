@@ -18,7 +18,7 @@ __all__ += ["substitute_all_types", "substitute_solution_one_type"]
 
 
 def infer_symbolic_types_single_pass(traced: GraphModule) -> None:
-    """Give the nodes types in which equal variables stand for equal dimensions.
+    """Give the nodes types in which dimensions that must be equal have the same variable or value.
 
     Raises:
         TypeError: the dimensions contradict each other.
@@ -29,18 +29,18 @@ def infer_symbolic_types_single_pass(traced: GraphModule) -> None:
 
 
 def infer_symbolic_types(traced: GraphModule) -> None:
-    """Infer twice: what broadcasting leaves equal shows only after the first time."""
+    """Infer twice, because some equalities after broadcasting only show in the types that the first pass found."""
     infer_symbolic_types_single_pass(traced)
     infer_symbolic_types_single_pass(traced)
 
 
 def convert_eq(list_of_eq: list[Equality]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The left and the right sides."""
+    """The left-hand and the right-hand sides of the equalities."""
     return tuple(each.lhs for each in list_of_eq), tuple(each.rhs for each in list_of_eq)
 
 
 def unify_eq(list_of_eq: list[Equality]) -> dict[Any, Any]:
-    """What variables must stand for. Raises TypeError where the equalities can't all hold."""
+    """The values of variables that satisfy the equalities. Raises TypeError if these contradict each other."""
     found = unify(*convert_eq(list_of_eq))
     if found is False:
         raise TypeError(f"these equations contradict each other: {list_of_eq}")
@@ -48,7 +48,7 @@ def unify_eq(list_of_eq: list[Equality]) -> dict[Any, Any]:
 
 
 def substitute_solution_one_type(mapping: dict[Any, Any], t: Any) -> Any:
-    """The type with variables replaced, once, by what ``mapping`` has for them."""
+    """The type with each variable replaced by its value in ``mapping``, which isn't substituted further."""
     if isinstance(t, Var):
         return mapping.get(t, t)
     if isinstance(t, TensorType):
@@ -59,7 +59,7 @@ def substitute_solution_one_type(mapping: dict[Any, Any], t: Any) -> Any:
 
 
 def substitute_all_types(graph: Graph, mapping: dict[Any, Any]) -> None:
-    """Replace the variables in all nodes' types; ``mapping`` itself is made to lead to the end of each chain."""
+    """Replace the variables in all nodes' types; in ``mapping``, chains of variables are replaced by their ends."""
     for variable in mapping:
         while mapping[variable] in mapping:
             mapping[variable] = mapping[mapping[variable]]
@@ -68,5 +68,5 @@ def substitute_all_types(graph: Graph, mapping: dict[Any, Any]) -> None:
 
 
 def check_for_type_equality(g1: Graph, g2: Graph) -> bool:
-    """Whether the nodes of the graphs, one by one, have equal types."""
+    """Whether corresponding nodes of the graphs have equal types."""
     return all(n.type == m.type for n, m in zip(g1.nodes, g2.nodes, strict=False))

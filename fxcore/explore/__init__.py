@@ -1,7 +1,7 @@
-"""Tracing past the first failure, to find every place of a program that can't be traced in one run.
+"""Traces past the first failure, to find in one run every place of a program that can't be traced.
 
-It may import fxcore's top modules, `fxcore.tracing`, `fxcore.source` and `fxcore.failures`. Start reading at
-`explorer`, whose names this package exports.
+This package may import fxcore's top-level modules, `fxcore.tracing`, `fxcore.source` and `fxcore.failures`. Start
+reading at `explorer`, whose names it exports.
 """
 
 from fxcore.explore.explorer import Exploration, explore

@@ -1,9 +1,10 @@
-"""Past the first failure: every place of a program that can't be traced, found in one run.
+"""Traces past the first failure, and finds every place of a program that can't be traced in one run.
 
-Where a tracer would fail, an exploring one notes the place and goes on under an assumption: what the example inputs
-say, if there are any, or else a fixed answer: a condition is false, unless that leads straight to a ``raise``; a
-sequence has two items; a number is one. Where no answer would do, the innermost module's call is recorded as one.
-Places that were reached on a guess say so: in a real run they may not be reached at all.
+Where a plain trace would fail, an exploring trace notes the place and continues under an assumption. The assumption
+comes from the example inputs if possible. Otherwise it is a fixed answer: a condition is false, unless that leads
+straight to a ``raise``; a sequence has two items; a number is one. If no answer lets the program continue, the call of
+the innermost module is recorded as one node. Places that were reached because of a guess are marked, because a real run
+may not reach them.
 """
 
 from __future__ import annotations
@@ -54,17 +55,17 @@ class Exploration:
     """What one run of `explore` found."""
 
     sites: list[Site]
-    """In the order of the program; the first one is where a plain trace ends."""
+    """In the order in which the program reached them; a plain trace ends at the first one."""
     recorded: Graph
-    """What was recorded, to the end or not: without an output then."""
+    """The recorded graph. It has no output if the run did not reach the end of the program."""
     root: torch.nn.Module
     """The module that ``recorded`` refers to."""
     complete: bool
-    """Whether the run came to the end."""
+    """Whether the run reached the end of the program."""
 
     @property
     def graph(self) -> Graph | None:
-        """What was recorded, if the run came to the end."""
+        """The recorded graph; None if the run did not reach the end of the program."""
         return self.recorded if self.complete else None
 
 
@@ -76,11 +77,11 @@ def explore(
     examples: Mapping[str, Any] | None = None,
     order: ExecOrderTracer | None = None,
 ) -> Exploration:
-    """Trace ``root``, going on after each failure.
+    """Trace ``root``, continuing after each failure.
 
-    ``tracer`` says what is a leaf and so on; it is copied. ``examples`` gives a value for each input that is traced, by
-    its name; tensors may be on the device meta, like the root's parameters. ``order`` records what is used in which
-    order.
+    ``tracer``, of which a copy is used, decides what is a leaf and so on. ``examples`` has a value for each traced
+    input, by name; these tensors and the root's parameters may be on the meta device. Without ``examples``, inputs are
+    guessed. ``order`` records the order in which modules and parameters are used.
     """
     inputs = guess_inputs(root, concrete_args) if examples is None else examples
     explorer = _Explorer(copy.copy(tracer or Tracer()), inputs, informed=examples is not None)
@@ -88,10 +89,11 @@ def explore(
 
 
 class _Explorer:
-    """Has one tracer go on after failures, by wrapping its methods that `_WRAPPED` names.
+    """Makes one tracer continue after failures, by wrapping those of its methods that `_WRAPPED` names.
 
-    Each is a method here, whose first argument is the tracer's own. That one is called first, so what a subclass of
-    `Tracer` decides holds, as in a plain trace. ``informed`` says whether ``inputs`` are true ones, not made up.
+    Each wrapper is a method of the same name in this class, whose first argument is the tracer's own method. The
+    wrapper calls the tracer's method first, so the decisions of a subclass of `Tracer` apply as in a plain trace.
+    ``informed`` says whether ``inputs`` were given rather than guessed.
     """
 
     def __init__(self, tracer: Tracer, inputs: Mapping[str, Any], informed: bool) -> None:
@@ -101,7 +103,7 @@ class _Explorer:
         self._shadows = Shadows(inputs, self._attribute, on_meta=not informed)
         self._informed = informed
         self._unregistered: dict[str, torch.nn.Module] = {}
-        # For a running function and an instruction of it: how often its condition was asked.
+        # By instruction and running function: how often the condition there was evaluated.
         self._turns: dict[tuple[int, int], int] = {}
         self._patches = PatchScope()
         self._softened: set[int] = set()
@@ -127,7 +129,7 @@ class _Explorer:
 
     @contextlib.contextmanager
     def _steering(self, root: Any, order: ExecOrderTracer | None) -> Iterator[None]:
-        """Within, the tracer's methods are wrapped, first here and then by ``order``."""
+        """Within the block, the tracer's methods are wrapped, first by this explorer and then by ``order``."""
         token = _exploring.set(self)
         try:
             with contextlib.ExitStack() as wrapped:
@@ -153,12 +155,12 @@ class _Explorer:
             return self.tracer.graph.constants[path]
         return functools.reduce(getattr, path.split("."), self.tracer.root)
 
-    # Recording, with examples beside.
+    # Recording nodes, and computing their example values.
 
     def create_node(self, create: Callable[..., Node], kind: str, target: Any, *args: Any, **kwargs: Any) -> Node:
         node = create(kind, unsoftened(target), *args, **kwargs)
         if self._informed and kind != "output":
-            self._shadows.compute(node)  # now, because what comes later may write to it
+            self._shadows.compute(node)  # at once, because later nodes may write to the value
         return node
 
     def path_of_module(self, find: Callable[[torch.nn.Module], str], mod: torch.nn.Module) -> str:
@@ -185,7 +187,7 @@ class _Explorer:
             raise
         except Exception as error:
             failure = caught(error)
-            # An error of the program's own may be raised in a real run, too, which then comes no further.
+            # The program's own errors may be raised in a real run, too, which would then end here.
             certain = self._informed or failure.kind is not FailureKind.EXCEPTION
             site = self._sites.note(failure, f"{type(m).__name__} is recorded as one call", certain=certain)
             recorded = self._called_as_one(self.tracer.path_of_module(m), args, kwargs)
@@ -195,16 +197,19 @@ class _Explorer:
     def _called_as_one(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
         try:
             return self.tracer.create_proxy("call_module", path, args, kwargs)
-        except TraceFailure:  # the arguments aren't what a graph can hold, and needn't be: the module is no leaf
+        except TraceFailure:  # a graph can't hold the arguments, and needn't: the module isn't a leaf
             return self.tracer.create_proxy("call_module", path, (), {})
 
-    # Questions, and what is answered.
+    # What the program needs to know about traced values, and the answers.
 
     def to_bool(self, ask: Callable[[Proxy], bool], obj: Proxy) -> bool:
         return self._asked(obj, ask, self._truth_of, self._likely_truth)  # type: ignore[no-any-return]
 
     def _truth_of(self, value: Any) -> bool:
-        """Whether an example is true; where inputs were guessed, a check that they don't pass was guessed wrong."""
+        """Whether an example value is true.
+
+        If the inputs were guessed and this answer leads straight to a ``raise``, the opposite: the guess was wrong.
+        """
         truth = bool(value)
         if self._informed:
             return truth
@@ -217,7 +222,7 @@ class _Explorer:
         )
 
     def _items_of(self, obj: Proxy, value: Any) -> list[Any]:
-        """Traced values for the items of what ``obj`` really is; the keys of a mapping are themselves."""
+        """The items of ``obj``, whose example is ``value``, as traced values; the keys of a mapping are not traced."""
         if isinstance(value, KeysView | Mapping):
             return list(value)
         if isinstance(value, ItemsView):
@@ -230,7 +235,7 @@ class _Explorer:
 
     def convert(self, ask: Callable[..., Any], obj: Proxy, to: str) -> Any:
         if to == "index" and _asked_by_torch():
-            return ask(obj, to)  # having no answer it records the call
+            return ask(obj, to)  # without an answer, torch's call is recorded
         guess, learn = NUMBERS[to]
         return self._asked(obj, functools.partial(ask, to=to), learn, lambda: guess)
 
@@ -247,7 +252,10 @@ class _Explorer:
     def _asked(
         self, obj: Proxy, ask: Callable[[Proxy], Any], learn: Callable[[Any], Any], guess: Callable[[], Any]
     ) -> Any:
-        """The tracer's own answer, if it has one; or else what the example says, or a guess, and the place is noted."""
+        """The tracer's own answer, if it has one. Otherwise the answer for the example value, or a guess.
+
+        If the tracer has no answer, the place is noted.
+        """
         try:
             return ask(obj)
         except TraceFailure as error:
@@ -256,7 +264,7 @@ class _Explorer:
             failure = error
         try:
             answer, certain = learn(self._shadows[obj.node]), self._informed
-        except Exception:  # no example, or one that can't tell (it is on the device meta)
+        except Exception:  # no example, or one without content (on the meta device)
             answer, certain = guess(), False
         site = self._sites.note(self._sites.placed(failure), said(answer), certain=certain, value=obj.node)
         site.nodes[obj.node] = None
@@ -278,9 +286,10 @@ class _Explorer:
             site.nodes[self.tracer.create_proxy("call_function", function, args, {}).node] = None
 
     def _called(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a function of torch returns that may refuse traced values.
+        """Call a function of torch's that may refuse traced values; if it does, note and record the call.
 
-        It asks them questions to learn what they are, and can do without the answers.
+        While the function runs, no guesses are made about traced values: the function only inspects its arguments, and
+        does not depend on the answers.
         """
         self._probing += 1
         try:
@@ -296,7 +305,7 @@ class _Explorer:
         return self._failed_call(self._sites.placed(failure), value, function, args, kwargs)
 
     def _asserted(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An assertion of torch's, which needn't hold: often it is a check that a traced value is a tensor."""
+        """Call an assertion of torch's; if it fails, note that. Often it checks that a traced value is a tensor."""
         try:
             return function(*args, **kwargs)
         except AssertionError as error:
@@ -304,7 +313,7 @@ class _Explorer:
             return None
 
     def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a function of another package returns; recorded, where it fails on a traced value."""
+        """Call a function of another package; if it fails on a traced value, note and record the call."""
         try:
             return function(*args, **kwargs)
         except Exception as error:
@@ -322,7 +331,7 @@ class _Explorer:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Proxy:
-        """Note that a call failed on ``value``, and record it. Arguments that no graph can hold stay as they are."""
+        """Note that a call failed on ``value``, and record it. Arguments that a graph can't hold are kept unchanged."""
         site = self._sites.note(failure, "it is recorded", certain=True, value=value.node)
 
         def kept(value: Any) -> Any:
@@ -345,7 +354,7 @@ class _Explorer:
 
 
 def _asked_by_torch() -> bool:
-    """Whether C++ code of torch's asks, to learn what its arguments are."""
+    """Whether it is C++ code of torch's that converts the value, to find out what its arguments are."""
     frame = _users_frame()
     return is_call(frame.f_code, frame.f_lasti) and calls_torch_cpp(frame, frame.f_lasti)
 
@@ -370,7 +379,10 @@ _exploring: ContextVar[_Explorer | None] = ContextVar("_exploring", default=None
 
 
 def _answered_by(answer: Callable[..., Any]) -> Call:
-    """Calls that the trace answers which they are made in, if it explores: others may run beside and within it."""
+    """A `Call` that lets ``answer`` handle the calls that an exploring trace makes.
+
+    Other traces may run in other threads or within the exploring trace; their calls are made as usual.
+    """
 
     def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         session, explorer = current(), _exploring.get()

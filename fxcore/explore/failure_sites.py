@@ -1,4 +1,4 @@
-"""The places of a program that can't be traced, noted while an exploring trace comes by them."""
+"""The places of a program that can't be traced, noted when an exploring trace reaches them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fxcore.source import Frame, SourceSpan, is_user_file, stack_places, traceba
 from fxcore.tracer import TRACE_CODE
 
 MOST_EVENTS = 5_000
-"""Failures met, repeated ones included, after which a run is given up: it isn't going anywhere."""
+"""After this many failures, including repeated ones, a run is given up because it makes no progress."""
 
 
 class GaveUp(BaseException):
-    """The run was ended on purpose. No handler in the program is to take this for an error of its own."""
+    """The run was ended on purpose. This is not an `Exception`, so that the program's handlers don't catch it."""
 
 
 @dataclass
@@ -27,18 +27,18 @@ class Site:
 
     failure: TraceFailure
     assumption: str
-    """How the run went on, e.g. ``it is false``; empty where it didn't."""
+    """How the run continued, e.g. ``it is false``; empty if the run ended here."""
     certain: bool
-    """Whether a real run goes on here as was assumed: as example inputs say, or because the call is merely recorded."""
+    """Whether a real run continues here as assumed: as given examples show, or because the call is merely recorded."""
     after: Site | None
-    """The last site before this one whose assumption is a guess; None where this one is surely reached."""
+    """The last site before this one whose assumption is a guess; None if a real run is sure to reach this one."""
     cause: tuple[Frame, ...] = ()
-    """From an input of the program through the operations to the value that it failed on."""
+    """The operations that lead from an input of the program to the value that it failed on."""
     count: int = 1
-    """How often the run reached it."""
+    """How often the run reached this site."""
     nodes: dict[Node, None] = field(default_factory=dict)
-    """What stands for it in the graph, in order: the values that gave no answer, or the calls that are recorded
-    although they failed. Empty where nothing does."""
+    """The nodes of the graph that represent this site, in order: values whose content was needed, or calls that are
+    recorded although they failed. Empty if there are no such nodes."""
 
 
 class Sites:
@@ -46,19 +46,19 @@ class Sites:
 
     def __init__(self) -> None:
         self.found: list[Site] = []
-        """In the order of the program."""
-        # One failing expression may ask several things of a value: it is one place.
+        """In the order in which the program reached them."""
+        # One failing expression may need several facts about a value; it is still one place.
         self._by_place: dict[SourceSpan | None, Site] = {}
-        # For each place that failed (file, code, instruction) the frames of the first time; None is one of torch's own.
+        # By failing place (file, code, instruction), its frames when it first failed; None: not in the user's code.
         self._placed_before: dict[tuple[str, CodeType, int] | None, tuple[Frame, ...]] = {}
         # The last site that was passed on a guess.
         self._guess: Site | None = None
         self._events = 0
 
     def note(self, failure: TraceFailure, assumption: str, *, certain: bool, value: Node | None = None) -> Site:
-        """The run goes on past ``failure`` under an assumption. ``value`` is what it failed on.
+        """Note that the run continues past ``failure`` under an assumption, and return the site.
 
-        Raises `GaveUp` where that happens too often.
+        ``value`` is the node of the value that the program failed on. Raises `GaveUp` after too many failures.
         """
         site = self._by_place.get(failure.span)
         if site is not None:
@@ -76,19 +76,19 @@ class Sites:
         return site
 
     def placed(self, failure: TraceFailure) -> TraceFailure:
-        """``failure``, which is where the program stands now."""
+        """``failure``, with the place at which the program is now."""
         places = stack_places(sys._getframe(1), TRACE_CODE)
         innermost = next((place for place in reversed(places) if is_user_file(place[0].co_filename)), None)
-        # Code objects of the same text are equal, whatever file they are from.
+        # Code objects with the same code are equal, whatever file they are from.
         key = None if innermost is None else (innermost[0].co_filename, *innermost)
-        if key not in self._placed_before:  # a place that is known needs no frames
+        if key not in self._placed_before:  # frames are collected once for each place
             self._placed_before[key] = user_frames(places)
         failure.frames = self._placed_before[key]
         return failure
 
 
 def caught(error: Exception) -> TraceFailure:
-    """The failure that an exception is, which was caught on its way out of what the running program called."""
+    """The failure for an exception that was caught on its way out of something that the running program called."""
     failure = as_failure(error, FailureKind.EXCEPTION)
     running = stack_places(sys._getframe(1), TRACE_CODE)
     failure.frames = user_frames(itertools.chain(running, traceback_places(error.__traceback__)))

@@ -1,6 +1,7 @@
-"""Inputs that a module would probably take, made up from what it looks like; on the device meta, so they cost nothing.
+"""Guesses inputs that a module would probably accept, from its layers.
 
-They help to guess which way a program goes, and prove nothing: what is concluded from them is a guess, too.
+The inputs are on the meta device, so they cost nothing. They help to guess which path a program takes, but they prove
+nothing: what is concluded from them is a guess, too.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from torch import nn
 
 BATCH = 2
 SIDE = 224
-"""Pixels, where nothing says how large images are."""
+"""The height and width of images, in pixels, if the module does not specify their size."""
 TOKENS = 16
 """The length of sequences."""
-# Annotations of what is no tensor, also as text.
+# Annotations of inputs that are not tensors, also as strings.
 _FLAGS = (bool, int, float, str, "bool", "int", "float", "str")
 _VECTORS = ("time", "timestep", "timesteps", "t", "label", "labels")
 _SIZES = ("image_size", "img_size", "input_size", "in_size")
 
 
 def guess_inputs(root: nn.Module | Callable[..., Any], concrete_args: Any = None) -> dict[str, Any]:
-    """The likeliest of `guesses`; nothing where nothing is known."""
+    """The likeliest of `guesses`; empty if there is none."""
     return next(guesses(root, concrete_args), {})
 
 
@@ -34,9 +35,9 @@ def guesses(
 ) -> Iterator[dict[str, Any]]:
     """Values for the required parameters of a module's forward, by name, the likeliest first; they may repeat.
 
-    The first layer with parameters tells the kind of input: a convolution takes images with its number of channels, an
-    embedding numbers of tokens, a linear layer or a normalization sequences of vectors. The images' size is what an
-    attribute such as ``image_size`` says; ``sides`` (pixels) are tried where there is none.
+    The layers show the kind of input: a convolution takes images with its number of channels, an embedding takes
+    token indices, a linear layer or a normalization takes sequences of vectors. The size of images is taken from an
+    attribute such as ``image_size``; if there is none, each of ``sides`` (in pixels) is tried.
     """
     if not isinstance(root, nn.Module):
         return
@@ -60,13 +61,13 @@ def guesses(
 
 
 def _detected() -> dict[str, torch.Tensor]:
-    """What is to be seen on an image, in the form that detection models are trained with (torchvision's)."""
+    """A target for one image, in the form with which torchvision's detection models are trained."""
     labels = torch.ones(BATCH, dtype=torch.long, device="meta")
     return {"boxes": torch.empty(BATCH, 4, device="meta"), "labels": labels}
 
 
 def _made_by_layers(root: nn.Module, sides: Sequence[int]) -> Iterator[torch.Tensor]:
-    """Tensors that a layer may take, for each layer that says something about it."""
+    """Tensors that the layers may take, for each layer whose attributes show what it takes."""
     image_sizes: list[list[int]] = []
     for layer in root.modules():
         if isinstance(layer, nn.Embedding):
@@ -99,9 +100,9 @@ def _image_sizes(root: nn.Module, sides: Sequence[int]) -> list[list[int]]:
 
 
 def _image_size(root: nn.Module) -> list[int]:
-    """Height and width, as some part of the module or its configuration tells them; empty where none does.
+    """Height and width, as specified by a part of the module or its configuration; empty if nothing specifies them.
 
-    transformers keeps how a model was made in ``config``, timm what its weights were made for in ``pretrained_cfg``.
+    transformers stores the configuration of a model in ``config``, timm that of its weights in ``pretrained_cfg``.
     """
     for described in _descriptions(root):
         for name in _SIZES:
@@ -114,7 +115,10 @@ def _image_size(root: nn.Module) -> list[int]:
 
 
 def _descriptions(root: nn.Module) -> Iterator[Mapping[str, Any]]:
-    """What may tell an image's size. Objects' own dicts are asked: modules look long for an attribute they haven't."""
+    """Mappings that may contain the size of images.
+
+    These are the objects' own dicts, because modules take long to look up an attribute that they don't have.
+    """
     for part in root.modules():
         own = vars(part)
         yield own

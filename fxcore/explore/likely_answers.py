@@ -1,4 +1,4 @@
-"""Answers for what a program asks of a traced value that nothing is known about."""
+"""Guesses what a program needs to know about a traced value of which nothing is known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fxcore.node import Node
 from fxcore.source.bytecode import raising_truth
 
 LOOP_TURNS = 16
-"""How often one loop's condition gets the same answer before it gets the other one."""
+"""How often the condition of a loop gets the same answer before it gets the opposite one."""
 
 NUMBERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "int": (1, int),
@@ -23,20 +23,20 @@ NUMBERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "round": (1, round),
     "format": ("1", str),
 }
-"""For each conversion the guess, and how an example is converted."""
+"""For each conversion: the guess, and the function that converts an example value."""
 
 
 def likely_truth(frame: FrameType, turn: int) -> bool:
-    """Whether the condition that ``frame`` is at is taken to be true when it is asked for the ``turn``-th time.
+    """Whether to assume that the condition that ``frame`` evaluates, for the ``turn``-th time, is true.
 
-    It is taken to be false, unless that leads straight to a ``raise``; after `LOOP_TURNS` turns it is the other one.
+    It is assumed to be false, unless that leads straight to a ``raise``; after `LOOP_TURNS` turns, the opposite.
     """
     likely = raising_truth(frame.f_code, frame.f_lasti) is False
     return likely if turn <= LOOP_TURNS else not likely
 
 
 def likely_count(node: Node) -> int:
-    """How many items the value of ``node`` may have: the chunks that were asked for, or else two."""
+    """How many items the value of ``node`` is assumed to have: the requested number of chunks, otherwise two."""
     chunks = node.args[1] if node.target in ("chunk", torch.chunk) and len(node.args) > 1 else None
     return chunks if isinstance(chunks, int) else 2
 
@@ -47,7 +47,7 @@ def items(value: Any, count: int) -> list[Any]:
 
 
 def said(answer: object) -> str:
-    """An answer in words, of whatever was asked."""
+    """The assumption that an answer makes, in words."""
     if isinstance(answer, bool):
         return f"it is {str(answer).lower()}"
     return f"it has {len(answer)} items" if isinstance(answer, list) else f"it is {answer}"

@@ -1,7 +1,7 @@
-"""Example values beside the symbols: what each node of a graph computes for one set of example inputs.
+"""Example values for symbols: what each node of a graph computes for one set of example inputs.
 
-A trace that knows them can tell which way the program really goes. The idea is concolic execution's (Godefroid,
-Klarlund and Sen, "DART", 2005): run the program on symbols and on values at the same time.
+A trace that knows these values can determine which path the program really takes. The idea is that of concolic
+execution (Godefroid, Klarlund and Sen, "DART", 2005): run the program on symbols and on values at the same time.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from fxcore.tracing.trace_session import outside_of_traces
 
 
 class Unknown(Exception):
-    """A node's value can't be told: something that it is computed from has none."""
+    """The value of a node can't be computed."""
 
 
 class Shadows:
-    """The values of one graph's nodes, for ``examples``: a value for each placeholder's target.
+    """The values of one graph's nodes for ``examples``, which has a value for each placeholder's target.
 
-    ``attribute`` gives the value of a dotted path below the root; nothing that is found there is ever written to. With
-    ``on_meta`` all values are on the device meta, whatever the root's parameters are on: that costs next to nothing and
-    tells shapes and dtypes. On the CPU examples tell everything, but have to be computed in the program's order.
+    ``attribute`` returns the value at a dotted path below the root; these values are never written to. With ``on_meta``
+    all values are on the meta device, wherever the root's parameters are: they cost next to nothing, but have only
+    shapes and dtypes. Values on the CPU are complete, but have to be computed in the program's order.
     """
 
     def __init__(self, examples: Mapping[str, Any], attribute: Callable[[str], Any], *, on_meta: bool = False) -> None:
@@ -38,7 +38,7 @@ class Shadows:
         self._twins: dict[torch.nn.Module, torch.nn.Module] = {}
 
     def __getitem__(self, node: Node) -> Any:
-        """The value of ``node``. Raises `Unknown` where it can't be told."""
+        """The value of ``node``. Raises `Unknown` if it can't be computed."""
         if node not in self._values:
             self.compute(node)
         if node in self._unknown:
@@ -46,7 +46,7 @@ class Shadows:
         return self._values[node]
 
     def compute(self, node: Node) -> None:
-        """Compute the value of ``node``, and of what it is computed from, unless it can't be told."""
+        """Compute the value of ``node`` and the values that it is computed from, or note that this is impossible."""
         missing = {node}
         waiting = [node]
         while waiting:
@@ -65,7 +65,7 @@ class Shadows:
         try:
             args, kwargs = map_arg((node.args, node.kwargs), self._values.__getitem__)
             self._values[node] = self._run(node, args, kwargs)
-        except Exception:  # whatever the program's functions raise on an example, it means that there is no value
+        except Exception:  # whatever a function of the program raises on an example, there is no value
             self._unknown.add(node)
 
     def _run(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -93,13 +93,13 @@ class Shadows:
         return self._twins[module]
 
     def _own(self, value: Any) -> Any:
-        """A value that may be written to in place of one of the root's."""
+        """A value that may be written to, to use in place of ``value``, which belongs to the root."""
         if not isinstance(value, torch.Tensor):
             return value
         return torch.empty_like(value, device="meta") if self._on_meta else value.detach().clone()
 
     def _runnable(self, module: torch.nn.Module) -> torch.nn.Module:
-        """A module that may be run in place of one of the root's: itself, where running it writes to nothing."""
+        """A module that may be run in place of one of the root's: the module itself if running it writes to nothing."""
         writes = module.training or not module.__module__.startswith("torch.nn.")
         if not self._on_meta:
             return copy.deepcopy(module) if writes else module

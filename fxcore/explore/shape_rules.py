@@ -1,7 +1,7 @@
-"""Shapes without torch's kernels: what common layers and functions make of tensors on the device meta.
+"""Computes what common layers and functions return for tensors on the meta device, without torch's kernels.
 
-torch tells, too, but many of its kernels for that device are written in Python and take from a tenth of a millisecond
-to ten. For a whole model that would be several times what tracing it costs.
+torch can compute this, too, but many of its kernels for the meta device are written in Python and take from a tenth of
+a millisecond to ten. For a whole model, that would take several times as long as tracing the model.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# Kept, since the name in torch may be replaced while a program is explored.
+# Kept here because ``torch.empty`` may be replaced while a program is explored.
 _empty = torch.empty
 
 Rule = Callable[..., Tensor | None]
-"""Takes what the function takes, or a layer and what that takes; gives the result, or None where it can't tell."""
+"""Takes a function's arguments, or a layer and its arguments; returns the result, or None if the rule doesn't apply."""
 
 
 def known_result(callee: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
-    """What a function of torch's or a layer (a module) returns for tensors on the device meta; None if no rule tells.
+    """What a function of torch's or a layer (a module) returns for tensors on the meta device; None if no rule applies.
 
-    A result of the shape and dtype of an argument may be that argument: neither has any content.
+    A result with the shape and dtype of an argument may be that argument, because neither has any content.
     """
     layer = (callee,) if isinstance(callee, nn.Module) else ()
     rule = _RULES.get(type(callee) if layer else callee)
@@ -33,7 +33,7 @@ def known_result(callee: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         return None
     try:
         result = rule(*layer, *args, **kwargs)
-    except (AttributeError, IndexError, TypeError, ValueError):  # not called as usual: torch will say if that's wrong
+    except (AttributeError, IndexError, TypeError, ValueError):  # an unusual call: torch raises if it is wrong
         return None
     return result if all(arg.is_meta for arg in args if isinstance(arg, Tensor)) else None
 
@@ -131,7 +131,7 @@ def _sized(like: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def _broadcast(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
-    """The shape of both together. Raises ValueError where they don't fit."""
+    """The shape to which both are broadcast. Raises ValueError if they can't be broadcast together."""
     pairs = itertools.zip_longest(reversed(left), reversed(right), fillvalue=1)
     sizes = [b if a == 1 else a for a, b in pairs if a == b or 1 in (a, b)]
     if len(sizes) != max(len(left), len(right)):

@@ -1,7 +1,8 @@
-"""Functions in C++ that refuse traced values, made to go on: they are recorded instead, and the refusal is reported.
+"""Replaces C++ functions that refuse traced values, so that the calls can be recorded and the refusals reported.
 
-C++ dispatches a call to a proxy's ``__torch_function__`` only if the proxy stands where a tensor could. As a size among
-varargs (``torch.zeros(n, 4)``), a bound of a slice of a real tensor, or a dtype, it is refused with a TypeError.
+C++ dispatches a call to a proxy's ``__torch_function__`` only if the proxy is passed where a tensor could be. As a size
+among varargs (``torch.zeros(n, 4)``), as a bound of a slice of a real tensor, or as a dtype, a proxy is refused with a
+TypeError.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fxcore.tracing.patching import PatchScope
 from fxcore.wrap import find_proxy
 
 Call = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
-"""How to call one of them: function, arguments -> what the call returns."""
+"""Calls a replaced function: takes the original function and its arguments, and returns what the call returns."""
 
 # fmt: off
 FUNCTIONS = (
@@ -30,15 +31,15 @@ METHODS = (
     "reshape", "resize_", "tile", "to", "type", "unflatten", "view",
 )
 # fmt: on
-"""Names in torch and in its tensors' class. All others are dispatched, or fail, as in a plain trace."""
+"""Names in ``torch`` and in ``torch.Tensor``. All other functions are dispatched, or fail, as in a plain trace."""
 
 
 def soften_calls(patches: PatchScope, call: Call) -> None:
-    """Until ``patches`` ends, have these functions called by ``call``.
+    """Until ``patches`` ends, pass all calls of `FUNCTIONS`, `METHODS` and torch.compile's marks to ``call``.
 
-    It outlives ``patches`` where a program has kept one of them, so it should hold on to nothing.
+    ``call`` lives on if a program has kept one of the replacements, so it should not keep anything else alive.
     """
-    torch.overrides.is_tensor_method_or_property(torch.Tensor.add)  # torch lists its functions once and for all
+    torch.overrides.is_tensor_method_or_property(torch.Tensor.add)  # has torch list its functions first
     soft = functools.partial(_soft_of_torch, call)
     patches.replace_all(torch.__dict__, dict.fromkeys(FUNCTIONS, soft))
     patches.replace_all(torch.Tensor, dict.fromkeys(METHODS, soft))
@@ -47,7 +48,7 @@ def soften_calls(patches: PatchScope, call: Call) -> None:
 
 
 def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -> None:
-    """The same for the functions that a module has imported from other packages, torch's aside."""
+    """Do the same for the functions that a module has imported from other packages, except torch."""
     package = _package(namespace.get("__name__"))
     for name, value in list(namespace.items()):
         if isinstance(value, FunctionType) and _package(value.__module__) not in (package, "torch", "fxcore"):
@@ -55,21 +56,21 @@ def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -
 
 
 def soften_assertions(patches: PatchScope, call: Call) -> None:
-    """The same for ``torch._assert``."""
+    """Do the same for ``torch._assert``."""
     patches.replace(torch.__dict__, "_assert", functools.partial(_soft_of_torch, call))
 
 
 def refuse_to_misread(function: Callable[..., Any], kwargs: dict[str, Any]) -> None:
-    """Raise TypeError where C++ would read the memory of a traced value as if it were a dtype.
+    """Raise TypeError if C++ would read the memory of a traced value as if it were a dtype.
 
-    ``new_tensor`` doesn't look what it is given; a trace gets a tensor of a dtype by chance, or the process ends.
+    ``new_tensor`` doesn't check its argument: it would return a tensor of an arbitrary dtype, or crash the process.
     """
     if function.__name__ == "new_tensor" and find_proxy(kwargs.get("dtype")) is not None:
         raise TypeError("new_tensor(): argument 'dtype' must be torch.dtype, not Proxy")
 
 
 def unsoftened(function: Any) -> Any:
-    """The function itself where ``function`` was put in its place here; otherwise ``function``."""
+    """The original function if ``function`` is a replacement made here; otherwise ``function`` itself."""
     return function.__wrapped__ if getattr(function, "__code__", None) is _SOFT_CODE else function
 
 
@@ -85,6 +86,6 @@ def _soft(call: Call, function: Callable[..., Any]) -> Callable[..., Any]:
     return softly
 
 
-# Made once for each: torch's functions stay what they are, and a run replaces forty of them.
+# Replacements are cached: torch's functions stay the same, and each run replaces about forty of them.
 _soft_of_torch = functools.lru_cache(maxsize=256)(_soft)
 _SOFT_CODE = _soft(lambda function, args, kwargs: None, len).__code__

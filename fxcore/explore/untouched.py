@@ -1,4 +1,4 @@
-"""Runs of a program that leave its modules as they were, whatever the program sets on them."""
+"""Restores the modules of a program after a run, whatever attributes the program sets on them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _REGISTRIES = ("_parameters", "_buffers", "_modules")
 def untouched(root: object) -> Iterator[None]:
     """After the block every module below ``root`` has the attributes, parameters, buffers and submodules it had before.
 
-    A forward that keeps something (``self.cache = x``) would leave traced values on the model. What is written into a
-    tensor or a list that was there before stays written.
+    Otherwise a forward that stores something (``self.cache = x``) would leave traced values on the model. What the
+    program writes into a tensor or a list that existed before is not undone.
     """
     modules = list(root.modules()) if isinstance(root, torch.nn.Module) else []
     before = [(dict(vars(module)), [dict(vars(module)[name]) for name in _REGISTRIES]) for module in modules]

@@ -1,6 +1,6 @@
 """The ways in which a trace can fail: one exception class for each, with the place and the cause.
 
-It may import `fxcore.source` and `fxcore.node`. Start reading at `failures`, whose names this package exports.
+This package may import `fxcore.source` and `fxcore.node`. Start reading at `failures`, whose names it exports.
 """
 
 from fxcore.failures.failures import (

@@ -1,8 +1,8 @@
-"""The ways in which a trace can fail: one exception class for each, and where it happened.
+"""The ways in which a trace can fail: one exception class for each, which records where the trace failed.
 
-Every class also inherits the exception that torch.fx raises in the same place, so that a program that handles that
-keeps working. What kind a failure is follows from what happened, never from the text of an error; so does what it hangs
-on, and the operation that met it.
+Every class also inherits from the exception that torch.fx raises in the same place, so that programs that handle
+torch.fx's exception keep working. A failure's kind, subject and operation are determined from what happened, never from
+the text of an error.
 """
 
 from __future__ import annotations
@@ -19,96 +19,96 @@ from fxcore.torch_compat import torch_fx_class
 
 
 class FailureKind(str, Enum):
-    """Why a place can't be traced. The values are for tools: they stay as they are."""
+    """Why a place can't be traced. Tools depend on the values, so they must not change."""
 
     CONTROL_FLOW = "control-flow"
-    """A traced value was asked whether it is true: ``if``, ``while``, ``and``, ``assert``, …"""
+    """The truth of a traced value was needed: ``if``, ``while``, ``and``, ``assert``, …"""
     LEN = "len"
     """``len(x)`` of a traced value."""
     ITERATION = "iteration"
     """A traced value was iterated: ``for``, ``*x``, ``list(x)``, …"""
     CONVERSION = "conversion"
-    """A traced value was asked for a Python number, or for its text in a number's format."""
+    """A traced value was to be converted to a Python number, or formatted like a number."""
     ITEM_ASSIGNMENT = "item-assignment"
     """``x[i] = y`` or ``del x[i]`` of a traced value."""
     CONTAINMENT = "containment"
     """``y in x`` of a traced value."""
     NOT_A_SUBMODULE = "not-a-submodule"
-    """A module was called that is not below the traced one."""
+    """A module was called that is not a submodule of the traced one."""
     NOT_A_PARAMETER = "not-a-parameter"
     """A Parameter was used that the traced module doesn't own."""
     ARGUMENT = "argument"
-    """An argument or a return value that a graph can't hold."""
+    """An argument or a return value can't be stored in a graph."""
     DICT_KEY = "dict-key"
     """A dict with a traced value among its keys was an argument."""
     FOREIGN_CALL = "foreign-call"
-    """C++ code or another library was handed a traced value and refused it."""
+    """A traced value was passed to C++ code or another library, which refused it."""
     HIGHER_ORDER = "higher-order"
-    """An operator that takes Python functions (``cond``, ``map``, …) was handed one."""
+    """A Python function was passed to an operator that takes functions (``cond``, ``map``, …)."""
     TWO_TRACERS = "two-tracers"
     """Values of two different traces met in one operation."""
     CALL_BINDING = "call-binding"
     """The root's signature, or the concrete arguments for it, can't be bound."""
     EXCEPTION = "exception"
-    """The traced code raised an error of its own."""
+    """The traced code itself raised an error."""
 
 
 class TraceError(torch_fx_class("TraceError", ValueError)):  # type: ignore[misc]
-    """A traced value was used in a way that needs to know its content: a ValueError, and torch.fx's own one."""
+    """A traced value was used in a way that needs its content. It is also a ValueError, and torch.fx's TraceError."""
 
 
 class TraceFailure(Exception):
     """A trace can't go through a place.
 
-    Whatever `Exception` leaves `fxcore.Tracer.trace` is one. An error that was not raised by fxcore leaves as an
-    instance of both this class and its own type, with the original as ``__cause__``.
+    Every `Exception` that `fxcore.Tracer.trace` raises is a `TraceFailure`. An error that was not raised by fxcore is
+    replaced by an instance of both this class and the error's own type, with the original error as ``__cause__``.
     """
 
     kind: FailureKind = FailureKind.EXCEPTION
     frames: tuple[Frame, ...] = ()
-    """The user's functions that were running, the traced forward first; the last one's span is the place."""
+    """The user's functions that were running, the traced forward first; the last frame's span is the place."""
     node: Node | None = None
-    """The traced value that was asked for what isn't known."""
+    """The node of the traced value whose content was needed, or None."""
     callee: str = ""
-    """Of a `FailureKind.FOREIGN_CALL`, what was called, by its package and name: ``torch.ones``, ``numpy.sqrt``."""
+    """What a `FailureKind.FOREIGN_CALL` called, with its package and name: ``torch.ones``, ``numpy.sqrt``."""
 
     @property
     def subject(self) -> Subject | None:
-        """What the value that was asked is about."""
+        """What the value of `node` is about; None without a node."""
         return None if self.node is None else subject_of(self.node)
 
     @property
     def operation(self) -> str:
-        """What the program was doing there: see `fxcore.source.syntax.operation_at`."""
+        """What the program was doing at the failing place: see `fxcore.source.syntax.operation_at`."""
         place = self.frames[-1].place if self.frames else None
         return "" if place is None else operation_at(place)
 
     @property
     def span(self) -> SourceSpan | None:
-        """The failing expression; None where no line of the user's is at fault (e.g. a signature)."""
+        """The failing expression; None if no line of the user's code is at fault (but, e.g., a signature)."""
         return self.frames[-1].span if self.frames else None
 
 
 class ControlFlowFailure(TraceFailure, TraceError):
-    """A branch was to be decided by a traced value."""
+    """A traced value was used to decide a branch."""
 
     kind = FailureKind.CONTROL_FLOW
 
 
 class LenFailure(TraceFailure, RuntimeError):
-    """The length of a traced value was asked for."""
+    """The length of a traced value was needed."""
 
     kind = FailureKind.LEN
 
 
 class IterationFailure(TraceFailure, TraceError):
-    """The items of a traced value were asked for."""
+    """A traced value was iterated over."""
 
     kind = FailureKind.ITERATION
 
 
 class ConversionFailure(TraceFailure, TypeError):
-    """A Python number, or a text in a number's format, was to be made of a traced value."""
+    """A traced value was to be converted to a Python number, or formatted like a number."""
 
     kind = FailureKind.CONVERSION
 
@@ -120,13 +120,13 @@ class ItemAssignmentFailure(TraceFailure, TypeError):
 
 
 class ContainmentFailure(TraceFailure, TraceError):
-    """It was asked whether something is in a traced value."""
+    """The operator ``in`` was applied to a traced value."""
 
     kind = FailureKind.CONTAINMENT
 
 
 class NotASubmoduleFailure(TraceFailure, NameError):
-    """A module was called that is not below the traced one."""
+    """A module was called that is not a submodule of the traced one."""
 
     kind = FailureKind.NOT_A_SUBMODULE
 
@@ -150,7 +150,7 @@ class DictKeyFailure(TraceFailure, RuntimeError):
 
 
 class HigherOrderFailure(TraceFailure, RuntimeError):
-    """A higher-order operator was handed a Python function."""
+    """A Python function was passed to a higher-order operator."""
 
     kind = FailureKind.HIGHER_ORDER
 
@@ -168,14 +168,17 @@ class CallBindingFailure(TraceFailure, RuntimeError):
 
 
 def as_failure(error: Exception, kind: FailureKind) -> TraceFailure:
-    """A failure that is also an instance of ``error``'s type, with its arguments, attributes and text."""
+    """A failure that is also an instance of ``error``'s type, with the arguments, attributes and text of ``error``.
+
+    If no class can inherit from both, the failure is a plain `TraceFailure` with the same arguments and attributes.
+    """
     error_type: Any = type(error)
     failure: TraceFailure
     try:
         builtin: Any = _builtin_base(error_type)
         failure = builtin.__new__(_failure_type(error_type), *error.args)
         builtin.__init__(failure, *error.args)
-    except TypeError:  # a class that can't be inherited from, or not together with another
+    except TypeError:  # a class that can't be inherited from, or not together with TraceFailure
         failure = TraceFailure(*error.args)
     failure.__dict__.update(error.__dict__)
     failure.kind = kind
@@ -188,5 +191,8 @@ def _failure_type(error: Any) -> type[TraceFailure]:
 
 
 def _builtin_base(error: type[Exception]) -> type[Exception]:
-    """The class of Python itself that ``error`` is or inherits: it fills what C code reads, and needs no more."""
+    """The builtin exception class that ``error`` is or inherits from.
+
+    To make an instance, it is enough to run this class's constructor, which sets the fields that C code reads.
+    """
     return next(base for base in error.__mro__ if base.__module__ == "builtins")

@@ -1,4 +1,4 @@
-"""What a trace failed on: what kind of thing it asked about a value, and why that value is traced."""
+"""What a trace failed on: what the failing value is about, and how it was computed from the inputs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fxcore.source import Frame
 
 
 class Subject(str, Enum):
-    """What the value of a node is about. The values are for tools: they stay as they are."""
+    """What the value of a node is about. Tools depend on the values of this enum, so they must not change."""
 
     VALUES = "values"
     """The elements of a tensor, or something computed from them."""
     SHAPE = "shape"
-    """Sizes, a rank, strides, or a number computed from such."""
+    """Sizes, a rank, strides, or a number computed from them."""
     DTYPE = "dtype"
     DEVICE = "device"
     ATTRIBUTE = "attribute"
-    """Something else that a tensor tells about itself: its layout, whether it requires gradients, …"""
+    """Another property of a tensor: its layout, whether it requires gradients, …"""
     ARGUMENT = "argument"
-    """What the caller passed, where that is no tensor: a flag, an option, a list."""
+    """An input that is not a tensor: a flag, an option, a list."""
 
 
 _ABOUT = {
@@ -35,10 +35,10 @@ _ABOUT = {
     Subject.DEVICE: "device get_device is_cuda is_cpu is_meta is_mps is_xpu",
     Subject.ATTRIBUTE: "layout is_sparse is_nested is_quantized is_contiguous requires_grad is_leaf grad grad_fn names",
 }
-# By the name of a tensor's attribute or method, or of torch's function of the same name.
+# The subject, by the name of a tensor's attribute or method, or of torch's function of the same name.
 _BY_NAME = {name: subject for subject, names in _ABOUT.items() for name in names.split()}
 
-# Modules whose functions make numbers of numbers: what they compute is about what their arguments are about.
+# Modules whose functions compute numbers from numbers: the result is about what the arguments are about.
 _TRANSPARENT = frozenset({"_operator", "operator", "math", "builtins"})
 
 _PLAIN = (bool, str, int, float, list, tuple, dict)
@@ -47,7 +47,7 @@ _CONTAINERS = (list, tuple, dict, Sequence, Mapping)
 
 
 def subject_of(node: Node) -> Subject:
-    """What ``node`` is about; tensors' values, if it depends on those at all."""
+    """What ``node`` is about; if it depends on several subjects, the first of them in the order of `Subject`."""
     found: set[Subject] = set()
     seen, waiting = {node}, [node]
     for current in waiting:
@@ -63,7 +63,7 @@ def subject_of(node: Node) -> Subject:
 
 
 def _own_subject(node: Node) -> Subject | None:
-    """What the operation of ``node`` alone says; None where that is up to its arguments."""
+    """What ``node`` is about, judged by its operation alone; None if that depends on its arguments."""
     if node.op == "placeholder":
         return Subject.ARGUMENT if _is_option(node) else Subject.VALUES
     if node.op == "call_method":
@@ -84,7 +84,7 @@ def _is_transparent(function: Callable[..., Any]) -> bool:
 
 
 def _is_option(placeholder: Node) -> bool:
-    """Whether an input is no tensor: by its default, its annotation, or what it is compared with."""
+    """Whether an input is not a tensor, judged by its default, its annotation, or what it is compared with."""
     if placeholder.args:
         return not isinstance(placeholder.args[0], torch.Tensor)
     annotation = placeholder.type
@@ -95,13 +95,13 @@ def _is_option(placeholder: Node) -> bool:
 
 
 def cause_of(node: Node) -> tuple[Frame, ...]:
-    """The shortest way from an input (or a parameter) to ``node``, as the places where its operations were done.
+    """The shortest path from an input (or a parameter) to ``node``, as the places of the operations on it.
 
-    Each frame is named by its node; operations without a place of their own, such as the inputs, have none.
+    Each frame is named after its node. Operations without a place, such as inputs, have no frame.
     """
     came_from: dict[Node, Node | None] = {node: None}
     waiting = [node]
-    for current in waiting:  # breadth first, so the first source that is met is the nearest
+    for current in waiting:  # breadth first, so the first source that is found is the nearest
         if current.op in ("placeholder", "get_attr"):
             return _places(current, came_from)
         for source in current.all_input_nodes:

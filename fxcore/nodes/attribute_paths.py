@@ -1,4 +1,4 @@
-"""Attributes at dotted paths below a module (``layers.0.weight``): read, set, deleted, taken over."""
+"""Reads, sets, deletes and shares attributes at dotted paths below a module (``layers.0.weight``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 def _install(module: torch.nn.Module, name: str, value: object) -> None:
-    """Set an attribute; a tensor that is no parameter becomes a buffer, so that it is in the state dict."""
+    """Set an attribute; a tensor that is not a parameter becomes a buffer, so that it is in the state dict."""
     if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
         module.register_buffer(name, value)
     else:
@@ -17,7 +17,7 @@ def _install(module: torch.nn.Module, name: str, value: object) -> None:
 
 
 def _child(module: torch.nn.Module, name: str) -> Any:
-    """The child ``name``; an empty module is put there if there is nothing."""
+    """The child ``name``; if there is none, a new empty module, which becomes the child."""
     child = getattr(module, name, None)
     if child is None:
         child = torch.nn.Module()
@@ -26,22 +26,22 @@ def _child(module: torch.nn.Module, name: str) -> Any:
 
 
 class AttributeCopier:
-    """Has one module share attributes with another, at the same paths; modules on the way are made."""
+    """Makes one module share attributes of another, at the same paths; missing modules on the paths are created."""
 
     def __init__(self, from_module: torch.nn.Module, to_module: torch.nn.Module) -> None:
         self._root = from_module, to_module
-        # The modules at the paths met so far, there and here; None where it is the same one.
+        # By path, the modules in the source and in the destination; None if both are the same module.
         self._holders: dict[str, tuple[torch.nn.Module, torch.nn.Module] | None] = {"": self._root}
 
     def copy(self, target: str) -> None:
-        """Share what is at the path ``target``. Raises ``AttributeError`` where there is nothing."""
+        """Share the attribute at the path ``target``. Raises ``AttributeError`` if there is none."""
         path, _, name = target.rpartition(".")
         holders = self._holders_at(path)
         if holders is None:
-            return  # shared already, with all that is below it
+            return  # already shared, with everything below it
         source, destination = holders
         _install(destination, name, getattr(source, name))
-        if target in self._holders:  # an empty module stood there
+        if target in self._holders:  # there was an empty module
             self._holders = {"": self._root}
 
     def _holders_at(self, path: str) -> tuple[torch.nn.Module, torch.nn.Module] | None:
@@ -60,12 +60,12 @@ class AttributeCopier:
 
 
 def _copy_attr(from_module: torch.nn.Module, to_module: torch.nn.Module, target: str) -> None:
-    """Have ``to_module`` share the attribute at ``target`` with ``from_module``; modules on the way are made."""
+    """Make ``to_module`` share the attribute ``target`` of ``from_module``; missing modules on the path are created."""
     AttributeCopier(from_module, to_module).copy(target)
 
 
 def _assign_attr(from_obj: object, to_module: torch.nn.Module, target: str) -> None:
-    """Put ``from_obj`` at the path ``target`` below ``to_module``; modules on the way are made."""
+    """Put ``from_obj`` at the path ``target`` below ``to_module``; missing modules on the path are created."""
     *path, name = target.split(".")
     for atom in path:
         to_module = _child(to_module, atom)
@@ -84,12 +84,15 @@ def _get_attr_via_attr_list(model: torch.nn.Module, attr_list: Sequence[str]) ->
 
 
 def _get_attr(model: torch.nn.Module, attr_name: str) -> Any:
-    """The attribute at the path ``attr_name``. Raises ``AttributeError`` (``AssertionError`` for what leads there)."""
+    """The attribute at the path ``attr_name``.
+
+    Raises ``AttributeError`` if the last part of the path is missing, ``AssertionError`` if an earlier part is.
+    """
     return _get_attr_via_attr_list(model, attr_name.split("."))
 
 
 def _del_attr(model: torch.nn.Module, attr_name: str) -> None:
-    """Delete the attribute at the path ``attr_name``; raises what `_get_attr` does."""
+    """Delete the attribute at the path ``attr_name``. If it is missing, raises AttributeError or AssertionError."""
     *path, name = attr_name.split(".")
     delattr(_get_attr_via_attr_list(model, path), name)
 

@@ -1,4 +1,4 @@
-"""Which nodes nobody needs: those without users that do no more than compute a value. They can be erased."""
+"""Erases dead code: nodes without users that do nothing but compute a value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _side_effectful_functions: set[Callable[..., Any]] = {operator.setitem, *torch_c
 
 
 def has_side_effect(fn: _F) -> _F:
-    """Have dead-code elimination keep every call of ``fn``. Usable as a decorator; returns ``fn``."""
+    """Make dead-code elimination keep every call of ``fn``. Usable as a decorator; returns ``fn``."""
     _side_effectful_functions.add(fn)
     return fn
 
@@ -28,9 +28,10 @@ def has_side_effect(fn: _F) -> _F:
 def is_impure_function(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], impure_random: bool = True
 ) -> bool:
-    """Whether a call of ``function`` has an effect beside its value.
+    """Whether a call of ``function`` has an effect besides returning a value.
 
-    ``impure_random``: whether drawing from torch's random number generator counts as one, for operators that say so.
+    ``impure_random``: whether using torch's random number generator counts as an effect, for operators whose use of it
+    is known.
     """
     if function in _side_effectful_functions:
         return True
@@ -38,15 +39,15 @@ def is_impure_function(
 
 
 def eliminate_dead_code(graph: Graph, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-    """`Graph.eliminate_dead_code`."""
-    graph.lint()  # in a graph out of order, a node could be gone before its users are
+    """Do what `Graph.eliminate_dead_code` does."""
+    graph.lint()  # if the nodes were in the wrong order, a node could be erased before its users
     impure_random = torch_compat.random_is_impure()
 
     def must_stay(node: Node) -> bool:
         return node.is_impure(impure_random) if is_impure_node is None else is_impure_node(node)
 
     before = len(graph.nodes)
-    # Backwards: erasing a node may leave those it used without a user.
+    # Backwards: erasing a node may leave the nodes that it used without users.
     for node in reversed(graph.nodes):
         if not node.users and not must_stay(node):
             graph.erase_node(node)
@@ -55,7 +56,7 @@ def eliminate_dead_code(graph: Graph, is_impure_node: Callable[[Node], bool] | N
 
 
 def _clean_children(graph: Graph) -> bool:
-    """Do the same to the graph modules that the graph reads from its owning module."""
+    """Eliminate dead code in the graph modules that the graph reads from its owning module, too."""
     if graph.owning_module is None:
         return False
     children: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""Graphs as bytes: node by node, because following the links from one to the next would recurse through all of them.
+"""Pickles graphs node by node, because following the links from node to node would recurse through the whole graph.
 
-A node is stored as its graph and its sort key there, which no other node of the graph has. So nodes may refer to each
-other, and be referred to by whatever else is stored with the graph, in any way.
+A reference to a node is stored as its graph and its sort key, which is unique in the graph. Therefore the nodes, and
+whatever else is stored with the graph, may refer to nodes in any way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fxcore.nodes.linked_list import SortKey
 if TYPE_CHECKING:
     from fxcore.graph import Graph
 
-# Without `where`: code objects can't be stored.
+# Without `where`: code objects can't be pickled.
 _STORED = ("_args", "_erased", "_inputs", "_kwargs", "_op", "_target", "meta", "name", "type", "users")
 _MADE_ANEW = frozenset({"_root", "_insert", "_index", "_len"})
 

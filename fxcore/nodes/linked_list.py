@@ -1,4 +1,4 @@
-"""The nodes of a graph as a list in which each knows its neighbours and, without counting, which of two comes first."""
+"""The nodes of a graph as a linked list, with sort keys that determine which of two nodes comes first."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from fxcore.node import Node
 
 SortKey: TypeAlias = tuple[int, ...]
-"""Where an element stands: keys are in the order of the list, and an insertion changes none but the new one's."""
+"""The place of an element: keys are ordered like the list, and an insertion changes only the new element's key."""
 
 
 def _key_between(before: SortKey, after: SortKey) -> SortKey:
-    """A key between two neighbours': runs of insertions at one place count up or down in their last number."""
+    """A key between those of two neighbours. Repeated insertions at one place count up or down in the last number."""
     depth = min(len(before), len(after))
     if len(before) > depth:
         return (*before[:depth], before[depth] + 1)
@@ -23,8 +23,10 @@ def _key_between(before: SortKey, after: SortKey) -> SortKey:
 
 
 class Linked:
-    """An element of the list. The list is a ring: its root, which is no element, stands before the first and after the
-    last."""
+    """An element of the list.
+
+    The list is a ring: its root, which is not an element, is before the first element and after the last one.
+    """
 
     __slots__ = ("_erased", "_next", "_prev", "_sort_key", "graph")
 
@@ -45,7 +47,7 @@ class Linked:
         return self._prev
 
     def prepend(self, x: Node) -> None:
-        """Move ``x``, of the same graph (else ``AssertionError``), to the place right before this node."""
+        """Move ``x``, which must belong to the same graph (else ``AssertionError``), directly before this node."""
         if x.graph is not self.graph:
             raise AssertionError(f"'{x.name}' belongs to another Graph; copy it into this one with `node_copy`")
         if x is self:
@@ -57,11 +59,11 @@ class Linked:
         x._sort_key = _key_between(before._sort_key, self._sort_key)
 
     def append(self, x: Node) -> None:
-        """Move ``x``, of the same graph (else ``AssertionError``), to the place right after this node."""
+        """Move ``x``, which must belong to the same graph (else ``AssertionError``), directly after this node."""
         self._next.prepend(x)
 
     def _remove_from_list(self) -> None:
-        # Its own links stay, so that an iteration that stands on it finds the way on.
+        # The node keeps its own links, so that an iteration that is at this node can continue.
         self._prev._next = self._next
         self._next._prev = self._prev
 

@@ -1,4 +1,4 @@
-"""Checks that a graph is sound."""
+"""Checks that a graph is well-formed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def lint(graph: Graph) -> None:
-    """Do what `Graph.lint` says."""
+    """Check a graph; see `Graph.lint`."""
     names: set[str] = set()
     for node in graph.nodes:
         if node.op not in _legal_ops or node.op == "root":

@@ -1,6 +1,6 @@
-"""Names for the values of generated code: each legal, each used once, none hiding a builtin.
+"""Chooses names for the values of generated code: legal and unique names, none of which hides a builtin.
 
-The names are torch.fx's to the letter (``relu``, ``relu_1``, …), because programs look nodes up by them.
+The names are exactly those that torch.fx chooses (``relu``, ``relu_1``, …), because programs look up nodes by name.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class _CustomBuiltin(NamedTuple):
 
 _illegal_names: dict[str, object] = {name: object() for name in keyword.kwlist}
 _illegal_names.update(vars(builtins))
-"""What a value must not be called, and the object (if any) that the name may stand for after all."""
+"""Names that values must not have; each with the only object (if any) that may have this name."""
 
 _custom_builtins: dict[str, _CustomBuiltin] = {}
 
 
 def _register_custom_builtin(name: str, import_str: str, obj: object) -> None:
-    """Let all generated code use ``name`` for ``obj``, which the statement ``import_str`` brings in."""
+    """Let all generated code use ``name`` for ``obj``, which the statement ``import_str`` imports."""
     _custom_builtins[name] = _CustomBuiltin(import_str, obj)
     _illegal_names[name] = obj
 
@@ -53,7 +53,7 @@ _word_starts = re.compile(r"(?<=[a-z])([A-Z])")
 
 
 def _snake_case(name: str) -> str:
-    """``camelCase`` as ``camel_case``; only a capital that follows a small letter starts a word."""
+    """``camelCase`` as ``camel_case``; only a capital letter that follows a lower-case letter starts a word."""
     return name.lower() if name.islower() else _word_starts.sub(r"_\1", name).lower()
 
 
@@ -74,20 +74,20 @@ def _split_number(name: str) -> tuple[str, int | None]:
 
 
 class _Namespace:
-    """Gives out names: one per object, each name once, and a builtin's name to nothing but that builtin."""
+    """Assigns names: one for each object, each name only once, and a builtin's name only to that builtin."""
 
     __slots__ = ("_base_count", "_obj_to_name", "_used_names")
 
     def __init__(self) -> None:
         self._obj_to_name: dict[Any, str] = {}
         self._used_names: set[str] = set()
-        # The highest number given to each base, so that the next free one is found without trying them all.
+        # The highest number used with each base, so that the next free number is found without trying all numbers.
         self._base_count: dict[str, int] = {}
 
     def create_name(self, candidate: str, obj: object | None) -> str:
-        """A free name as close to ``candidate`` as can be.
+        """A free name as close to ``candidate`` as possible.
 
-        When ``obj`` is given, the name is its own from then on: asked again, the same comes back.
+        If ``obj`` is given, the name belongs to it from then on: later calls for ``obj`` return the same name.
         """
         if obj is not None and (known := self._obj_to_name.get(obj)) is not None:
             return known
@@ -110,11 +110,11 @@ class _Namespace:
         return candidate
 
     def associate_name_with_obj(self, name: str, obj: object) -> None:
-        """Make ``name``, already created, the name of ``obj``. Raises ``AssertionError`` if it has another."""
+        """Make ``name``, already created, the name of ``obj``. Raises ``AssertionError`` if ``obj`` has another one."""
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError(f"{obj!r} already has the name {self._obj_to_name[obj]}")
 
     def _rename_object(self, obj: object, name: str) -> None:
-        """Let ``obj`` be called ``name`` from now on; its old name stays taken."""
+        """Make ``name`` the name of ``obj``; its old name remains taken."""
         self._obj_to_name[obj] = name
         self._used_names.add(name)

@@ -1,4 +1,4 @@
-"""How nodes are added to a graph: `create_node`, and one method for each opcode."""
+"""Adds nodes to a graph: `create_node`, and one method for each opcode."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class NodeBuilder:
     ) -> Node:
         """Add a node at the insertion point.
 
-        ``name`` is a wish (by default made of ``target``): the node gets that or one like it that is free.
-        ``type_expr`` is the annotation of its value. Raises ``AssertionError`` if ``args`` is no tuple, ``kwargs`` no
-        dict or ``op`` no opcode, ``ValueError`` if ``target`` isn't what ``op`` demands.
+        The node is named ``name`` (by default, a name derived from ``target``) or, if that is taken, similarly.
+        ``type_expr`` is the annotation of its value. Raises ``AssertionError`` if ``args`` is not a tuple, ``kwargs``
+        is not a dict or ``op`` is not an opcode; ``ValueError`` if ``target`` does not fit ``op``.
         """
         if args is None:
             args = ()
@@ -66,7 +66,7 @@ class NodeBuilder:
         return node
 
     def _target_to_str(self, target: Target | None) -> str:
-        """The wish for a name that ``target`` makes."""
+        """The name that is derived from ``target``."""
         if callable(target):
             return _snake_case(target.__name__)
         if not isinstance(target, str):
@@ -78,7 +78,7 @@ class NodeBuilder:
     ) -> Node:
         """Add an input called ``name`` (``*args`` and ``**kwargs`` with their stars).
 
-        Without ``default_value`` the input must be passed; ``None`` is a default like any other.
+        Without ``default_value``, the input is required; ``None`` is a default like any other.
         """
         args = () if default_value is inspect.Signature.empty else (default_value,)
         return self.create_node("placeholder", name, args=args, type_expr=type_expr)
@@ -86,7 +86,7 @@ class NodeBuilder:
     def get_attr(self, qualified_name: str, type_expr: Any | None = None) -> Node:
         """Add a node that reads the attribute at the dotted path ``qualified_name`` of the owning module.
 
-        Warns when there is an owning module and no parameter, buffer or submodule in that place.
+        Warns if there is an owning module, but it has no parameter, buffer or submodule at that path.
         """
         if self.owning_module is not None and not self._holds(self.owning_module, qualified_name):
             warnings.warn(
@@ -113,9 +113,9 @@ class NodeBuilder:
         kwargs: Kwargs = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a call of the submodule at the dotted path ``module_name``; ``args`` without the module itself.
+        """Add a call of the submodule at the dotted path ``module_name``; ``args`` don't include the module itself.
 
-        Raises ``AttributeError`` when there is an owning module that has no such submodule.
+        Raises ``AttributeError`` if there is an owning module, but it has no such submodule.
         """
         if self.owning_module is not None:
             self.owning_module.get_submodule(module_name)
@@ -143,5 +143,5 @@ class NodeBuilder:
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result: Argument, type_expr: Any | None = None) -> Node:
-        """Add the output: the function returns ``result``."""
+        """Add the output node, which makes the function return ``result``."""
         return self.create_node("output", "output", args=(result,), type_expr=type_expr)

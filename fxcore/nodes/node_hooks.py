@@ -1,4 +1,4 @@
-"""Callbacks for those who watch a graph module being edited."""
+"""Callbacks that are called when a graph module is edited."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _NodeHook = Callable[["Node"], object]
 
 
 class NodeHooks:
-    """The base class of `fxcore.GraphModule` that keeps what to call when a node of its graph is changed.
+    """The base class of `fxcore.GraphModule` that stores the callbacks for changes to its graph.
 
-    Code that `fxcore.graph` imports recognizes graph modules by it, as it can't import `fxcore.graph_module`.
+    Code that `fxcore.graph` imports recognizes graph modules by this class, because it can't import
+    `fxcore.graph_module`.
 
-    A replace hook is called ``hook(old=node, new=name of what replaces it, user=node that used it)``; a create hook and
-    an erase hook with the node; a deepcopy hook with the copy of the module.
+    A replace hook is called as ``hook(old=node, new=name of the replacement, user=node that used it)``, a create hook
+    and an erase hook with the node, and a deepcopy hook with the copy of the module.
     """
 
-    # Annotated here and not in the class, where TorchScript would look for types that it knows.
+    # Annotated here and not in the class, where TorchScript would expect types that it supports.
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._replace_hooks: list[_ReplaceHook] = []

@@ -1,4 +1,4 @@
-"""The nodes of a graph: as a sequence, by what they do, and the place where new ones go."""
+"""The nodes of a graph: as a sequence, by opcode and target, and the place where new nodes are inserted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _InsertPoint:
-    """Where a graph puts new nodes; left as a context manager, it gives the place before it back."""
+    """Sets where a graph inserts new nodes; as a context manager, it restores the previous place on exit."""
 
     def __init__(self, graph: Graph, new_insert: Callable[[Node], None]) -> None:
         self.graph = graph
@@ -44,8 +44,9 @@ class _node_list:
     def __reversed__(self) -> Iterator[Node]:
         return self._backwards() if self.direction == "_next" else self._forwards()
 
-    # An erased node keeps its links, so whoever stands on one gets back to the living. The next node is looked up
-    # after the body of the loop has run: what it inserted ahead is visited, what it erased there isn't.
+    # An erased node keeps its links, so an iteration that is at an erased node gets back to the list. The next node is
+    # looked up after the body of the loop has run: nodes that the body inserts ahead are visited, nodes that it erases
+    # there are not.
 
     def _forwards(self) -> Iterator[Node]:
         root = self.graph._root
@@ -65,7 +66,7 @@ class _node_list:
 
 
 class NodeIndex:
-    """Nodes by opcode and target, brought up to date node by node."""
+    """An index of nodes by opcode and target, which is updated node by node."""
 
     __slots__ = ("_by_op",)
 
@@ -75,11 +76,11 @@ class NodeIndex:
             self.add(node)
 
     def add(self, node: Node) -> None:
-        """Take ``node`` in, under the opcode and target that it has."""
+        """Add ``node``, under its current opcode and target."""
         self._by_op.setdefault(node.op, {}).setdefault(node.target, {})[node] = None
 
     def discard(self, node: Node) -> bool:
-        """Forget ``node``, which has its opcode and target still; whether it was here."""
+        """Remove ``node``, which must still have the opcode and target it was added with; return if it was present."""
         nodes = self._by_op.get(node.op, {}).get(node.target, {})
         if node not in nodes:
             return False
@@ -87,7 +88,7 @@ class NodeIndex:
         return True
 
     def find(self, op: str, target: Target | None) -> list[Any]:
-        """The nodes with opcode ``op`` and, unless it is ``None``, with ``target``."""
+        """The nodes with opcode ``op`` and, unless ``target`` is None, with this target."""
         by_target = self._by_op.get(op, {})
         if target is not None:
             return list(by_target.get(target, ()))

@@ -21,7 +21,7 @@ def stringify_shape(shape: Iterable[object]) -> str:
 
 
 def pretty_target(target: object) -> str:
-    """Return a node's target as one would write it: builtins and operators with their module."""
+    """Return a node's target as it is written in code; builtins and operators include their module."""
     if isinstance(target, str):
         return target
     name = getattr(target, "__name__", None)
@@ -40,12 +40,12 @@ def tensor_value(node: Node) -> Any:
 
 
 def is_strided_tensor(value: object) -> TypeGuard[torch.Tensor]:
-    """Whether ``value`` is a tensor that can be asked for its strides."""
+    """Whether ``value`` is a tensor that has strides."""
     return isinstance(value, torch.Tensor) and value.layout not in (torch.sparse_csc, torch.sparse_csr)
 
 
 def _format_arg(arg: object, max_list_len: float = float("inf")) -> str:
-    """An argument with ``%`` before every node in it; of longer lists and tuples the first ``max_list_len`` items."""
+    """An argument, with ``%`` before every node in it; lists and tuples are cut after ``max_list_len`` items."""
     if isinstance(arg, Linked):
         return f"%{arg}"
     if hasattr(arg, "_custom_fx_repr_fn"):

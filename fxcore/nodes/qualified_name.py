@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-# Modules of torch by their own name, but for the compilers', whose functions aren't reachable as attributes of torch.
+# The names of torch's modules, except for the compilers', whose functions can't be reached as attributes of torch.
 _reachable_from_torch = re.compile(r"torch(?:\.(?!_dynamo\.|_inductor\.)[^.]+)*").fullmatch
 
 
@@ -27,7 +27,10 @@ def _is_from_torch(obj: object) -> bool:
 
 
 def _find_module_of_method(orig_method: Callable[..., Any]) -> str:
-    """The module in which a function is to be looked up. Raises ``RuntimeError`` if it says none and isn't torch's."""
+    """The name of the module in which to look up a function.
+
+    Raises ``RuntimeError`` if the function has no ``__module__`` and isn't torch's.
+    """
     module: str | None = orig_method.__module__
     if module is not None:
         return module
@@ -46,7 +49,7 @@ def _is_tensor_method(func: Callable[..., Any]) -> bool:
 
 
 def _name_of_lambda(func: Callable[..., Any]) -> str:
-    """What a lambda was assigned to, read from its source. Raises ``RuntimeError`` without any."""
+    """The name that a lambda was assigned to, read from its source. Raises ``RuntimeError`` if it has no source."""
     try:
         return inspect.getsource(func).split("=")[0].strip()
     except Exception as error:
@@ -54,7 +57,7 @@ def _name_of_lambda(func: Callable[..., Any]) -> str:
 
 
 def _get_qualified_name(func: Callable[..., Any]) -> str:
-    """The dotted name of ``func``, e.g. ``torch.relu``; a builtin's without its module."""
+    """The dotted name of ``func``, e.g. ``torch.relu``; the name of a builtin has no module."""
     name: str = func.__name__
     if getattr(builtins, name, None) is func:
         return name
@@ -62,7 +65,7 @@ def _get_qualified_name(func: Callable[..., Any]) -> str:
         return f"torch.Tensor.{name}"
     if name == "<lambda>":
         name = _name_of_lambda(func)
-    # An operator says `torch._ops.aten`, but is found under `torch.ops.aten`.
+    # The module of an operator is `torch._ops.aten`, but the operator is found under `torch.ops.aten`.
     module = _find_module_of_method(func).replace("torch._ops", "torch.ops")
     if module == "torch" and name == "segment_reduce":
         name = "_segment_reduce"
@@ -73,7 +76,7 @@ def _get_qualified_name(func: Callable[..., Any]) -> str:
 
 def _type_repr(obj: object) -> str:
     """A type as an annotation would spell it: ``int``, ``torch.Tensor``; for other objects their ``repr``."""
-    is_alias = isinstance(obj, types.GenericAlias)  # which Python 3.10 takes for a type, too
+    is_alias = isinstance(obj, types.GenericAlias)  # which Python 3.10 treats as a type, too
     if isinstance(obj, type) and not is_alias:
         return obj.__qualname__ if obj.__module__ == "builtins" else f"{obj.__module__}.{obj.__qualname__}"
     if obj is ...:

@@ -1,4 +1,4 @@
-"""What a graph, and the module that it was traced from, tell of where it differs from the program."""
+"""Finds places where a graph differs from the program, from the graph and the module that it was traced from."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def none_tests(code: CodeType, variable: str) -> Iterator[Place]:
             yield code, instructions[at + 2].offset
 
 
-# Items of a container that are looked at for a traced value.
+# How many items of a container are searched for a traced value.
 _SEARCHED = 256
 
-# How alike two names are, from 0 to 1, for one to be taken for the other, mistyped (`difflib`'s ratio).
+# How similar a name must be to another, from 0 to 1 (`difflib`'s ratio), to count as a misspelling of it.
 _NEAR = 0.8
 
 
 def review(root: torch.nn.Module | Callable[..., Any], graph: Graph, notices: Notices) -> None:
-    """Add what is to be noted of ``graph``, which ``root`` was just traced to."""
+    """Add the notices for ``graph``, which ``root`` was just traced to."""
     ran = {node.where[0]: None for node in graph.nodes if node.where is not None}
     for node in graph.nodes:
         _review_node(node, graph, notices)
@@ -78,7 +78,7 @@ def _review_node(node: Node, graph: Graph, notices: Notices) -> None:
 
 
 def _name_read(node: Node) -> str | None:
-    """The attribute or method that a node takes from a value."""
+    """The name of the attribute or method that a node reads from a value."""
     if node.op == "call_method":
         return str(node.target)
     if node.op == "call_function" and node.target is getattr and len(node.args) == 2:
@@ -87,7 +87,7 @@ def _name_read(node: Node) -> str | None:
 
 
 def _meant(owner: object, name: str) -> str | None:
-    """A tensor's attribute that is much like ``name``; empty where none is, None where ``owner`` may be no tensor."""
+    """The attribute of tensors that ``name`` resembles, or ""; None if ``owner`` may not be a tensor."""
     if not isinstance(owner, Node) or type_of_node(owner) is not torch.Tensor:
         return None
     as_long = [known for known in dir(torch.Tensor) if abs(len(known) - len(name)) <= 1]
@@ -99,7 +99,7 @@ def _meant(owner: object, name: str) -> str | None:
 
 
 def _optional_inputs(root: Any, graph: Graph) -> Iterator[tuple[Node, Place]]:
-    """The inputs that default to None and that the traced function compares with it, each with the first such place."""
+    """The inputs that default to None and that the traced function tests for None, each with its first such test."""
     function = type(root).forward if isinstance(root, torch.nn.Module) else root
     code = getattr(inspect.unwrap(function), "__code__", None)
     for node in graph.find_nodes(op="placeholder"):
@@ -109,7 +109,7 @@ def _optional_inputs(root: Any, graph: Graph) -> Iterator[tuple[Node, Place]]:
 
 
 def _left_on_modules(root: torch.nn.Module, graph: Graph) -> Iterator[tuple[torch.nn.Module, str, Node]]:
-    """The attributes of modules that hold a value of the trace, or a container that does, with its node."""
+    """The attributes of modules that hold a value of the trace, also within a container, with the value's node."""
     # The forwards of torch's own modules keep nothing.
     own = (module for module in root.modules() if not type(module).__module__.startswith("torch."))
     for module in own:
@@ -131,7 +131,7 @@ def _proxy_in(value: object, depth: int = 2) -> Proxy | None:
 
 
 def _assignment(module: torch.nn.Module, name: str, ran: dict[CodeType, None]) -> Place | None:
-    """Where the module's methods set an attribute, or take it to add to it; those that ran come before any other."""
+    """Where the module's methods set an attribute, or else read it; methods that ran are searched before others."""
     methods = [value.__code__ for cls in type(module).__mro__ for value in vars(cls).values() if _is_method(value)]
     for codes in ([code for code in methods if code in ran], ran, methods):
         own = [code for code in codes if is_user_file(code.co_filename)]

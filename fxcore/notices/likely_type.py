@@ -1,4 +1,4 @@
-"""What a traced value stands for, as far as the way it was made tells."""
+"""The likely type of a traced value, inferred from how the value was made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 from fxcore.node import Node
 from fxcore.proxy import Attribute, Proxy
 
-# Attributes of a tensor.
+# The types of a tensor's attributes.
 _ATTRIBUTES: dict[str, type] = {
     **dict.fromkeys(("T", "mT", "H", "mH", "data", "real", "imag"), torch.Tensor),
     **dict.fromkeys(("requires_grad", "is_cuda", "is_meta", "is_leaf", "is_sparse", "is_quantized"), bool),
@@ -24,7 +24,7 @@ _ATTRIBUTES: dict[str, type] = {
     "shape": torch.Size,
 }
 
-# Methods of a tensor.
+# The types of the results of a tensor's methods.
 _METHODS: dict[str, type] = {
     **dict.fromkeys(("dim", "ndimension", "numel", "nelement", "element_size", "storage_offset", "get_device"), int),
     **dict.fromkeys(("is_contiguous", "is_floating_point", "is_complex"), bool),
@@ -36,19 +36,19 @@ _METHODS: dict[str, type] = {
 _ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg, operator.abs)
 
 
-# Operations that are looked through; what is further away isn't known.
+# How many operations the inference follows back.
 _DEEPEST = 6
 
 
 def type_of_proxy(proxy: Proxy) -> type | None:
-    """The type of what ``proxy`` stands for; None where that isn't known. Records nothing."""
+    """The type of what ``proxy`` stands for; None if it isn't known. Records nothing."""
     if isinstance(proxy, Attribute) and proxy._node is None:
         return _attribute(type_of_proxy(proxy.root), proxy.attr)
     return type_of_node(proxy.node)
 
 
 def type_of_node(node: Node, depth: int = _DEEPEST) -> type | None:
-    """The type of what ``node`` computes; None where that isn't known, or not within ``depth`` operations."""
+    """The type of what ``node`` computes; None if it isn't known, or not within ``depth`` operations."""
     if node.op == "placeholder":
         return _declared(node)
     if node.op == "call_method":
@@ -59,7 +59,7 @@ def type_of_node(node: Node, depth: int = _DEEPEST) -> type | None:
 
 
 def _declared(node: Node) -> type | None:
-    """An input's type: by its annotation, or its default; a tensor, where it has neither."""
+    """An input's type, by its annotation or its default; a tensor if it has neither; None if it isn't known."""
     if node.type is not None:
         return _class_of(node.type)
     default = node.args[0] if node.args else inspect.Parameter.empty
@@ -69,7 +69,7 @@ def _declared(node: Node) -> type | None:
 
 
 def _class_of(annotation: Any) -> type | None:
-    """The class that values annotated so are instances of, where it is one (beside None)."""
+    """The class that values with this annotation are instances of, None aside, if it is a single class."""
     origin = typing.get_origin(annotation)
     if origin in (typing.Union, types.UnionType):
         classes = {_class_of(part) for part in typing.get_args(annotation) if part is not type(None)}

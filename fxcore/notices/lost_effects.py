@@ -1,8 +1,8 @@
-"""Effects of a program that its graph lacks: modes it enters, backward passes it defines, numbers it draws, and writes.
+"""Effects of a program that its graph lacks: modes, custom backward passes, random draws, and in-place writes.
 
-Of ``y += x`` an addition is recorded that makes a new value: whoever else holds ``y``, or what it is a view of, doesn't
-see it. A method such as ``fill_`` is recorded as it is, but where nobody uses what it returns, dead-code elimination
-may drop it.
+``y += x`` is recorded as an addition that makes a new value, so other references to ``y``, and the tensor that ``y`` is
+a view of, aren't changed. A method such as ``fill_`` is recorded as a call of that method, but if its result isn't
+used, dead-code elimination may drop the call.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MODES: tuple[tuple[type, NoticeKind], ...] = (
 
 
 def watch_effects(patches: PatchScope, notices: Notices) -> None:
-    """Until ``patches`` ends, note the effects that no node has."""
+    """Until ``patches`` ends, note the effects that leave no node."""
     for mode, kind in _MODES:
         block = _Block(notices, kind)
         patches.replace(mode, "__enter__", block.entering)
@@ -46,12 +46,12 @@ def watch_effects(patches: PatchScope, notices: Notices) -> None:
 
 
 class _Block:
-    """The ``with`` blocks of one mode: noted where anything was recorded in them."""
+    """The ``with`` blocks of one mode; a block is noted if any node was recorded in it."""
 
     def __init__(self, notices: Notices, kind: NoticeKind) -> None:
         self._notices = notices
         self._kind = kind
-        # Of each block, outermost first: its mode, how many nodes there were, and the place.
+        # For each block, outermost first: its mode, the number of nodes at its start, and its place.
         self._entered: list[tuple[object, int, Place | None]] = []
 
     def entering(self, enter: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -80,12 +80,12 @@ class _Block:
 
 
 def _is_programs(frame: FrameType) -> bool:
-    """Whether the program enters a mode there, by a ``with`` or by a decorator; not torch, for its own ends."""
+    """Whether the program itself enters a mode in ``frame``, by a ``with`` or a decorator, rather than torch."""
     return is_user_file(frame.f_code.co_filename) or is_context_decorator(frame.f_code)
 
 
 def _applying(notices: Notices, apply: Any) -> Any:
-    """``Function.apply``, a classmethod, that notes the classes outside of torch, and torch's own checkpoint."""
+    """Wrap the classmethod ``Function.apply`` to note calls of classes outside torch, and of torch's checkpoint."""
 
     @functools.wraps(apply.__func__)
     def watched(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -112,14 +112,14 @@ def _checkpointing(notices: Notices, step: Callable[..., Any]) -> Callable[..., 
 
 
 class Draws(DispatchMode):
-    """While entered, notes where traced programs draw random numbers: only operators on real tensors come by here."""
+    """While entered, notes where traced programs draw random numbers: only operators on real tensors get here."""
 
     def __init__(self, notices: Notices) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._notices = notices
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run the operator ``func``."""
+        """Run the operator ``func``, and note it if it draws random numbers."""
         session = current()
         if session is not None and session.recording and torch.Tag.nondeterministic_seeded in func.tags:
             self._notices.running(NoticeKind.FROZEN_RANDOM, str(func).rpartition(".")[0].removeprefix("aten."))
@@ -145,7 +145,7 @@ def note_lost_writes(graph: Graph, notices: Notices) -> None:
 
 
 def _is_lost(node: Node, written: Node) -> bool:
-    """Whether ``node`` is a write in place that is recorded as none, or that has no users."""
+    """Whether ``node`` is an in-place write that isn't recorded as such, or that has no users."""
     if node.op == "call_function" and node.where is not None and is_in_place_operator(*node.where):
         return type_of_node(written) in (torch.Tensor, None) and _is_operator(node.target)
     return not node.users and _writes(node)
@@ -163,7 +163,7 @@ def _writes(node: Node) -> bool:
 
 
 def _is_seen_later(node: Node, written: Node, order: dict[Node, int]) -> bool:
-    """Whether what was written is used after the write, by itself or through what it is a view of."""
+    """Whether the written value is used after the write, itself or through what it is a view of."""
     if any(order[user] > order[node] for user in written.users):
         return True
     if written.op == "get_attr":
@@ -173,7 +173,7 @@ def _is_seen_later(node: Node, written: Node, order: dict[Node, int]) -> bool:
 
 
 def _viewed(node: Node) -> Node | None:
-    """What the value of ``node`` is a view of; None where it is none."""
+    """The node that the value of ``node`` is a view of; None if it isn't a view."""
     source = node.args[0] if node.args else None
     if not isinstance(source, Node) or type_of_node(source) not in (torch.Tensor, None):
         return None
@@ -185,6 +185,6 @@ def _viewed(node: Node) -> Node | None:
 
 
 def _gathers(index: object) -> bool:
-    """Whether an index picks elements by a tensor or a list, which makes a copy."""
+    """Whether an index contains a tensor or a list, so that indexing makes a copy."""
     parts = index if isinstance(index, tuple) else (index,)
     return any(isinstance(part, Node | list) for part in parts)

@@ -1,7 +1,8 @@
-"""Where a program traces, but the graph may not do what the program does.
+"""Notices: places where a program can be traced, but the graph may not do what the program does.
 
-A traced value answers some questions differently from what it stands for, and some effects leave no node. Nothing is
-raised there, so each such place is noted while the trace runs (`fxcore.notices.watch`) or found in its result.
+Some tests of a traced value, such as ``isinstance``, have another result than for the real value, and some effects
+leave no node. No error is raised there, so each such place is recorded while the trace runs (`fxcore.notices.watch`) or
+found in its result.
 """
 
 from __future__ import annotations
@@ -17,40 +18,40 @@ from fxcore.tracing.trace_session import TraceSession, current
 
 
 class NoticeKind(str, Enum):
-    """In which way the graph differs from the program. The values are for tools: they stay as they are."""
+    """In which way the graph may differ from the program. Tools rely on the enum's values, so these never change."""
 
     TYPE_CHECK = "type-check"
-    """``isinstance`` or ``torch.is_tensor`` was false of a traced value, and is true of what that stands for."""
+    """``isinstance`` or ``torch.is_tensor`` was false for a traced value, but is true for the real value."""
     ATTRIBUTE_CHECK = "attribute-check"
-    """``hasattr``, or ``getattr`` with a default, found an attribute that the real value doesn't have."""
+    """``hasattr``, or ``getattr`` with a default, found an attribute on a traced value that the real one lacks."""
     LOOKUP = "lookup"
     """A traced value was looked up in a set or a dict, which holds no traced values."""
     TEXT = "text"
-    """A traced value was made into text that the program goes on with."""
+    """A traced value was converted to text that the program uses."""
     OPTIONAL_INPUT = "optional-input"
-    """An input that may be None is a traced value, which never is."""
+    """The program compares an input with None, but a traced value is never None."""
     UNKNOWN_ATTRIBUTE = "unknown-attribute"
-    """A recorded attribute or method that tensors don't have."""
+    """An attribute or method was recorded that tensors don't have."""
     SWALLOWED_FAILURE = "swallowed-failure"
     """The program's own ``except`` caught a failure of the trace."""
     LEFT_ON_MODULE = "left-on-module"
-    """A traced value is still kept by the module when the trace has ended."""
+    """An attribute of a module still holds a traced value after the trace."""
     LOST_WRITE = "lost-write"
-    """A write in place that isn't recorded as one, or that dead-code elimination may drop."""
+    """An in-place write isn't recorded as such, or dead-code elimination may drop it."""
     FROZEN_RANDOM = "frozen-random"
-    """Random numbers were drawn once, while tracing."""
+    """Random numbers were drawn once, while tracing, so each run of the graph uses the same ones."""
     FROZEN_CONSTANT = "frozen-constant"
     """A tensor was computed while tracing, and is a constant of the graph."""
     AUTOGRAD_FUNCTION = "autograd-function"
     """A custom `torch.autograd.Function` was traced through: its ``backward`` is lost."""
     AUTOCAST = "autocast"
-    """`torch.autocast` leaves no node."""
+    """`torch.autocast` leaves no node in the graph."""
     GRAD_MODE = "grad-mode"
-    """`torch.no_grad` and its like leave no node."""
+    """`torch.no_grad` and similar modes leave no node in the graph."""
     CHECKPOINT = "checkpoint"
-    """`torch.utils.checkpoint` leaves no node."""
+    """`torch.utils.checkpoint` leaves no node in the graph."""
     TRAINING_FLAG = "training-flag"
-    """``self.training`` was read: the graph is the one of this mode."""
+    """``self.training`` was read, so the graph is only valid for the mode that it was traced in."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,9 @@ class Notice:
 
     kind: NoticeKind
     frames: tuple[Frame, ...]
-    """The user's functions that were running, outermost first, as far as known; the last one's span is the place."""
+    """The user's functions that were running, outermost first, as far as known; the last frame's span is the place."""
     detail: str = ""
-    """What it is about, e.g. an attribute's name; which, depends on the kind."""
+    """What the notice is about, e.g. an attribute's name; the meaning depends on the kind."""
 
     @property
     def span(self) -> SourceSpan:
@@ -70,13 +71,13 @@ class Notice:
 
 
 class Notices:
-    """Collects notices, one of a kind for each place."""
+    """Collects notices, at most one of each kind for each place."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[NoticeKind, Place], tuple[list[Place], str]] = {}
 
     def running(self, kind: NoticeKind, detail: str = "", frame: FrameType | None = None) -> None:
-        """Note the place where the traced program stands, ``frame`` or the caller being the innermost to look at."""
+        """Note the place that the traced program is at, looking outwards from ``frame`` (by default, the caller's)."""
         session = current()
         frame = frame or sys._getframe(1)
         place = None if session is None else innermost_place(session, frame)
@@ -84,14 +85,14 @@ class Notices:
             self._found[kind, place] = running_places(session, frame), detail
 
     def at(self, kind: NoticeKind, place: Place | None, detail: str = "") -> None:
-        """Note a place of which nothing is known but itself."""
+        """Note a place whose callers aren't known; ignored if ``place`` is None."""
         if place is not None:
             self._found.setdefault((kind, place), ([place], detail))
 
     def listed(self) -> tuple[Notice, ...]:
-        """What was noted, in that order."""
+        """The notices in the order in which they were found, at most one of each kind for each span."""
         notices = (Notice(kind, user_frames(places), detail) for (kind, _), (places, detail) in self._found.items())
-        # One expression may have several instructions, of which the interpreter takes now this, now that.
+        # One expression may compile to several instructions, so several places may have the same span.
         by_span: dict[tuple[NoticeKind, SourceSpan], Notice] = {}
         for notice in notices:
             if notice.frames:
@@ -100,10 +101,10 @@ class Notices:
 
 
 def innermost_place(session: TraceSession, frame: FrameType) -> Place | None:
-    """Where the innermost of the program's frames stands that ``frame`` was called by."""
+    """The place of the innermost of the program's frames among ``frame`` and its callers; None if there is none."""
     return user_place(frame, TRACE_CODE, session.tracer._own_code)
 
 
 def running_places(session: TraceSession, frame: FrameType) -> list[Place]:
-    """Where each of the running frames stands, from the trace to ``frame``; without the tracer's own."""
+    """The place of each running frame from the trace to ``frame``, without the tracer's own frames."""
     return [place for place in stack_places(frame, TRACE_CODE) if place[0] not in session.tracer._own_code]

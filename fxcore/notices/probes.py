@@ -1,7 +1,8 @@
-"""Questions that a traced value answers differently from what it stands for.
+"""Notes tests of a traced value whose result differs from the real value's.
 
-A proxy is no tensor to `isinstance`, has every attribute, is equal to nothing in a set, and its text is its name. The
-look-ups of `Proxy` that answer are replaced by ones that also compare the answer with the real value's likely one.
+To `isinstance`, a proxy isn't a tensor; it has every attribute; it equals nothing in a set; and its text is its name.
+The methods of `Proxy` that are called for such tests are replaced by methods that also compare the result with the
+likely one of the real value.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _IS_TENSOR = torch.is_tensor.__code__
 
 
 def watch_probes(patches: PatchScope, notices: Notices) -> None:
-    """Until ``patches`` ends, note the questions whose answers aren't the real value's."""
+    """Until ``patches`` ends, note the tests whose results aren't the real value's."""
     patches.replace(vars(proxies), "known_class", functools.partial(_watched_class, notices))
     patches.replace(Proxy, "__getattr__", functools.partial(_watched_getattr, notices))
     patches.replace(Proxy, "__hash__", functools.partial(_watched_hash, notices))
@@ -54,7 +55,7 @@ def _watched_getattr(notices: Notices, getattr_: Callable[[Proxy, str], Any]) ->
     @functools.wraps(getattr_)
     def __getattr__(self: Proxy, k: str) -> Any:
         asker = sys._getframe(1)
-        # C code looks for protocols such as `__array__`: it isn't the program that asks.
+        # C code looks up protocols such as `__array__`, so such a name wasn't tested for by the program.
         is_new = not k.startswith("__") and not hasattr(torch.Tensor, k)
         if is_new and _asks(asker) and type_of_proxy(self) is torch.Tensor:
             notices.running(NoticeKind.ATTRIBUTE_CHECK, k, asker)
@@ -92,7 +93,7 @@ def _is_users(frame: FrameType) -> bool:
 
 
 def _asks(frame: FrameType) -> bool:
-    """Whether the program calls a function that asks, such as ``isinstance``: it doesn't read an attribute itself."""
+    """Whether the program calls a function such as ``isinstance``, rather than reading an attribute itself."""
     return _is_users(frame) and is_call(frame.f_code, frame.f_lasti)
 
 
@@ -102,15 +103,15 @@ def _looks_up(frame: FrameType) -> bool:
 
 
 def _likely(proxy: Proxy, classes: Any) -> bool:
-    """Whether the value that ``proxy`` stands for is likely an instance of ``classes``; nothing is known: a tensor."""
+    """Whether the real value is likely an instance of ``classes``; a value of unknown type is taken to be a tensor."""
     try:
         return issubclass(type_of_proxy(proxy) or torch.Tensor, classes)
-    except TypeError:  # a protocol that instances can be asked for, but not classes
+    except TypeError:  # a protocol that supports isinstance, but not issubclass
         return False
 
 
 def _classes_asked(frame: FrameType) -> tuple[type, ...]:
-    """The classes in the ``isinstance(x, classes)`` that a frame is at, as far as they are told by names."""
+    """The classes in the ``isinstance(x, classes)`` that a frame is at, as far as they are written as names."""
     call = call_at((frame.f_code, frame.f_lasti), "isinstance")
     if call is None or len(call.args) != 2:
         return ()
@@ -134,7 +135,7 @@ def _named_classes(expression: ast.expr, frame: FrameType) -> list[type]:
 
 
 def _value_of(expression: ast.expr, frame: FrameType) -> Any:
-    """The value of a dotted name. Raises KeyError for anything else, and where there is no such name."""
+    """The value of a dotted name. Raises KeyError for any other expression, and if the name isn't defined."""
     if isinstance(expression, ast.Attribute):
         return getattr(_value_of(expression.value, frame), expression.attr)
     if not isinstance(expression, ast.Name):
@@ -144,5 +145,5 @@ def _value_of(expression: ast.expr, frame: FrameType) -> Any:
 
 
 def _is_message(statement: ast.stmt | None) -> bool:
-    """Whether the text that a statement makes is for people to read: of an error, a warning, a log."""
+    """Whether a statement likely makes text for people to read: an error's message, a warning, a log."""
     return statement is None or isinstance(statement, ast.Raise | ast.Assert | ast.Expr)

@@ -1,4 +1,4 @@
-"""Tracing with an eye on what goes wrong in silence: ``with noticing() as watch: graph = tracer.trace(root)``."""
+"""Tracing while watching for silent differences: ``with noticing() as watch: graph = tracer.trace(root)``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from fxcore.tracing.patching import PatchScope
 
 @contextmanager
 def noticing() -> Iterator[Watch]:
-    """Within, what any tracer traces is watched. What it yields then has the notices of a trace that has ended well.
+    """Within the block, watch the trace of any tracer. After a successful trace, the `Watch` has its notices.
 
-    Verdicts and graphs are those of any other trace.
+    Watching changes neither whether a trace succeeds nor its graph.
     """
     notices = Notices()
     failures = _Failures(notices)
@@ -43,7 +43,7 @@ class Watch:
         self._failures = failures
 
     def notices(self, root: torch.nn.Module | Callable[..., Any], graph: Graph) -> tuple[Notice, ...]:
-        """All notices of ``root``, which was traced to ``graph``."""
+        """All notices of the trace of ``root``, which resulted in ``graph``."""
         self._failures.note_swallowed()
         review(root, graph, self._notices)
         note_lost_writes(graph, self._notices)
@@ -58,7 +58,7 @@ class _Failures:
         self._raised: list[TraceFailure] = []
 
     def keeping(self, fail: Callable[..., Any]) -> Callable[..., Any]:
-        """``Tracer.fail`` that keeps what it raises."""
+        """Wrap ``Tracer.fail`` to record the failures that it raises."""
 
         @functools.wraps(fail)
         def watched(tracer: Tracer, *args: Any, **kwargs: Any) -> Any:
@@ -71,7 +71,7 @@ class _Failures:
         return watched
 
     def note_swallowed(self) -> None:
-        """Note those that the program caught; the trace has ended well, so all were caught by somebody."""
+        """Note the failures that the program caught, after a successful trace, in which all failures were caught."""
         for failure in self._raised:
             # An exception's traceback begins at the frame that caught it.
             traceback = failure.__traceback__

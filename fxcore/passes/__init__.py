@@ -1,7 +1,7 @@
 """Passes over graphs: they compute shapes, and split, fuse, match, reorder and draw graphs.
 
-They may import fxcore's top modules and nodes, and most are imported when they are first used. Start reading at
-`shape_prop`, the simplest, then at `tools_common`, which the splitters share.
+This package may import fxcore's top-level modules and `fxcore.nodes`; most of its modules are imported at their first
+use. Start reading at `shape_prop`, the simplest pass, then at `tools_common`, which the splitters share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the nodes of a graph that an accelerator can run, and records what happened to each while it did.
+"""Finds the nodes of a graph that an accelerator can run, and records what is decided about each of them.
 
 Source: the interface and results are those of ``torch.fx.passes.splitter_base``.
 """
@@ -25,7 +25,7 @@ Writer = Callable[[str], object]
 
 
 class NodeEvent:
-    """Something that happened to node ``source``; ``dep`` is the other node that it happened because of, if any."""
+    """A decision about the node ``source``; ``dep`` is the other node that caused it, if any."""
 
     def __init__(self, source: Node, desc: str, dep: Node | None = None) -> None:
         self.source = source
@@ -41,11 +41,11 @@ class NodeEventTracker:
     """Collects events, and writes them to files at the end.
 
     Args:
-        tracker_mode: 0 writes nothing. 1 writes all events to ``<dump_prefix>_all.txt``. 2 and 3 also write, to
-            ``<dump_prefix>_nodes.txt``, events with those that led to them: 2 of the nodes that the environment
-            variable ``FX_NET_ACC_SPLITTER_TRACKER_TRACKED_NODES`` names, with commas between; 3 of all nodes with more
-            than one event.
-        dump_prefix: where the files begin.
+        tracker_mode: 0 writes nothing. 1 writes all events to ``<dump_prefix>_all.txt``. 2 and 3 also write the events
+            of some nodes, with the events that led to these, to ``<dump_prefix>_nodes.txt``: 2 writes those of the
+            nodes in the comma-separated environment variable ``FX_NET_ACC_SPLITTER_TRACKER_TRACKED_NODES``, 3 writes
+            those of all nodes with more than one event.
+        dump_prefix: what the paths of the files begin with.
     """
 
     def __init__(self, tracker_mode: int, dump_prefix: str) -> None:
@@ -57,7 +57,7 @@ class NodeEventTracker:
 
     @classmethod
     def from_environment(cls) -> "NodeEventTracker":
-        """A tracker with the mode and the prefix that the environment names."""
+        """A tracker with the mode and the prefix from the environment variables."""
         mode = os.environ.get(ENV_FX_NET_ACC_SPLITTER_TRACKER_MODE, "0")
         return cls(int(mode), os.environ.get(ENV_FX_NET_ACC_SPLITTER_TRACKER_DUMP_PATH, TRACKER_DUMP_PATH))
 
@@ -70,7 +70,7 @@ class NodeEventTracker:
         return [self.events[index] for index in self.node_events.get(node_name, [])]
 
     def print_node(self, node_name: str, recursive: bool = False, tab: str = "", writer: Writer | None = None) -> None:
-        """Write a node's events, each a line after ``tab``; with ``recursive`` also those of the nodes behind them."""
+        """Write a node's events, one per line after ``tab``; with ``recursive``, also those of the causing nodes."""
         write = writer or self.writer
         for event in self._events_of(node_name):
             write(tab + event.to_str())
@@ -89,7 +89,7 @@ class NodeEventTracker:
             self.print_node(name, tab="  ", writer=write)
 
     def dump(self) -> None:
-        """Write the files that the mode asks for."""
+        """Write the files for the tracker's mode."""
         if self.tracker_mode >= 1:
             self._write_file(ALL_SUFFIX, self.print_all)
         if self.tracker_mode == 2:
@@ -111,11 +111,11 @@ class NodeEventTracker:
 
 
 class FxNetAccNodesFinder:
-    """Called, it gives the nodes of ``module`` that may run on the accelerator.
+    """Returns, when called, the nodes of ``module`` that may run on the accelerator.
 
-    These are the ones that ``operator_support`` supports, without those that would have to exchange other values than
-    tensors with nodes on the CPU; ``allow_non_tensor`` keeps these too. Which values are tensors is read from
-    ``meta["type"]``, as shape propagation leaves it. ``tracker`` has the reason for every node.
+    These are the nodes that ``operator_support`` supports, except those that would have to exchange values other than
+    tensors with nodes on the CPU (with ``allow_non_tensor``, these are included too). ``meta["type"]``, which shape
+    propagation records, decides which values are tensors. ``tracker`` has the reasons for every node.
     """
 
     def __init__(self, module: GraphModule, operator_support: OperatorSupportBase, allow_non_tensor: bool) -> None:
@@ -126,7 +126,7 @@ class FxNetAccNodesFinder:
         self.tracker = NodeEventTracker.from_environment()
 
     def reduce_acc_nodes_non_tensor_input_helper(self, cpu_worklist: Iterable[Node]) -> None:
-        """Take the users of nodes on the CPU off the accelerator; and theirs, where these make no tensor."""
+        """Move the users of nodes on the CPU off the accelerator, and the users of those that return no tensor."""
         queue = deque(cpu_worklist)
         while queue:
             node = queue.popleft()
@@ -140,7 +140,7 @@ class FxNetAccNodesFinder:
                     queue.append(user)
 
     def reduce_acc_nodes_non_tensor_input(self) -> None:
-        """Take nodes off the accelerator that use what a node on the CPU makes and that is no tensor."""
+        """Move the nodes off the accelerator that use a value from a node on the CPU that isn't a tensor."""
         on_cpu: NodeList = []
         for node in self.module.graph.nodes:
             if node.op in CALLABLE_NODE_OPS and node not in self.acc_nodes and not is_node_output_tensor(node):
@@ -149,7 +149,7 @@ class FxNetAccNodesFinder:
         self.reduce_acc_nodes_non_tensor_input_helper(on_cpu)
 
     def reduce_acc_nodes_non_tensor_output(self) -> None:
-        """Take nodes off the accelerator that make no tensor and have a user on the CPU, until there are none."""
+        """Move the nodes off the accelerator whose value isn't a tensor and is used on the CPU, until none is left."""
         while leaving := [node for node in self.module.graph.nodes if self._feeds_cpu(node)]:
             self.acc_nodes.difference_update(leaving)
             self.reduce_acc_nodes_non_tensor_input_helper(leaving)

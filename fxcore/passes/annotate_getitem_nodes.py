@@ -1,4 +1,4 @@
-"""Give the items of tuples, lists and named tuples the types that the annotation of the whole tells."""
+"""Annotate the items of tuples, lists and named tuples with the types from the annotation of the container."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["annotate_getitem_nodes"]
 
 
 def annotate_getitem_nodes(graph: Graph) -> None:
-    """Set ``type`` on the nodes that take an item out of a sequence with a type.
+    """Set ``type`` on the nodes that read an item of a sequence that has a type.
 
-    Tracing loses the annotations of local variables; for TorchScript, those of items can be had back.
+    Tracing loses the annotations of local variables. This pass restores those of items, for TorchScript.
 
     Raises:
-        AssertionError: A tuple's type has fewer items than the index asks for, or a list's not exactly one.
+        AssertionError: A tuple's type has no item at the index, or a list's type hasn't exactly one parameter.
     """
     for node in graph.nodes:
         if node.target is operator.getitem:
@@ -29,7 +29,7 @@ def annotate_getitem_nodes(graph: Graph) -> None:
 
 
 def _type_of_item(sequence_type: Any, index: Any) -> Any:
-    """The type of an item of a ``sequence_type``; None if that is no tuple, list or named tuple."""
+    """The type of an item of a ``sequence_type``; None if that isn't a tuple, list or named tuple."""
     origin = typing.get_origin(sequence_type)
     items = typing.get_args(sequence_type)
     if origin is tuple:

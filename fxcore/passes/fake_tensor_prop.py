@@ -19,16 +19,16 @@ _NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)
 class FakeTensorProp(Interpreter):
     """Runs a graph on fake tensors and records each node's value in ``meta["val"]``.
 
-    Unlike ``ShapeProp`` it computes and stores no data, and the recorded fake tensors tell which share memory. In a
-    tuple, list or dict, what is neither a tensor nor a number is recorded as None.
+    Unlike ``ShapeProp``, this pass computes and stores no data, and the recorded fake tensors show which of them share
+    memory. In a tuple, list or dict, items that are neither tensors nor numbers are recorded as None.
     """
 
     def __init__(self, module: GraphModule, mode: FakeTensorMode | None = None) -> None:
         """Prepare to run a graph.
 
         Args:
-            module: The module; its parameters and buffers stay real.
-            mode: The mode to make and compute fake tensors in; by default a new one.
+            module: The module; its parameters and buffers remain real tensors.
+            mode: The mode in which fake tensors are made and computed; by default a new mode.
         """
         super().__init__(module)
         self._mode = FakeTensorMode() if mode is None else mode
@@ -37,9 +37,9 @@ class FakeTensorProp(Interpreter):
         self.seen_subgraphs: set[str] = set()
 
     def run_node(self, n: Node) -> Any:
-        """Execute a node on fake values and record what it yields, if that is a tensor, a number, or holds one.
+        """Execute a node on fake values and record its result, unless that is neither a tensor, number nor container.
 
-        A subgraph that ``invoke_subgraph`` calls is propagated through when it is met for the first time.
+        Values are propagated through a subgraph that ``invoke_subgraph`` calls at the subgraph's first call.
         """
         is_new = _invokes_subgraph(n) and n.args[1] not in self.seen_subgraphs
         result = self._propagate_subgraph(n) if is_new else super().run_node(n)
@@ -49,7 +49,7 @@ class FakeTensorProp(Interpreter):
         return result
 
     def propagate(self, *args: object) -> Any:
-        """Run the graph on sample inputs, real tensors in which are made fake, and return its result."""
+        """Run the graph on sample inputs, whose real tensors are made fake, and return its result."""
         return self.propagate_dont_convert_inputs(
             *(self._mode.from_tensor(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
         )
@@ -60,14 +60,14 @@ class FakeTensorProp(Interpreter):
             return self.run(*args)
 
     def _propagate_subgraph(self, n: Node) -> Any:
-        """Run the graph module that a call of ``invoke_subgraph`` names, on what its operands have recorded."""
+        """Run the graph module that a call of ``invoke_subgraph`` refers to, on the recorded values of its operands."""
         subgraph, identifier, *operands = n.args
         self.seen_subgraphs.add(identifier)
         module = self.fetch_attr(cast(str, subgraph.target))
         return FakeTensorProp(module, mode=self._mode).propagate(*(operand.meta["val"] for operand in operands))
 
     def _snapshot(self, value: Any) -> Any:
-        """What is recorded of a value: a tensor that later changes in place don't reach."""
+        """What is recorded for a value: for a tensor, a detached fake one, unaffected by later in-place changes."""
         if isinstance(value, torch.Tensor):
             fake = value if is_fake_tensor(value) else self._mode.from_tensor(value, static_shapes=True)
             return fake.detach()
@@ -75,5 +75,5 @@ class FakeTensorProp(Interpreter):
 
 
 def _invokes_subgraph(n: Node) -> bool:
-    # Asked for by name, because older versions of torch don't have the operator.
+    # Looked up by name, because older versions of torch don't have the operator.
     return n.op == "call_function" and n.target is getattr(torch.ops.higher_order, "invoke_subgraph", None)

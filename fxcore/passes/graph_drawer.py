@@ -1,6 +1,6 @@
 """Draw graphs with Graphviz.
 
-This needs the package pydot, which is imported when a graph is drawn; and Graphviz itself, to write pictures.
+This requires the package pydot, which is imported when a graph is drawn, and Graphviz itself to write pictures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLOR_OF_OP = {
     "output": "PowderBlue",
 }
 
-# The colors of functions and methods, by a hash of their name.
+# The colors of functions and methods, chosen by a hash of their names.
 _COLORS = (
     *("CadetBlue1", "Coral", "DarkOliveGreen1", "DarkSeaGreen1", "GhostWhite", "Khaki1", "LavenderBlush1"),
     *("LightSkyBlue", "MistyRose1", "MistyRose2", "PaleTurquoise2", "PeachPuff1", "Salmon"),
@@ -50,22 +50,22 @@ _BREAK = r"\n"
 
 @dataclass(eq=False)
 class FxGraphDrawer:
-    """Draws the graph of a module, and those of the graph modules it calls::
+    """Draws the graph of a module, and the graphs of the graph modules that it calls::
 
         FxGraphDrawer(graph_module, "resnet18").get_dot_graph().write_svg("resnet18.svg")
 
-    A box shows the name of a node, what it calls, its arguments, and the tensor it yields if shapes were propagated.
-    Making one raises ``RuntimeError`` if pydot is not installed.
+    A box shows a node's name, what it calls, its arguments, and, if shapes were propagated, the tensor that it returns.
+    The constructor raises ``RuntimeError`` if pydot is not installed.
 
     Attributes:
         graph_module: The module.
         name: The name of the drawing.
-        ignore_getattr: Whether reads of attributes are left out.
-        ignore_parameters_and_buffers: Whether the tensors of leaf modules are left out.
-        skip_node_names_in_args: Whether arguments that contain nodes are left out; there are arrows for those.
-        parse_stack_trace: Whether the line of source is shown, if it was recorded.
-        dot_graph_shape: The shape of the boxes, by Graphviz's name; by default "record".
-        normalize_args: Whether arguments are shown by name, as the signature of what is called has them.
+        ignore_getattr: Whether to omit reads of attributes.
+        ignore_parameters_and_buffers: Whether to omit the tensors of leaf modules.
+        skip_node_names_in_args: Whether to omit arguments that contain nodes, which are shown as arrows anyway.
+        parse_stack_trace: Whether to show the line of source, if it was recorded.
+        dot_graph_shape: Graphviz's name for the shape of the boxes; by default "record".
+        normalize_args: Whether to show arguments by their names in the called function's signature.
     """
 
     graph_module: GraphModule
@@ -95,11 +95,11 @@ class FxGraphDrawer:
         return self._dot_graphs[self.name]
 
     def get_submod_dot_graph(self, submod_name: str) -> Any:
-        """The drawing of a graph module that the graph calls; ``KeyError`` if it calls none of that name."""
+        """The drawing of a graph module that the graph calls. Raises ``KeyError`` if it calls none of that name."""
         return self._dot_graphs[f"{self.name}_{submod_name}"]
 
     def get_all_dot_graphs(self) -> dict[str, Any]:
-        """The drawings: the module's under ``name``, those of submodules under ``name``, ``_`` and their own."""
+        """All drawings by name: the module's is ``name``, a submodule's is ``name``, ``_`` and its qualified name."""
         return self._dot_graphs
 
     def _draw(self, module: GraphModule, name: str) -> Any:
@@ -143,7 +143,7 @@ class FxGraphDrawer:
         return "{" + "".join(parts) + "}"
 
     def _call_label(self, node: Node) -> str:
-        """What a node calls, its arguments, and how many use it."""
+        """What a node calls, its arguments, and the number of its users."""
         args, kwargs = self._arguments(node)
         by_name = [f"{name}: {_format_arg(value, max_list_len=8)}" for name, value in kwargs.items()]
         positional = [_format_arg(value, max_list_len=8) for value in args]
@@ -154,9 +154,9 @@ class FxGraphDrawer:
         )
 
     def _arguments(self, node: Node) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The arguments to show: by name, if that is wanted and the signature is known."""
+        """The arguments to show: by name if ``normalize_args`` is set and the signature is known."""
         if self.normalize_args and node.op == "call_function":
-            # Overloads that need the types of arguments to be told apart are left as they are written.
+            # If the types of arguments are needed to choose an overload, the arguments are shown unchanged.
             with contextlib.suppress(RuntimeError):
                 normalized = normalize_function(
                     node.target, node.args, dict(node.kwargs), normalize_to_only_use_kwargs=True
@@ -166,7 +166,7 @@ class FxGraphDrawer:
         return node.args, node.kwargs
 
     def _list_label(self, start: str, items: list[str], end: str) -> str:
-        """Some arguments, each on a line of its own if there are several."""
+        """The text for a list of arguments, each on a separate line if there are several."""
         shown = [item for item in items if not (self.skip_node_names_in_args and "%" in item)]
         if not shown:
             return ""
@@ -183,7 +183,7 @@ def _import_pydot() -> Any:
 
 
 def _escaped(label: str) -> str:
-    """A text with the characters escaped that structure a label."""
+    """Escape the characters that structure a label."""
     return label.replace("{", r"\{").replace("}", r"\}")
 
 
@@ -206,7 +206,7 @@ def _module_label(module: torch.nn.Module) -> str:
 
 
 def _tensor_label(metadata: object) -> str:
-    """What is known about a tensor, or about all tensors in a structure; nothing about other values."""
+    """What is known about a tensor, or about all tensors in a structure; empty for other values."""
     if isinstance(metadata, TensorMetadata):
         return "".join(f"|{name}={value}{_BREAK}" for name, value in _facts(metadata).items())
     if isinstance(metadata, dict):

@@ -1,4 +1,4 @@
-"""Change what nodes call, and tell how much memory they need."""
+"""Change what nodes call, and compute how much memory nodes need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 def replace_target_nodes_with(
     fx_module: GraphModule, old_op: str, old_target: Target, new_op: str, new_target: Target
 ) -> None:
-    """Let every node with one opcode and target have another, with the same arguments.
+    """Replace one opcode and target by another in every node that has them; the arguments are kept.
 
     ``fx_module`` gets a new graph; the changed nodes in it keep their names, but not their ``meta``.
     """
@@ -40,11 +40,11 @@ def replace_target_nodes_with(
 
 
 class size_bytes(NamedTuple):
-    """The memory a node needs, in bytes.
+    """The memory that a node needs, in bytes.
 
     Attributes:
-        output_size: That of its value.
-        total_size: That of its value and of the parameters of the module it calls.
+        output_size: The size of the node's value.
+        total_size: The size of the node's value and of the parameters of the module that it calls.
     """
 
     output_size: int
@@ -52,14 +52,14 @@ class size_bytes(NamedTuple):
 
 
 def get_size_of_all_nodes(fx_module: GraphModule, args: list[torch.Tensor] | None = None) -> None:
-    """Set ``size_bytes`` on every node but the output.
+    """Set ``size_bytes`` on every node except the output.
 
     Args:
         fx_module: The module.
-        args: Sample inputs to find the sizes with; None if shapes have been propagated before.
+        args: Sample inputs from which to propagate shapes; None if that has already been done.
 
     Raises:
-        RuntimeError: A node's value is no tensor, or shapes have not been propagated.
+        RuntimeError: A node's value isn't a tensor, or shapes have not been propagated.
     """
     if args is not None:
         ShapeProp(fx_module).propagate(*args)
@@ -69,10 +69,10 @@ def get_size_of_all_nodes(fx_module: GraphModule, args: list[torch.Tensor] | Non
 
 
 def get_tensor_meta(node: Node) -> TensorMetadata:
-    """What ``ShapeProp`` recorded about a node's value.
+    """The metadata that ``ShapeProp`` recorded about a node's value.
 
     Raises:
-        RuntimeError: Nothing.
+        RuntimeError: Nothing was recorded.
     """
     metadata = node.meta.get("tensor_meta")
     if not metadata:
@@ -81,10 +81,10 @@ def get_tensor_meta(node: Node) -> TensorMetadata:
 
 
 def get_size_of_node(fx_module: GraphModule, node: Node) -> size_bytes:
-    """The memory that one node of ``fx_module`` needs; parameters count with the size of the value's elements.
+    """The memory that a node needs; elements of parameters are counted with the size of the value's elements.
 
     Raises:
-        RuntimeError: The node's value is no tensor, or shapes have not been propagated.
+        RuntimeError: The node's value isn't a tensor, or shapes have not been propagated.
     """
     metadata = get_tensor_meta(node)
     elements = metadata.shape.numel()

@@ -1,4 +1,4 @@
-"""Finds the nodes of a graph for which two ways to run it give different results.
+"""Finds the nodes of a graph whose results differ between two ways to run the graph.
 
 Source: the interface and results are those of ``torch.fx.passes.net_min_base``.
 """
@@ -24,9 +24,9 @@ __all__ = [
 
 
 class _MinimizerBase(StretchRunner):
-    """Narrows down where the two results of a graph differ.
+    """Narrows down which nodes of a graph have different results in the two ways to run it.
 
-    A subclass overrides `run_a` and `run_b`; the arguments are those of `StretchRunner`.
+    A subclass overrides `run_a` and `run_b`. The constructor's arguments are those of `StretchRunner`.
     """
 
     def _begin(self, *lines: str) -> list[str]:
@@ -36,7 +36,7 @@ class _MinimizerBase(StretchRunner):
         return self.reports[-1]
 
     def _exclude(self, nodes: NodeList, start: int = -1, end: int = -1) -> NodeList:
-        """The nodes that are left of a list when ``exclusion_fn`` has taken its own out."""
+        """A copy of a list of nodes without those that ``exclusion_fn`` removes."""
         nodes = list(nodes)
         if self.exclusion_fn is not None:
             self.exclusion_fn(nodes, start, end)
@@ -50,7 +50,7 @@ class _MinimizerBase(StretchRunner):
         self.print_report(report)
 
     def _binary_search_impl(self, all_nodes: NodeList, start_idx: int, end_idx: int) -> NodeSet:
-        """Halve ``all_nodes[start_idx:end_idx]`` as long as it fails."""
+        """Search ``all_nodes[start_idx:end_idx]`` for culprits by halving it as long as it fails."""
         nodes = self._exclude(all_nodes[start_idx:end_idx], start_idx, end_idx)
         if not nodes:
             self.reports.append(["All nodes are excluded by the user"])
@@ -93,10 +93,12 @@ class _MinimizerBase(StretchRunner):
         return culprits
 
     def _block_traverse_impl(self, nodes: NodeList, start_idx: int, end_idx: int, find_last_node: bool) -> int | None:
-        """Search the last node that must be in a stretch from the start for it to fail, or the first of one to the end.
+        """Search the last node of the shortest failing stretch; its first node if ``find_last_node`` is False.
+
+        The last node is searched among stretches from the start of ``nodes``, the first among stretches to their end.
 
         Returns:
-            The node's index, or None where nothing fails.
+            The node's index, or None if no stretch fails.
         """
         while True:
             middle = (start_idx + end_idx) // 2
@@ -117,7 +119,7 @@ class _MinimizerBase(StretchRunner):
         return start_idx + (1 if find_last_node else -1)
 
     def _block_traverse(self, nodes: NodeList, find_last_node: bool | None) -> NodeSet:
-        """Search the shortest stretch that fails; with ``find_last_node`` only its end, with False only its start."""
+        """Search the shortest failing stretch; only its end if ``find_last_node`` is true, only its start if False."""
         first: int | None = 0
         last: int | None = len(nodes) - 1
         if find_last_node is not False:
@@ -177,7 +179,7 @@ class _MinimizerBase(StretchRunner):
                 start = index + 1
         return culprits
 
-    # What a program calls.
+    # Methods for programs to call.
 
     def _collect_nodes(self, start: str | None, end: str | None) -> NodeList:
         """The ``call_*`` nodes from the one called ``start`` to the one called ``end``, both included."""
@@ -188,7 +190,7 @@ class _MinimizerBase(StretchRunner):
         return nodes[first:last]
 
     def print_report(self, report: list[str]) -> None:
-        """Print a report, its first line at the margin."""
+        """Print a report: its first line unindented, the others as a list below."""
         print("\n . ".join(report))  # noqa: T201 - that is what it is for
 
     def print_reports(self) -> None:
@@ -197,7 +199,7 @@ class _MinimizerBase(StretchRunner):
             self.print_report(report)
 
     def run_nodes(self, start: str | None = None, end: str | None = None) -> None:
-        """Run the nodes from ``start`` to ``end`` both ways, and print what is wrong with the results.
+        """Run the nodes from ``start`` to ``end`` both ways, and print the error if this fails or the results differ.
 
         Args:
             start: the first node's name; None for the first of the module.
@@ -216,16 +218,16 @@ class _MinimizerBase(StretchRunner):
         skip_nodes: Names | None = None,
         find_last_node: bool | None = None,
     ) -> NodeSet:
-        """Search nodes whose results differ, in the way that the settings name.
+        """Search for nodes whose results differ, by the method in ``settings.traverse_method``.
 
         Args:
-            start: the name of the first node to look at; None for the first of the module.
+            start: the name of the first node to examine; None for the first of the module.
             end: the name of the last node; None for the last of the module.
             skip_nodes: for "skip": the names of the nodes between the stretches.
-            find_last_node: for "block": search only the end of the stretch, or with False only its start.
+            find_last_node: for "block": if true, search only the end of the stretch; if False, only its start.
 
         Raises:
-            RuntimeError: there is no such way, or "skip" without ``skip_nodes``.
+            RuntimeError: the method is unknown, or it is "skip" and ``skip_nodes`` is missing.
         """
         searches: dict[str, Callable[[NodeList], NodeSet]] = {
             "sequential": self._sequential_traverse,

@@ -28,15 +28,15 @@ _BEFORE, _CHOSEN, _AFTER = "main_0", "minimize", "main_1"
 
 
 class FxNetMinimizerBadModuleError(Exception):
-    """There is nothing to split out."""
+    """A submodule can't be split out, because it has no nodes."""
 
 
 class FxNetMinimizerRunFuncError(Exception):
-    """One of the two ways to run a part failed."""
+    """Running a stretch failed in one of the two ways."""
 
 
 class FxNetMinimizerResultMismatchError(Exception):
-    """The two results of a part differ."""
+    """The two results of a stretch differ."""
 
 
 _FAILURES = (FxNetMinimizerRunFuncError, FxNetMinimizerResultMismatchError)
@@ -50,13 +50,13 @@ class _MinimizerSettingBase:
     """How to search.
 
     Attributes:
-        accumulate_error: each way goes on with its own earlier results, not both with the first one's.
-        traverse_method: "sequential" tries node by node, "binary" halves, "accumulate" a growing stretch from the
-            start, "skip" the stretches between given nodes, "defined" all nodes at once, "block" looks for the ends of
-            the shortest stretch that fails.
-        find_all: go on after the first find.
-        return_intermediate: `run_nodes` compares the values of all nodes, not only what leaves the stretch.
-        all_outputs: compare all values that leave a stretch, not only the last node's.
+        accumulate_error: each way continues with its own earlier results; otherwise both use the first way's.
+        traverse_method: "sequential" tries node by node, "binary" tries halves of a failing stretch, "accumulate" a
+            growing stretch from the start, "skip" the stretches between given nodes, "defined" all nodes at once;
+            "block" searches for the ends of the shortest failing stretch.
+        find_all: continue after the first culprit.
+        return_intermediate: `run_nodes` compares the values of all nodes, not only the outputs of the stretch.
+        all_outputs: compare all outputs of a stretch, not only the last node's value.
     """
 
     accumulate_error: bool = False
@@ -70,18 +70,18 @@ class _MinimizerSettingBase:
 
 
 class StretchRunner:
-    """Splits stretches of nodes out of a graph, runs them both ways and compares.
+    """Splits stretches of nodes out of a graph, runs them in both ways and compares the results.
 
     A subclass overrides `run_a` and `run_b`.
 
     Args:
         module: the module; its shapes are propagated.
-        sample_input: its positional arguments.
-        compare_fn: takes both results and the names of the nodes that they are the values of; returns a measure of
-            the difference, and whether the results count as equal.
+        sample_input: the module's positional arguments.
+        compare_fn: called with both results and the names of the nodes that they belong to; returns a measure of the
+            difference, and whether the results count as equal.
         settings: how to search.
-        module_exporter: called with the input, the submodule and a name for each stretch whose results differ.
-        exclusion_fn: called with the list of nodes of a stretch and its bounds; may take nodes out of the list.
+        module_exporter: called with the input, the submodule and a name, for each stretch whose results differ.
+        exclusion_fn: called with the list of nodes of a stretch and its bounds; may remove nodes from the list.
     """
 
     def __init__(
@@ -117,17 +117,17 @@ class StretchRunner:
         ShapeProp(self.module).propagate(*self.sample_input)
 
     def run_a(self, mod: GraphModule, inputs: Tensors, report_idx: int = -1) -> TensorOrTensors:
-        """Run a stretch in the first way. Raises RuntimeError where a subclass doesn't say how."""
+        """Run a stretch in the first way. Raises RuntimeError unless a subclass overrides it."""
         raise RuntimeError("run_a() is not implemented.")
 
     def run_b(self, mod: GraphModule, inputs: Tensors, report_idx: int = -1) -> TensorOrTensors:
-        """Run a stretch in the second way. Raises RuntimeError where a subclass doesn't say how."""
+        """Run a stretch in the second way. Raises RuntimeError unless a subclass overrides it."""
         raise RuntimeError("run_b() is not implemented.")
 
     # Running one stretch.
 
     def _store_outputs(self, a_result: TensorOrTensors, b_result: TensorOrTensors, submodule: GraphModule) -> None:
-        """Keep the values of the nodes that a stretch returns, for the stretches that begin with them."""
+        """Keep the values of the nodes that a stretch returns, as inputs of later stretches."""
         returned = submodule.graph.output_node().args[0]
         if isinstance(returned, Node):
             self.a_outputs[returned.name], self.b_outputs[returned.name] = a_result, b_result
@@ -136,7 +136,7 @@ class StretchRunner:
                 self.a_outputs[node.name], self.b_outputs[node.name] = a_value, b_value
 
     def _get_submod_inputs(self, main_module: GraphModule, submod_path: str) -> tuple[Tensors, Tensors]:
-        """What to run a stretch with in both ways: kept values, or else what the whole module calls it with."""
+        """The inputs of a stretch for both ways: kept values, or the arguments with which the whole module calls it."""
         submodule: Any = getattr(main_module, submod_path)
         names = [node.name for node in submodule.graph.nodes if node.op == "placeholder"]
         if self.a_outputs.keys() >= set(names):
@@ -154,7 +154,7 @@ class StretchRunner:
         return seen[-1], seen[-1]
 
     def _tag_nodes(self, selected_nodes: NodeSet) -> None:
-        """Tag the selected nodes, those that need one of them, and the rest."""
+        """Tag the selected nodes, the nodes that depend on one of them, and the rest."""
         for node in self.module.graph.nodes:
             if node.op not in CALLABLE_NODE_OPS:
                 continue
@@ -176,16 +176,16 @@ class StretchRunner:
     def _run_and_compare(
         self, split_module: GraphModule, submod_name: str, output_names: Names, report_idx: int = -1
     ) -> None:
-        """Run a stretch both ways and compare.
+        """Run a stretch in both ways and compare the results.
 
         Args:
             split_module: the module that the stretch is a submodule of.
             submod_name: the submodule's name.
-            output_names: the nodes to compare; the submodule's own output if there are none.
-            report_idx: the place of the report to write to in ``reports``, -1 for the current iteration's.
+            output_names: the names of the nodes to compare; if empty, the submodule's own output is compared.
+            report_idx: the index of the report to write to in ``reports``; -1 for the current iteration's.
 
         Raises:
-            FxNetMinimizerRunFuncError: one of the ways failed.
+            FxNetMinimizerRunFuncError: running the stretch failed in one of the ways.
             FxNetMinimizerResultMismatchError: the results differ.
         """
         submodule: Any = getattr(split_module, submod_name)
@@ -223,7 +223,7 @@ class StretchRunner:
             self.module_exporter(b_input, submodule, f"{name}_acc")
 
     def _failure(self, nodes: NodeSet, output_names: Names, report_idx: int = -1) -> Exception | None:
-        """What is wrong with a stretch, or None."""
+        """Run a stretch in both ways; return the error if this fails or the results differ, otherwise None."""
         split_module, submod_name = self._build_submodule(nodes)
         try:
             self._run_and_compare(split_module, submod_name, output_names, report_idx)

@@ -21,10 +21,10 @@ __all__ = [
     "create_op_support",
 ]
 
-# The name of what a node calls, as ``get_node_target`` gives it.
+# The name of what a node calls, as ``get_node_target`` returns it.
 TargetTypeName = str
 
-# The dtypes that an operation takes in each positional argument, and in keyword arguments by name; None: any.
+# The dtypes that an operation accepts in each positional argument, and in keyword arguments by name; None means any.
 SupportedArgumentDTypes = (
     tuple[Sequence[Sequence[torch.dtype] | None], Mapping[str, Sequence[torch.dtype] | None]] | None
 )
@@ -45,11 +45,11 @@ class OperatorSupportBase(abc.ABC):
 
 
 class OperatorSupport(OperatorSupportBase):
-    """Supports the operations in a table, with the dtypes that it gives for their arguments.
+    """Supports the operations in a table, if their arguments have the dtypes that the table allows.
 
-    The table maps the name of an operation (see ``get_node_target``) to None, for any dtypes, or to a pair: the dtypes
-    allowed in each positional argument, and those in keyword arguments by name. Arguments for which there is None or
-    nothing, and such as are no nodes, are not looked at. Nodes that call nothing are supported.
+    The table maps the name of an operation (see ``get_node_target``) to None, which allows any dtypes, or to a pair:
+    the dtypes allowed in each positional argument, and those in keyword arguments by name. Arguments whose entry is
+    None or missing, and arguments that aren't nodes, are not checked. Nodes that don't call anything are supported.
     """
 
     _support_dict: SupportDict
@@ -58,7 +58,7 @@ class OperatorSupport(OperatorSupportBase):
         self._support_dict = support_dict or {}
 
     def is_node_supported(self, submodules: Submodules, node: Node) -> bool:
-        """Whether the table has the operation, and the dtypes that ``ShapeProp`` recorded are among those allowed."""
+        """Whether the table has the operation and allows the dtypes that ``ShapeProp`` recorded for its arguments."""
         if node.op not in CALLABLE_NODE_OPS:
             return True
         target = get_node_target(submodules, node)
@@ -78,7 +78,7 @@ class OperatorSupport(OperatorSupportBase):
 
 
 class _FunctionalOperatorSupport(OperatorSupportBase):
-    """Asks a function."""
+    """Decides by calling a function."""
 
     def __init__(self, is_node_supported: IsNodeSupported) -> None:
         self._is_node_supported = is_node_supported
@@ -93,12 +93,12 @@ def create_op_support(is_node_supported: IsNodeSupported) -> OperatorSupportBase
 
 
 def chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
-    """The operator support for nodes that all of ``op_support`` support; they are asked in order."""
+    """The operator support for nodes that all of ``op_support`` support; these are tried in order."""
     return create_op_support(lambda submodules, node: all(_ask(op_support, submodules, node)))
 
 
 def any_chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
-    """The operator support for nodes that one of ``op_support`` supports; they are asked in order."""
+    """The operator support for nodes that at least one of ``op_support`` supports; these are tried in order."""
     return create_op_support(lambda submodules, node: any(_ask(op_support, submodules, node)))
 
 
@@ -107,14 +107,14 @@ class OpSupports:
 
     @classmethod
     def decline_if_input_dtype(cls, dtype: torch.dtype) -> OperatorSupportBase:
-        """Supports the nodes that have no input of this dtype."""
+        """The operator support for nodes without any input of this dtype."""
         return create_op_support(
             lambda submodules, node: all(_get_arg_dtype(used) != dtype for used in node.all_input_nodes)
         )
 
     @classmethod
     def decline_if_node_in_names(cls, disallow_set: set[str]) -> OperatorSupportBase:
-        """Supports the nodes that don't have one of these names."""
+        """The operator support for nodes whose names aren't in ``disallow_set``."""
         return create_op_support(lambda submodules, node: node.name not in disallow_set)
 
 
@@ -123,10 +123,10 @@ def _ask(supports: Iterable[OperatorSupportBase], submodules: Submodules, node: 
 
 
 def _get_arg_dtype(arg: Node) -> Any:
-    """The dtype of a node's value as ``ShapeProp`` recorded it; its type if it is not one tensor.
+    """The dtype of a node's value as ``ShapeProp`` recorded it; the value's type if it isn't a single tensor.
 
     Raises:
-        KeyError: Nothing has been recorded.
+        KeyError: Nothing has been recorded for the node.
     """
     metadata = arg.meta.get("tensor_meta")
     return metadata.dtype if isinstance(metadata, TensorMetadata) else arg.meta["type"]

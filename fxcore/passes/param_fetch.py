@@ -1,4 +1,4 @@
-"""Copy what a backend needs to know of the common leaf modules to the nodes that call them."""
+"""Copy the attributes of common leaf modules that a backend needs to the nodes that call the modules."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["default_matching", "extract_attrs_for_lowering", "lift_lowering_attr
 
 
 def default_matching(name: str, target_version: int) -> str:
-    """The name of an attribute in another version of its module class: the same."""
+    """The name of an attribute in another version of its module class; here, the name is unchanged."""
     return name
 
 
-# For each module class: the newest version of its state that this table knows, the attributes to copy, and a function
-# that gives an attribute's name in another version.
+# For each module class: the newest version of its state that this table supports, the attributes to copy, and a
+# function that returns an attribute's name in another version.
 module_fetch_book: dict[type, tuple[int, list[str], Callable[[str, int], str]]] = {
     nn.Linear: (1, ["weight", "bias"], default_matching),
     nn.Conv2d: (
@@ -42,13 +42,13 @@ def extract_attrs_for_lowering(mod: nn.Module) -> dict[str, Any]:
     """Collect the attributes of a module that ``module_fetch_book`` lists for its class.
 
     Args:
-        mod: The module; its class itself must be in the table, not a base of it.
+        mod: The module; its exact class must be in the table, a base class isn't enough.
 
     Returns:
         The attributes by name, and the full name of the class as ``name``.
 
     Raises:
-        RuntimeError: The class is not in the table, or has a newer version than the table knows.
+        RuntimeError: The class is not in the table, or has a newer version than the table supports.
     """
     kind = torch.typename(mod)
     if type(mod) not in module_fetch_book:
@@ -60,10 +60,10 @@ def extract_attrs_for_lowering(mod: nn.Module) -> dict[str, Any]:
 
 
 def lift_lowering_attrs_to_nodes(fx_module: GraphModule) -> None:
-    """Set ``attrs_for_lowering`` on every node that calls a leaf module, also in graph modules that are called.
+    """Set ``attrs_for_lowering`` on every node that calls a leaf module, also within called graph modules.
 
     Raises:
-        RuntimeError: A leaf module's class is not in ``module_fetch_book``, or newer than it knows.
+        RuntimeError: A leaf module's class is not in ``module_fetch_book``, or newer than that supports.
     """
     for node in fx_module.graph.nodes:
         if node.op != "call_module":

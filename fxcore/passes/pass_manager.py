@@ -1,7 +1,7 @@
-"""Run passes that take a module, or any other object, and return the result; their order, and constraints on it.
+"""Run passes that take a module, or any other object, and return the result, in an order that satisfies constraints.
 
-A constraint is a function ``(a, b) -> bool`` that says whether pass ``a`` may run before pass ``b``.
-``fxcore.passes.infra.pass_manager`` is for passes that also say whether they have changed anything.
+A constraint is a function ``(a, b) -> bool``: whether pass ``a`` may run before pass ``b``.
+``fxcore.passes.infra.pass_manager`` is for passes that also report whether they have changed anything.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _validate_pass_schedule_constraint(constraint: Constraint, passes: Sequence[
 
 
 def _topological_sort_passes(passes: Sequence[Pass], constraints: Sequence[Constraint]) -> list[Pass]:
-    """Put passes into an order that the constraints allow; among those that are free to run, the first comes first.
+    """Sort passes into an order that the constraints allow; passes that may run next run in their given order.
 
     Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
 
@@ -85,10 +85,10 @@ def _topological_sort_passes(passes: Sequence[Pass], constraints: Sequence[Const
 
 
 class Schedule:
-    """A list of passes that is built step by step, and whether its order was found to be as the constraints ask."""
+    """A list of passes that is built step by step, with constraints on their order."""
 
     def __init__(self, passes: list[Pass] | None = None, constraints: list[Constraint] | None = None) -> None:
-        """Take the passes in the order they run in, and constraints on that order."""
+        """Make a schedule of passes, in the order in which they run, and of constraints on that order."""
         self.passes = passes or []
         self.constraints = constraints or []
         self._validated = False
@@ -104,10 +104,10 @@ class Schedule:
         self._validated = False
 
     def validate(self) -> None:
-        """Check the order of the passes, unless that was done.
+        """Check the order of the passes, unless it has been checked since the last change.
 
         Raises:
-            RuntimeError: It violates a constraint.
+            RuntimeError: The order violates a constraint.
         """
         if not self._validated:
             for constraint in self.constraints:
@@ -121,7 +121,7 @@ logger = logging.getLogger(__name__)
 
 
 def inplace_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a pass of a function that changes its first argument: it returns that argument."""
+    """Make a pass from a function that changes its first argument in place: the pass returns that argument."""
 
     @functools.wraps(fn)
     def wrapped_fn(gm: _T, *args: Any, **kwargs: Any) -> _T:
@@ -132,7 +132,7 @@ def inplace_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def log_hook(fn: Callable[..., _T], level: int = logging.INFO) -> Callable[..., _T]:
-    """Make a pass log what it returns; to be put around it before ``inplace_wrapper`` is."""
+    """Make a pass log what it returns; apply this before ``inplace_wrapper``."""
 
     @functools.wraps(fn)
     def wrapped_fn(*args: Any, **kwargs: Any) -> _T:
@@ -146,16 +146,16 @@ def log_hook(fn: Callable[..., _T], level: int = logging.INFO) -> Callable[..., 
 def loop_pass(
     base_pass: Callable[[_T], _T], n_iter: int | None = None, predicate: Callable[[_T], bool] | None = None
 ) -> Callable[[_T], _T]:
-    """Make a pass that runs another again and again.
+    """Make a pass that runs another pass repeatedly.
 
     Args:
         base_pass: The pass to run.
-        n_iter: How often; or else
-        predicate: Whether once more, given the result so far.
+        n_iter: How many times to run it; give either this or ``predicate``.
+        predicate: A function that is called with the result so far and returns whether to run the pass again.
 
     Raises:
-        AssertionError: Both of the two are given, or none.
-        RuntimeError: When it runs: ``n_iter`` is not positive.
+        AssertionError: Both or neither of ``n_iter`` and ``predicate`` are given.
+        RuntimeError: ``n_iter`` is not positive; raised when the new pass runs.
     """
     if (n_iter is None) == (predicate is None):
         raise AssertionError("loop_pass takes exactly one of n_iter and predicate")
@@ -174,13 +174,13 @@ def loop_pass(
 
 
 def these_before_those_pass_constraint(these: Pass, those: Pass) -> Constraint:
-    """The constraint that ``these`` run before ``those``, whatever the passes are wrapped in."""
+    """The constraint that ``these`` runs before ``those``, even if the scheduled passes wrap them."""
     unwrapped = this_before_that_pass_constraint(these, those)
     return lambda a, b: unwrapped(inspect.unwrap(a), inspect.unwrap(b))
 
 
 class PassManager(Schedule):
-    """Runs a list of passes, each on the result of the one before, after a check of their order."""
+    """Checks the order of a list of passes, and runs each pass on the result of the previous one."""
 
     @classmethod
     def build_from_passlist(cls, passes: list[Pass]) -> PassManager:
@@ -188,18 +188,18 @@ class PassManager(Schedule):
         return PassManager(passes)
 
     def remove_pass(self, _passes: Iterable[str] | None) -> None:
-        """Remove all passes with these names (their ``__name__``)."""
+        """Remove all passes whose ``__name__`` is in ``_passes``."""
         names = set(_passes or ())
         self.passes = [each for each in self.passes if each.__name__ not in names]
         self._validated = False
 
     def replace_pass(self, _target: Pass, _replacement: Pass) -> None:
-        """Replace every pass named like ``_target``."""
+        """Replace every pass that has the same ``__name__`` as ``_target``."""
         self.passes = [_replacement if each.__name__ == _target.__name__ else each for each in self.passes]
         self._validated = False
 
     def __call__(self, source: Any) -> Any:
-        """Run the passes on ``source`` and return the last one's result; ``RuntimeError`` as by ``validate``."""
+        """Run the passes on ``source`` and return the last pass's result. Raises as ``validate`` does."""
         self.validate()
         for each in self.passes:
             source = each(source)

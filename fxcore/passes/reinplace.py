@@ -1,4 +1,4 @@
-"""Lets operators of a functional graph write to their operands where nobody can tell.
+"""Replaces operators of a functional graph by in-place variants where this can't be observed.
 
 Source: the interface and results are those of ``torch.fx.passes.reinplace``.
 """
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ViewType(Enum):
-    """Whether an operator gives a view of its first operand, or several."""
+    """Whether an operator returns no view of its first operand, a single view, or several."""
 
     NONE = 0
     SINGLE = 1
@@ -52,7 +52,7 @@ def takes_tensor_first(target: object) -> bool:
 
 
 def view_type(target: object) -> ViewType:
-    """What an operator's result has to do with its first operand's memory."""
+    """Whether an operator's result is a view of its first operand's memory, or several views."""
     if not isinstance(target, OpOverload) or not schema_of(target).arguments:
         return ViewType.NONE
     alias: Any = schema_of(target).arguments[0].alias_info
@@ -62,7 +62,7 @@ def view_type(target: object) -> ViewType:
 
 
 def inplace_variant(target: object) -> OpOverload | None:
-    """The overload that does the same, but writes to its first operand: ``add_.Tensor`` for ``add.Tensor``."""
+    """The overload, if any, that does the same in place of its first operand: ``add_.Tensor`` for ``add.Tensor``."""
     if not isinstance(target, OpOverload) or view_type(target) is not ViewType.NONE:
         return None
     functional = schema_of(target)
@@ -95,11 +95,11 @@ class _Values(Interpreter):
 
 
 class Aliases:
-    """The values of a graph, as fake tensors, and which nodes share memory.
+    """The values of a graph's nodes, as fake tensors, and which nodes share memory.
 
     Args:
         gm: the module.
-        sample_args: its positional arguments; tensors among them tell which inputs share memory.
+        sample_args: the module's positional arguments; inputs share memory if the tensors among these do.
     """
 
     def __init__(self, gm: GraphModule, sample_args: Iterable[Any]) -> None:
@@ -121,17 +121,17 @@ class Aliases:
         return {StorageWeakRef(tensor.untyped_storage()) for tensor in self.tensors(node)}  # type: ignore[no-untyped-call]
 
     def sharing(self, node: Node) -> set[Node]:
-        """The nodes whose values share memory with the node's, itself among them."""
+        """The nodes whose values share memory with the node's value, including the node itself."""
         return set().union(*(self._sharing[storage] for storage in self._storages(node)))
 
     def join(self, node: Node, other: Node) -> None:
-        """From now on the values of the two nodes share memory."""
+        """Record that the values of the two nodes share memory from now on."""
         together = self.sharing(node) | self.sharing(other)
         for storage in self._storages(node) | self._storages(other):
             self._sharing[storage] |= together
 
 
-# An operator that puts a part back into a tensor, and the one that takes the part out as a view.
+# Operators that put a part back into a tensor, mapped to the operators that return that part as a view.
 _VIEW_OF_SCATTER: dict[Any, OpOverload] = {
     torch.ops.aten.diagonal_scatter.default: torch.ops.aten.diagonal.default,
     torch.ops.aten.select_scatter.default: torch.ops.aten.select.int,
@@ -143,20 +143,20 @@ _maybe_get_inplace_op = inplace_variant
 
 
 def _is_view_op(tgt: object) -> bool:
-    """Whether a target is an operator that gives views of its first operand."""
+    """Whether a target is an operator that returns views of its first operand."""
     return view_type(tgt) is not ViewType.NONE
 
 
 def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
-    """Turn ``b = add(a, …)`` into ``b = add_(a, …)`` wherever ``a``, or what shares its memory, isn't used later.
+    """Turn ``b = add(a, …)`` into ``b = add_(a, …)`` wherever the memory of ``a`` isn't used later.
 
     A ``select_scatter``, ``slice_scatter``, ``diagonal_scatter`` or ``as_strided_scatter`` that puts a part back into
-    the tensor that it was taken from is left out where the part was written to in place, and becomes a ``copy_`` into a
-    view elsewhere. Memory of the inputs is never written to.
+    the tensor from which it was taken is removed if the part was written to in place; otherwise it becomes a ``copy_``
+    into a view. The memory of inputs is never written to.
 
     Args:
-        gm: a module whose graph calls functional ATen operators only (``torch.ops.aten.…``); it is changed.
-        sample_args: its positional arguments; they tell shapes, and which inputs share memory.
+        gm: a module whose graph only calls functional ATen operators (``torch.ops.aten.…``); it is changed.
+        sample_args: the module's positional arguments, which determine shapes and which inputs share memory.
 
     Returns:
         The same module.
@@ -172,7 +172,7 @@ def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
 
 
 class _Reinplacing:
-    """The work on one graph. ``superseded`` has the nodes that nothing uses any more."""
+    """The state of the pass on one graph. ``superseded`` has the nodes that have been replaced and can be erased."""
 
     def __init__(self, gm: GraphModule, sample_args: tuple[Any, ...]) -> None:
         self.graph = gm.graph
@@ -202,11 +202,11 @@ class _Reinplacing:
         )
 
     def rewrite(self, node: Node) -> None:
-        """Let one operator write to its first operand, unless a later use of it stands against that."""
+        """Have one operator write to its first operand, unless that memory is read by it otherwise or used later."""
         target: Node = node.args[0]
         shared = self.aliases.sharing(target)
         if not shared.isdisjoint(used for used in node.all_input_nodes if used is not target):
-            return  # it reads the memory by another way, too
+            return  # the operator reads the memory through another operand, too
         later = self._later_uses(shared, node)
         undone: list[Node] = []
         for user in sorted(later):
@@ -227,13 +227,13 @@ class _Reinplacing:
             self._use_operand_instead(old, node)
 
     def _later_uses(self, shared: set[Node], node: Node) -> set[Node]:
-        """What uses one of the nodes after ``node``; taking a further view of it is no use yet."""
+        """The nodes after ``node`` that use one of the ``shared`` nodes; taking another view doesn't count as a use."""
         return {
             user for each in shared for user in each.users if node < user and not (user in shared and _is_view(user))
         }
 
     def _puts_back(self, scatter: Node, shared: set[Node], written: set[Node]) -> bool:
-        """Whether the node puts a ``written`` value back to where one of the views in ``shared`` was taken from."""
+        """Whether ``scatter`` puts a ``written`` value back to where a view in ``shared`` was taken from."""
         take = _VIEW_OF_SCATTER.get(scatter.target)
         if take is None or scatter.args[1] not in written:
             return False
@@ -254,7 +254,7 @@ class _Reinplacing:
 
     @staticmethod
     def _origin(view: Node) -> Node | None:
-        """The node that the node is a view of, maybe by way of a list of views."""
+        """The node that ``view`` is a view of, directly or as an item of a list of views; None if it isn't a view."""
         if view.target is operator.getitem:
             source = view.args[0]
             is_list = isinstance(source, Node) and view_type(source.target) is ViewType.SEVERAL
@@ -264,7 +264,7 @@ class _Reinplacing:
         return view.args[0]
 
     def _copy_into_view(self, scatter: Node) -> None:
-        """Have the part written to a view of the tensor that the node puts it into."""
+        """Replace ``scatter`` by a copy of the part to a view of the tensor that it would put the part into."""
         whole, part, *arguments = scatter.args
         with self.graph.inserting_before(scatter):
             view = self.graph.call_function(_VIEW_OF_SCATTER[scatter.target], (whole, *arguments), dict(scatter.kwargs))
@@ -272,7 +272,7 @@ class _Reinplacing:
         self.superseded.add(scatter)
 
     def _use_operand_instead(self, old: Node, node: Node) -> None:
-        """Have what comes after ``node`` use the first operand of ``old``, which holds its value now."""
+        """Have the nodes after ``node`` use the first operand of ``old``, which holds the value of ``old`` there."""
         new: Node = old.args[0]
         for user in [user for user in old.users if node < user]:
             user.replace_input_with(old, new)

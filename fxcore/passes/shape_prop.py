@@ -1,4 +1,4 @@
-"""Record what kind of tensor each node yields, by running the graph on sample inputs."""
+"""Record the shape, dtype and other properties of each node's value, by running the graph on sample inputs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ class TensorMetadata(NamedTuple):
     Attributes:
         shape: Its size in each dimension.
         dtype: The type of its elements.
-        requires_grad: Whether gradients flow to it.
+        requires_grad: Whether gradients are computed for it.
         stride: The distance in memory, in elements, from one element to the next in each dimension; empty if sparse.
-        memory_format: The first of contiguous, channels last, channels last 3d that it has; None if none or sparse.
+        memory_format: The first that applies of contiguous, channels last and channels last 3d; None if none does, or
+            if the tensor is sparse.
         is_quantized: Whether its elements are quantized.
-        qparams: If so: ``qscheme``, ``scale``, ``zero_point`` and, for parameters by channel, ``axis``.
+        qparams: If they are: ``qscheme``, ``scale``, ``zero_point`` and, for per-channel parameters, ``axis``.
     """
 
     shape: torch.Size
@@ -43,8 +44,8 @@ class TensorMetadata(NamedTuple):
 class ShapeProp(Interpreter):
     """Runs a graph and records in every node's ``meta`` the ``type`` of its value and, for tensors, ``tensor_meta``.
 
-    ``tensor_meta`` is a ``TensorMetadata``, or, for tensors in tuples, lists and dicts, the same structure with a
-    ``TensorMetadata`` in the place of each tensor::
+    ``tensor_meta`` is a ``TensorMetadata``; for tensors in tuples, lists and dicts, it is the same structure with a
+    ``TensorMetadata`` in place of each tensor::
 
         ShapeProp(graph_module).propagate(torch.randn(50, 1000))
         for node in graph_module.graph.nodes:
@@ -56,8 +57,8 @@ class ShapeProp(Interpreter):
 
         Args:
             gm: The module.
-            fake_mode: A ``FakeTensorMode`` to run it in, without computing any values; by default the active one, if
-                there is one. The parameters and buffers of ``gm`` stay real.
+            fake_mode: A ``FakeTensorMode`` in which to run the graph, without computing any values; by default the
+                active mode, if there is one. The parameters and buffers of ``gm`` remain real tensors.
         """
         super().__init__(gm)
         self.fake_mode = detect_fake_mode() if fake_mode is None else fake_mode
@@ -65,10 +66,10 @@ class ShapeProp(Interpreter):
         self.fake_module = None if self.fake_mode is None else deepcopy_to_fake(self.module, self.fake_mode)
 
     def run_node(self, n: Node) -> Any:
-        """Execute a node and record what it yields.
+        """Execute a node and record the properties of its value.
 
         Raises:
-            RuntimeError: The node can't be executed; from the exception that says why.
+            RuntimeError: The node can't be executed; the exception's cause is the original one.
         """
         try:
             result = self._run_real_or_fake(n)
@@ -81,13 +82,13 @@ class ShapeProp(Interpreter):
         return result
 
     def propagate(self, *args: Any) -> Any:
-        """Run the graph on sample inputs and record what each node yields.
+        """Run the graph on sample inputs and record the properties of each node's value.
 
         Args:
-            *args: The inputs, tensors of the wanted shapes among them.
+            *args: The inputs; tensors among them have the shapes to propagate.
 
         Returns:
-            The graph's result, made of fake tensors in a fake mode.
+            The graph's result; with a fake mode, its tensors are fake.
 
         Raises:
             RuntimeError: A node can't be executed with these inputs.
@@ -132,7 +133,7 @@ def _memory_format(tensor: torch.Tensor) -> torch.memory_format | None:
 
 
 def _quantization(tensor: torch.Tensor) -> dict[str, Any]:
-    """The scheme and parameters of a quantized tensor; those by channel as lists."""
+    """The scheme and parameters of a quantized tensor; per-channel parameters are lists."""
     scheme: Any = tensor.qscheme()
     if scheme in _PER_TENSOR:
         return {"qscheme": scheme, "scale": tensor.q_scale(), "zero_point": tensor.q_zero_point()}

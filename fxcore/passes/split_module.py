@@ -1,8 +1,8 @@
-"""Splits a graph module into submodules, one for each partition a callback names.
+"""Splits a graph module into submodules, one for each partition that a callback names.
 
-The outer module that comes back calls the submodules in an order that respects the data flow between them. What one
-partition computes and another uses becomes an output of the first and an input of the second; parameters and buffers
-are fetched by the outer module and handed in.
+The resulting outer module calls the submodules in an order that respects the data flow between them. A value that one
+partition computes and another uses becomes an output of the former and an input of the latter. The outer module fetches
+parameters and buffers and passes them to the submodules.
 
 Source: the interface and results are those of ``torch.fx.passes.split_module``.
 """
@@ -23,10 +23,10 @@ __all__ = ["Partition", "split_module", "split_module_simple"]
 
 
 class Partition:
-    """One part of the split: its nodes, what flows in and out, and the submodule's graph as it grows.
+    """One part of the split: its nodes, its inputs and outputs, and the submodule's graph as it grows.
 
-    ``inputs``, ``outputs``, ``dependencies`` and ``dependents`` are dictionaries whose keys matter and whose values are
-    None: sets that remember the order of insertion.
+    ``inputs``, ``outputs``, ``dependencies`` and ``dependents`` are used as sets that keep the order of insertion:
+    dictionaries whose values are None.
     """
 
     def __init__(self, name: str) -> None:
@@ -53,7 +53,7 @@ class Partition:
         return ",\n".join(f"{title}: {value}" for title, value in facts.items())
 
     def add_copy(self, node: Node, args: Any, kwargs: Any, *, target: Any = None, name: str | None = None) -> Node:
-        """Append a copy of ``node`` with new arguments, and a new target or name where one is given."""
+        """Append a copy of ``node`` with new arguments, and with a new target or name if given."""
         copied = self.graph.create_node(
             node.op, node.target if target is None else target, args, kwargs, name=name, type_expr=node.type
         )
@@ -64,10 +64,10 @@ class Partition:
 
 @dataclass
 class _Region:
-    """The stretch of a graph in which one global state (autocast, gradient mode) holds.
+    """The stretch of a graph in which one global state (autocast, gradient mode) is in force.
 
-    ``partitions`` are those that the stretch touches, by rising identifier; ``exit`` is None where the state has no
-    node that ends it.
+    ``partitions`` are the partitions with nodes in the stretch, by their identifiers. ``exit`` is None if no node ends
+    the state.
     """
 
     enter: Node
@@ -93,25 +93,25 @@ def split_module(
     """Split ``m`` into one submodule for each partition.
 
     Args:
-        m: the module to split; it is left as it was.
-        root_m: not used; torch.fx has it in its signature.
-        split_callback: names the partition of a ``call_*`` node. It is called once for each, in graph order.
-        qualname_map: filled with ``{"submod_0.conv1": "conv1", …}``, new qualified name to old.
-        keep_original_order: call the submodules in the order in which their first nodes stand in ``m``, not in
-            topological order.
+        m: the module to split; it remains unchanged.
+        root_m: not used; the parameter exists for compatibility with torch.fx.
+        split_callback: returns the partition of a ``call_*`` node. It is called once for each, in graph order.
+        qualname_map: filled with ``{"submod_0.conv1": "conv1", …}``: new qualified names mapped to the old ones.
+        keep_original_order: call the submodules in the order of their first nodes in ``m``, instead of in topological
+            order.
         keep_original_node_name: nodes keep their names.
-        keep_original_input_name: submodules name their inputs after the nodes they stand for, not ``arg_0``, ``arg_1``.
-        partition_affix: submodules are called ``submod_<affix>_<id>``.
+        keep_original_input_name: submodules name their inputs after the original nodes, not ``arg_0``, ``arg_1``.
+        partition_affix: if given, submodules are called ``submod_<affix>_<id>``.
         tuple_return: submodules return a tuple even for a single value.
 
     Returns:
         The outer module, with children ``submod_<id>``; ``meta["partition_names"]`` is the set of their names.
 
     Raises:
-        RuntimeError: two partitions need each other's values.
-        KeyError: ``keep_original_order`` calls a submodule before one whose value it needs.
-        AssertionError: the graph enters autocast but never leaves it, or it sets a global state and the partitions'
-            identifiers fall along the graph.
+        RuntimeError: partitions depend on each other in a cycle.
+        KeyError: with ``keep_original_order``, a submodule would be called before another whose value it needs.
+        AssertionError: the graph enters autocast but never leaves it; or it changes a global state, and the partitions'
+            identifiers aren't in ascending order along the graph.
     """
     partitioning = _Partitioning(m, split_callback, partition_affix)
     partitioning.check_regions()
@@ -140,13 +140,13 @@ def split_module_simple(
 
     Raises:
         KeyError: a ``call_*`` node is missing from the table.
-        RuntimeError: two partitions need each other's values.
+        RuntimeError: partitions depend on each other in a cycle.
     """
     return split_module(m, m, node_to_partition.__getitem__, keep_original_order=True, partition_affix=partition_affix)
 
 
 class _Partitioning:
-    """Which node belongs where, what crosses from one partition to another, and which regions of state there are."""
+    """Which partition each node belongs to, the values that cross partitions, and the regions of global state."""
 
     def __init__(self, m: GraphModule, split_callback: Callable[[Node], int], affix: str | None) -> None:
         self.nodes = list(m.graph.nodes)
@@ -195,7 +195,7 @@ class _Partitioning:
         region.partitions[self.ids[node]] = self.partition_of[node]
 
     def check_regions(self) -> None:
-        """Raise AssertionError where the regions of global state can't be cut along the partitions."""
+        """Raise AssertionError if the regions of global state can't be split along the partitions."""
         if any(region.exit is None for region in self.autocasts):
             raise AssertionError("the graph enters autocast but never leaves it")
         ids = list(self.ids.values())
@@ -205,9 +205,9 @@ class _Partitioning:
             )
 
     def connect(self) -> None:
-        """Record every value that one partition makes and another, or the output, uses."""
+        """Record every value that is computed in one partition, or is an input, and is used in another or returned."""
         for node in self.nodes:
-            # The setting and the undoing of a state are repeated in each partition, so they cross no border.
+            # Nodes that set or reset a state are repeated in each partition, so their values don't cross partitions.
             if node.target in (enter_autocast, exit_autocast, set_grad_enabled):
                 continue
             if node.op == "output" or node in self.partition_of:
@@ -227,23 +227,23 @@ class _Partitioning:
             used_in.dependencies[made_in.name] = None
 
     def enter_regions(self) -> None:
-        """Set each state anew in every partition but the first of its region."""
+        """Set each state again in every partition of its region except the first."""
         for region in (*self.autocasts, *self.grad_modes):
             for partition in region.in_order()[1:]:
                 partition.environment[region.enter] = partition.add_copy(region.enter, region.enter.args, {})
 
     def leave_regions(self) -> None:
-        """Leave autocast, innermost first, in every partition but the last of its region."""
+        """Leave autocast, innermost region first, in every partition of a region except the last."""
         for region in reversed(self.autocasts):
-            assert region.exit is not None  # check_regions has seen to it
+            assert region.exit is not None  # ensured by check_regions
             for partition in region.in_order()[:-1]:
                 partition.add_copy(region.exit, (partition.environment[region.enter],), {})
 
 
 def _topological_order(partitions: Mapping[str, Partition]) -> list[Partition]:
-    """Partitions such that each comes after all that it depends on; uses ``dependencies`` up.
+    """The partitions in an order in which each comes after all that it depends on; empties their ``dependencies``.
 
-    Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962), with a stack for the ready ones.
+    Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962), with a stack of ready partitions.
     """
     ready = [partition for partition in partitions.values() if not partition.dependencies]
     order: list[Partition] = []
@@ -261,12 +261,12 @@ def _topological_order(partitions: Mapping[str, Partition]) -> list[Partition]:
 
 
 def _attribute(m: nn.Module, node: Node) -> Any:
-    """What the qualified name that is ``node``'s target stands for in ``m``."""
+    """The attribute of ``m`` whose qualified name is the target of ``node``."""
     return operator.attrgetter(str(node.target))(m)
 
 
 def _add_inputs(m: GraphModule, partition: Partition, nodes_by_name: Mapping[str, Node], keep_name: bool) -> None:
-    """Give the partition a placeholder for each input; a module fetched by ``get_attr`` moves in itself."""
+    """Give the partition a placeholder for each input; a module fetched by ``get_attr`` becomes its submodule."""
     modules: list[Node] = []
     values: list[Node] = []
     for name in partition.inputs:
@@ -291,7 +291,7 @@ def _stand_in(partition: Partition, original: Node, node: Node) -> None:
 def _copy_nodes(
     m: GraphModule, partitioning: _Partitioning, qualname_map: MutableMapping[str, str] | None, keep_name: bool
 ) -> None:
-    """Copy each node into its partition, and the modules that they call to the partition's top level."""
+    """Copy each node into its partition, and the modules that nodes call to the top level of their partition."""
     for node, partition in partitioning.partition_of.items():
         target = node.target
         if node.op == "call_module":
@@ -310,7 +310,7 @@ def _copy_nodes(
 
 
 class _OuterModule:
-    """The module that fetches the inputs, calls the submodules and returns what the original returned."""
+    """Builds the module that fetches inputs, calls the submodules and returns what the original returned."""
 
     def __init__(self, m: GraphModule, keep_original_node_name: bool, tuple_return: bool) -> None:
         self.m = m
@@ -321,11 +321,11 @@ class _OuterModule:
         self.environment: dict[str, Node] = {}
 
     def add_inputs(self, wanted: Callable[[Node], bool]) -> None:
-        """Copy the placeholders and ``get_attr`` nodes that are wanted, in the original's order."""
+        """Copy the placeholders and ``get_attr`` nodes for which ``wanted`` returns true, in the original order."""
         self._fetch(node for node in self.m.graph.nodes if wanted(node))
 
     def _fetch(self, nodes: Iterable[Node]) -> None:
-        """Copy those of the nodes that are inputs or attributes, unless they are there already."""
+        """Copy those of the nodes that are placeholders or ``get_attr`` nodes, unless they have been copied before."""
         for node in nodes:
             if node.name in self.environment or node.op not in ("placeholder", "get_attr"):
                 continue
@@ -354,7 +354,7 @@ class _OuterModule:
             self.environment[name] = call if alone else self.graph.call_function(operator.getitem, (call, index))
 
     def finish(self) -> GraphModule:
-        """Return what the original returned."""
+        """Add the output, which returns what the original returned; return the finished module."""
         output = self.m.graph.output_node()
         self._fetch(sorted(output.all_input_nodes))
         self.graph.output(map_arg(output.args[0], lambda node: self.environment[node.name]))

@@ -1,4 +1,4 @@
-"""Says what a splitter would do: which operations are supported, which parts there are, and what limits the speed."""
+"""Previews what a splitter would do: which operations are supported, the resulting parts, and what limits speed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DtypesOfArguments = tuple[tuple[torch.dtype | None, ...], tuple[tuple[str, torc
 
 
 def preview_support(splitter: _SplitterBase, dump_graph: bool) -> str:
-    """Print and return the operations that are supported and those that aren't, with the dtypes of their arguments."""
+    """Print and return the supported and the unsupported operations, with the dtypes of their arguments."""
     submodules = dict(splitter.module.named_modules())
     supported: NodeSet = set()
     kinds: dict[bool, dict[str, dict[_DtypesOfArguments, None]]] = {True: defaultdict(dict), False: defaultdict(dict)}
@@ -48,7 +48,7 @@ def preview_support(splitter: _SplitterBase, dump_graph: bool) -> str:
 
 
 def _dtypes(node: Node) -> _DtypesOfArguments:
-    """The dtypes of the node's arguments, None for other things than tensors; those at the end left out."""
+    """The dtypes of the node's arguments: None for arguments that aren't tensors, without trailing Nones."""
 
     def dtype(argument: Any) -> torch.dtype | None:
         return getattr(argument.meta.get("tensor_meta"), "dtype", None) if isinstance(argument, Node) else None
@@ -73,9 +73,9 @@ class _SupportDrawer(FxGraphDrawer):
 
 
 def preview_split(splitter: _SplitterBase, dump_graph: bool) -> str:
-    """Print and return the parts of the split, and for those of the accelerator what goes in and out, and at what rate.
+    """Print and return the parts of the split, and the inputs, outputs and maximal rate of those for the accelerator.
 
-    The rate is bounded by the time that inputs and outputs take over PCIe.
+    The rate is bounded by the time that it takes to transfer inputs and outputs over PCIe.
     """
     subgraphs = splitter.put_nodes_into_subgraphs()
     lines = [f"Before removing small acc subgraphs: {_count(subgraphs)}"]
@@ -108,7 +108,7 @@ def _count(subgraphs: list[Subgraph]) -> str:
 
 
 def _preview_part(splitter: _SplitterBase, split: GraphModule, part: Any, tell: Callable[[str], None]) -> float:
-    """Tell of one part of the accelerator; give the calls per second that the transfer of its data allows."""
+    """Report on one part for the accelerator; return how many calls per second the transfer of its data allows."""
     inputs = _inputs_of(part, split, splitter.sample_input)
     ShapeProp(part).propagate(*inputs)
     going_in = _bytes(part, [node for node in part.graph.nodes if node.op == "placeholder"], "Input", tell)
@@ -130,7 +130,7 @@ def _preview_part(splitter: _SplitterBase, split: GraphModule, part: Any, tell: 
 
 
 def _inputs_of(part: torch.nn.Module, split: GraphModule, sample_input: Iterable[Any]) -> tuple[Any, ...]:
-    """What the split module calls the part with."""
+    """The arguments with which the split module calls the part."""
     seen: list[tuple[Any, ...]] = []
     handle = part.register_forward_pre_hook(lambda module, args: seen.append(args))
     try:
@@ -141,7 +141,7 @@ def _inputs_of(part: torch.nn.Module, split: GraphModule, sample_input: Iterable
 
 
 def _bytes(part: GraphModule, nodes: list[Node], role: str, tell: Callable[[str], None]) -> int:
-    """The size of all tensors among the nodes' values; tells of the values that aren't tensors."""
+    """The total size of the tensors among the nodes' values; ``tell`` gets a line for each other value."""
     total = 0
     for node in nodes:
         if is_node_output_tensor(node):

@@ -29,23 +29,23 @@ _log = logging.getLogger(__name__)
 
 
 def getattr_recursive(obj: Any, name: str) -> Any:
-    """The attribute with a dotted name, or None where there is none; of a ModuleList only its modules count."""
+    """The attribute with a dotted name, or None if there is none; in a ModuleList, only its modules are found."""
     for layer in name.split("."):
         obj = obj._modules.get(layer) if isinstance(obj, torch.nn.ModuleList) else getattr(obj, layer, None)
     return obj
 
 
 def setattr_recursive(obj: Any, attr: str, value: Any) -> None:
-    """Set the attribute with a dotted name. Raises AttributeError where what is to hold it doesn't exist."""
+    """Set the attribute with a dotted name. Raises AttributeError if the object that should hold it doesn't exist."""
     parent, _, last = attr.rpartition(".")
     setattr(operator.attrgetter(parent)(obj) if parent else obj, last, value)
 
 
 @dataclass
 class Component:
-    """One part of the split: the nodes of one tag, in a graph of their own.
+    """One part of the split: the nodes with one tag, in a separate graph.
 
-    ``orig_inputs``, ``orig_outputs`` and the keys of ``getattr_maps`` are nodes of the graph that is split;
+    ``orig_inputs``, ``orig_outputs`` and the keys of ``getattr_maps`` are nodes of the graph that is being split;
     ``input_placeholders`` and the values of ``getattr_maps`` belong to ``graph``.
     """
 
@@ -67,25 +67,25 @@ def split_by_tags(
     return_tuple: bool = False,
     GraphModuleCls: type[GraphModule] = GraphModule,
 ) -> GraphModule | tuple[GraphModule, dict[str, str]]:
-    """Move the nodes of each tag to a submodule of that name, called in the order of ``tags``.
+    """Split a module into submodules, one for the nodes with each tag, called in the order of ``tags``.
 
     Every ``call_*`` node must have a ``tag`` attribute, one of ``tags``. ``get_attr`` nodes are copied to each
     submodule that uses them.
 
     Args:
-        gm: the module to split; it is left as it was.
-        tags: the tags, each before those that use its values.
-        return_fqn_mapping: return the table of names, too.
-        return_tuple: submodules return a tuple even for a single value.
+        gm: the module to split; it remains unchanged.
+        tags: the tags, each before the tags of nodes that use its values; they name the submodules.
+        return_fqn_mapping: whether to return the table of names, too.
+        return_tuple: whether submodules return a tuple even for a single value.
         GraphModuleCls: the class of the result.
 
     Returns:
-        The split module; or a pair of it and the table from the qualified names of the modules and attributes in ``gm``
-        to those in the result.
+        The split module. With ``return_fqn_mapping`` a pair: the split module, and a table from the qualified names of
+        modules and attributes in ``gm`` to those in the result.
 
     Raises:
         AssertionError: a node has no tag, or uses a value of a later tag.
-        KeyError: a node has another tag.
+        KeyError: a node has a tag that isn't in ``tags``.
     """
     split = _TagSplit(gm, tags)
     for node in gm.graph.nodes:
@@ -100,7 +100,7 @@ def split_by_tags(
 
 
 class _TagSplit:
-    """The work on one split: the main graph, the components, and which node of the original is where."""
+    """The state of one split: the main graph, the components, and where each node of the original went."""
 
     def __init__(self, gm: GraphModule, tags: list[str]) -> None:
         self.gm = gm
@@ -138,7 +138,7 @@ class _TagSplit:
         return component
 
     def _value_in(self, component: Component, node: Node) -> Node:
-        """What stands for ``node`` in the component: its copy, or a new input."""
+        """The node that represents ``node`` in the component: its copy there, or an input."""
         if node.op == "get_attr":
             return self._attribute_in(component, node)
         if self.component_of.get(node) is component:
@@ -177,7 +177,7 @@ class _TagSplit:
                 self.component_of[node].orig_outputs.append(node)
 
     def finish(self, component: Component, return_tuple: bool) -> dict[str, str]:
-        """Give the component its output and its module; returns its part of the table of names."""
+        """Add the component's output and make its module; return its part of the table of names."""
         outputs = tuple(self.copy_of[node] for node in component.orig_outputs)
         component.graph.output(outputs[0] if len(outputs) == 1 and not return_tuple else outputs)
         component.gm, names = lift_subgraph_as_module(self.gm, subgraph=component.graph, comp_name=component.name)
@@ -191,7 +191,7 @@ class _TagSplit:
             self.in_main[node] = call if alone else self.main.call_function(operator.getitem, (call, index))
 
     def root(self) -> torch.nn.Module:
-        """Return what the original returned; gives the module with all that the main graph refers to."""
+        """Complete the main graph with its output; return a module with everything that the main graph refers to."""
         self.main.output(map_arg(self.gm.graph.output_node().args[0], self.in_main.__getitem__))
         self.main._codegen = self.gm.graph._codegen
         root = HolderModule({component.name: component.gm for component in self.components.values()})
@@ -202,11 +202,11 @@ class _TagSplit:
 
 
 def move_non_tensor_nodes_on_boundary(subgraphs: list[Subgraph]) -> None:
-    """Move nodes that make other values than tensors out of accelerator subgraphs, to the subgraph that uses them.
+    """Move nodes whose values aren't tensors out of accelerator subgraphs, to the subgraph that uses them.
 
-    A node moves, along with all that depends on it in its subgraph, when these are used in one other subgraph only.
-    Then its own inputs are looked at. Which values are tensors is read from ``meta["type"]``, as shape propagation
-    leaves it.
+    A node moves along with all nodes that depend on it in its subgraph, if only one other subgraph uses them. Then the
+    node's own inputs are examined in the same way. ``meta["type"]``, which shape propagation records, decides which
+    values are tensors.
 
     Args:
         subgraphs: the subgraphs, changed in place.
@@ -235,10 +235,10 @@ class _Boundary:
         return not is_node_output_tensor(node) and bool(self._used_in(node))
 
     def clear(self, index: int) -> None:
-        """Move what can be moved out of subgraph ``index``."""
+        """Move all nodes that can be moved out of subgraph ``index``."""
         queue = [node for node in self.subgraphs[index].nodes if self._moves(node)]
         seen: set[Node] = set()
-        for node in queue:  # it grows on the way
+        for node in queue:  # it grows during the loop
             if node in seen or self.place[node] != index:
                 continue
             seen.add(node)
@@ -256,7 +256,7 @@ class _Boundary:
                 ]
 
     def _with_dependants(self, node: Node, start: int, goal: int) -> list[Node]:
-        """The node and all that depend on it in subgraph ``start``; none where one of them is used in a third."""
+        """The node and all that depend on it in subgraph ``start``; none if a third subgraph uses any of them."""
         found: dict[Node, None] = {}
         stack = [node]
         while stack:

@@ -39,14 +39,14 @@ _log = logging.getLogger(__name__)
 
 
 class _SplitterSettingBase:
-    """How to split. The flags of the command line that started the program win over the arguments.
+    """How to split. Flags on the program's command line take precedence over the arguments.
 
     Args:
         min_acc_module_size: an accelerator part of fewer nodes goes to the CPU (``--min-acc-module-size``).
-        skip_fusion: don't keep nodes together that exchange other values than tensors (``--skip-fusion``).
-        allow_non_tensor: parts may exchange other values than tensors (``--allow-non-tensor``).
-        max_acc_splits: more parts than this are an error; -1 for any number.
-        move_non_tensor_nodes_on_boundary: move nodes that make no tensor to the part that uses their value
+        skip_fusion: don't keep nodes together that exchange values other than tensors (``--skip-fusion``).
+        allow_non_tensor: parts may exchange values other than tensors (``--allow-non-tensor``).
+        max_acc_splits: the maximal number of parts; more are an error. -1 for any number.
+        move_non_tensor_nodes_on_boundary: move nodes whose value isn't a tensor to the part that uses the value
             (``--move-non-tensor-nodes-on-boundary``).
     """
 
@@ -77,7 +77,7 @@ def _command_line_flags() -> argparse.Namespace:
 
 
 class FxNetSplitterInternalError(Exception):
-    """The splitter can't go on: dependencies are circular, or nodes carry tags already."""
+    """The splitter can't continue: dependencies are circular, nothing can be split, or nodes already have tags."""
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Subgraph:
 
 
 class SplitResult(NamedTuple):
-    """A split module, the inputs of each of its submodules, and what the names of those for the CPU begin with.
+    """A split module, the inputs of each submodule, and what the names of the submodules for the CPU begin with.
 
     The names of the submodules for the accelerator begin with ``_run_on_acc_``.
     """
@@ -103,13 +103,13 @@ class SplitResult(NamedTuple):
 def generate_inputs_for_submodules(
     model: torch.nn.Module, inputs: Sequence[Any], target_submodules: Iterable[str], deepcopy: bool = False
 ) -> dict[str, Any]:
-    """Run the model and note what it calls submodules with.
+    """Run the model and record the arguments with which it calls submodules.
 
     Args:
         model: the model. No two of the submodules may be the same object.
-        inputs: its positional arguments.
-        target_submodules: qualified names.
-        deepcopy: copy the arguments at the time of the call, in case they are written to.
+        inputs: the model's positional arguments.
+        target_submodules: the qualified names of the submodules.
+        deepcopy: copy the arguments at the time of the call, in case they are written to later.
 
     Returns:
         The positional arguments of the last call, by the submodule's name.
@@ -134,17 +134,17 @@ def generate_inputs_for_submodules(
 class _SplitterBase:
     """Splits a graph module, when called, into submodules ``_run_on_acc_0``, ``_run_on_cpu_1``, ``_run_on_acc_2``, …
 
-    A subclass for an accelerator may override how a part is lowered to it (`_lower_model_to_backend`) and how the cause
-    of a failure is found (`_find_culprit`), which previews use.
+    For previews, a subclass for an accelerator may override how a part is lowered to it (`_lower_model_to_backend`) and
+    how the cause of a failure is found (`_find_culprit`).
 
     Args:
         module: the module to split; its shapes are propagated.
-        sample_input: its positional arguments for that.
-        operator_support: says what the accelerator can run.
+        sample_input: the module's positional arguments, for shape propagation.
+        operator_support: decides what the accelerator can run.
         settings: how to split.
         non_acc_submodule_name: what the names of the other submodules begin with.
         return_tuple: submodules return a tuple even for a single value.
-        nodes_finder: gives the nodes for the accelerator, in place of an `FxNetAccNodesFinder`.
+        nodes_finder: returns the nodes for the accelerator, in place of an `FxNetAccNodesFinder`.
     """
 
     # Bytes per second between the CPU and the accelerator.
@@ -178,11 +178,11 @@ class _SplitterBase:
         self._node_submodule_map: dict[str, str] = {}
 
     def get_node_submodule_map(self) -> dict[str, str]:
-        """The submodule that each node went to, both by name."""
+        """The name of the submodule that each node went to, by the node's name."""
         return self._node_submodule_map
 
     def find_deps(self) -> dict[Node, NodeSet]:
-        """The nodes that each node uses directly, inputs and attributes left aside."""
+        """The nodes that each node uses directly, without inputs and attributes."""
         deps: dict[Node, NodeSet] = defaultdict(set)
         for node in self.module.graph.nodes:
             if node.op in CALLABLE_NODE_OPS:
@@ -192,7 +192,7 @@ class _SplitterBase:
         return deps
 
     def update_deps_for_fusions(self) -> None:
-        """Let the nodes of a fusion group depend on the same others, and what depends on one of them on all."""
+        """Make the nodes of a fusion group depend on the same other nodes, and all their users on the whole group."""
         for node, group in self.fusions.items():
             for member in group:
                 self.deps[node].update(self.deps[member] - group)
@@ -203,7 +203,7 @@ class _SplitterBase:
     # Previews.
 
     def _lower_model_to_backend(self, mod: GraphModule, inputs: Tensors) -> torch.nn.Module:
-        """Make a part ready for the accelerator. Here it stays as it is."""
+        """Lower a part to the accelerator. Here, the part is returned unchanged."""
         return mod
 
     def _find_culprit(self, mod: GraphModule, inputs: Tensors) -> str:
@@ -215,7 +215,7 @@ class _SplitterBase:
         return split_preview.preview_support(self, dump_graph)
 
     def split_preview(self, dump_graph: bool = False) -> str:
-        """Print and return what the split would give; with ``dump_graph`` draw it, a file for each graph."""
+        """Print and return what the result of the split would be; with ``dump_graph``, draw each graph to a file."""
         return split_preview.preview_split(self, dump_graph)
 
     # Extending a part towards the inputs.
@@ -231,7 +231,7 @@ class _SplitterBase:
         return result
 
     def update_reverse_deps_for_fusions(self, deps: dict[Node, NodeSet]) -> None:
-        """Give the nodes of a fusion group the users of all of them; what one of them uses is used by all."""
+        """Give each node of a fusion group the users of the whole group, and make all of them users of its inputs."""
         done: NodeSet = set()
         for node, group in self.fusions.items():
             if node in done:
@@ -245,7 +245,7 @@ class _SplitterBase:
                         deps[used].update(group)
 
     def find_parent_nodes_of_subgraph(self, tag: str) -> NodeSet:
-        """The nodes of other parts whose values the part uses."""
+        """The nodes of other parts whose values the part with this tag uses."""
         return {
             used
             for node in self.module.graph.nodes
@@ -255,7 +255,7 @@ class _SplitterBase:
         }
 
     def extend_acc_subgraph(self, tag: str) -> None:
-        """Take nodes for the accelerator that only the part uses into it, and so on towards the inputs."""
+        """Move accelerator nodes into this part if it uses them and no earlier part does; repeat for their inputs."""
         users = self.find_reverse_deps(tag_id=_number(tag))
         self.update_reverse_deps_for_fusions(users)
         parents = self.find_parent_nodes_of_subgraph(tag)
@@ -270,7 +270,7 @@ class _SplitterBase:
     # Splitting.
 
     def starter_nodes(self) -> tuple[NodeSet, NodeSet]:
-        """The nodes that use inputs and attributes, or nothing at all: those for the CPU, those for the accelerator."""
+        """The nodes for the CPU, and those for the accelerator, that use inputs or attributes, or nothing at all."""
         starters: NodeSet = set()
         for node in self.module.graph.nodes:
             if node.op == "call_function" and not node.all_input_nodes:
@@ -280,10 +280,10 @@ class _SplitterBase:
         return starters - self.acc_nodes, starters & self.acc_nodes
 
     def put_nodes_into_subgraphs(self) -> list[Subgraph]:
-        """Collect nodes in an order in which they can run, changing sides only where nothing is left on the one.
+        """Collect nodes in an order in which they can run, switching sides only if no node of the current side can run.
 
         Raises:
-            FxNetSplitterInternalError: dependencies are circular, or there is nothing to collect.
+            FxNetSplitterInternalError: dependencies are circular, or there is no node to collect.
         """
         cpu_nodes, acc_nodes = self.starter_nodes()
         waiting = {False: cpu_nodes, True: acc_nodes}
@@ -301,7 +301,7 @@ class _SplitterBase:
         return subgraphs
 
     def _collect(self, waiting: dict[bool, NodeSet], on_acc: bool, visited: NodeSet) -> NodeList:
-        """Take all nodes of one side that can run; what they lead to is waiting from then on."""
+        """Take all nodes of one side that can run; add their users and fusion groups to ``waiting``."""
         nodes: NodeList = []
         while node := next((n for n in waiting[on_acc] if self.deps[n] <= visited), None):
             waiting[on_acc].remove(node)
@@ -314,7 +314,7 @@ class _SplitterBase:
         return nodes
 
     def remove_small_acc_subgraphs(self, subgraphs: list[Subgraph]) -> list[Subgraph]:
-        """Give parts below the minimal size to the CPU, and join neighbours that now both are the CPU's."""
+        """Move accelerator parts below the minimal size to the CPU, and join them with neighbouring CPU parts."""
         result: list[Subgraph] = []
         for subgraph in subgraphs:
             keeps_acc = subgraph.is_acc and len(subgraph.nodes) >= self.settings.min_acc_module_size
@@ -328,7 +328,7 @@ class _SplitterBase:
         return result
 
     def tag(self, subgraphs: list[Subgraph]) -> None:
-        """Tag each node with the name of its part. Raises FxNetSplitterInternalError where one is tagged already."""
+        """Tag each node with the name of its part. Raises FxNetSplitterInternalError if a node already has a tag."""
         self.tags = []
         for number, subgraph in enumerate(subgraphs):
             tag = f"{'_run_on_acc_' if subgraph.is_acc else self.non_acc_submodule_name}{number}"
@@ -340,7 +340,7 @@ class _SplitterBase:
                 self._node_submodule_map[node.name] = tag
 
     def split(self, remove_tag: bool = False) -> GraphModule:
-        """Split the module by its tags, and take these off with ``remove_tag``."""
+        """Split the module by its tags; with ``remove_tag``, remove the tags afterwards."""
         result = split_by_tags(self.module, self.tags, return_tuple=self._return_tuple)
         if remove_tag:
             for node in self.module.graph.nodes:

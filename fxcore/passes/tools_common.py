@@ -32,7 +32,7 @@ NodeSet = set[Node]
 Names = list[str]
 CALLABLE_NODE_OPS = {"call_module", "call_function", "call_method"}
 
-# Operations that assertions on sizes are made of; ``legalize_graph`` puts them before what relies on the assertions.
+# Operations that make up assertions on sizes; ``legalize_graph`` puts them before operations that rely on those.
 _ASSERTION_OPS = frozenset(
     {
         operator.add,
@@ -57,13 +57,13 @@ _ASSERTION_OPS = frozenset(
 
 
 def get_acc_ops_name(k: str | type) -> str:
-    """The name of a type or function with its module, which is ``acc_ops`` if that is part of it; a str unchanged."""
+    """The qualified name of a type or function, whose module is shortened to ``acc_ops``; a str is unchanged."""
     if isinstance(k, str):
         return k
     module = k.__module__ or ""
     if "acc_ops" in module:
         return f"acc_ops.{k.__name__}"
-    # Operators say they are in torch._ops, where nothing of their name is found.
+    # The module of operators is given as torch._ops, where their names can't be found.
     return f"{module.replace('torch._ops', 'torch.ops')}.{k.__name__}"
 
 
@@ -78,7 +78,7 @@ def get_node_target(submodules: Mapping[str, torch.nn.Module], node: Node) -> st
         The qualified name of the function or of the module's class, or the name of the method.
 
     Raises:
-        AssertionError: The node calls nothing.
+        AssertionError: The node doesn't call anything.
     """
     if node.op not in CALLABLE_NODE_OPS:
         raise AssertionError(f"{node} is a {node.op} node, which does not call anything")
@@ -94,24 +94,25 @@ def get_node_target(submodules: Mapping[str, torch.nn.Module], node: Node) -> st
 
 
 def is_node_output_tensor(node: Node) -> bool:
-    """Whether a node's value is a tensor, as ``ShapeProp`` has recorded; False if it has not."""
+    """Whether a node's value is a tensor, according to ``ShapeProp``; False if nothing has been recorded."""
     recorded = node.meta.get("type")
     return recorded is not None and issubclass(recorded, torch.Tensor)
 
 
 class FxNetAccFusionsFinder:
-    """Finds the nodes that an accelerator must run together, because they pass other things than tensors on.
+    """Finds the nodes that an accelerator must run together, because they exchange values other than tensors.
 
-    A group holds, with each node of it that yields no tensor, all users of that node; with each node, the inputs of it
-    that yield no tensor; and all that lies on a path from one of its nodes to another.
+    A group contains all users of each of its nodes whose value isn't a tensor, all inputs of its nodes whose value
+    isn't a tensor, and all nodes on a path from one of its nodes to another.
     """
 
     def __init__(self, module: GraphModule, acc_nodes: NodeSet) -> None:
         """Prepare for a graph.
 
         Args:
-            module: The module with the graph, after ``ShapeProp``: ``meta["tensor_meta"]`` tells who yields tensors.
-            acc_nodes: The nodes that the accelerator can run. Groups with others in them are taken out of this set.
+            module: The module with the graph, after ``ShapeProp``: nodes with a ``meta["tensor_meta"]`` return tensors.
+            acc_nodes: The nodes that the accelerator can run. Groups that contain other nodes are removed from this
+                set.
         """
         self.module = module
         self.nodes = list(module.graph.nodes)
@@ -123,10 +124,10 @@ class FxNetAccFusionsFinder:
         """A group as it grows.
 
         Attributes:
-            top_node_idx: The position in the graph from which on nodes are searched for paths.
+            top_node_idx: The position of the first node in the graph to consider when searching for paths.
             nodes: The nodes of the group.
-            inputs: Nodes outside that are used inside.
-            nodes_need_process: Those of ``nodes`` whose neighbours have not been looked at.
+            inputs: The nodes outside the group that are used in it.
+            nodes_need_process: Those of ``nodes`` whose neighbours have not been processed.
         """
 
         top_node_idx: int
@@ -135,7 +136,7 @@ class FxNetAccFusionsFinder:
         nodes_need_process: set[Node]
 
         def add_node(self, node: Node) -> None:
-            """Add a node, if it is not there yet."""
+            """Add a node, unless the group contains it already."""
             if node in self.nodes:
                 return
             self.nodes_need_process.add(node)
@@ -146,15 +147,15 @@ class FxNetAccFusionsFinder:
     def recursive_add_node(
         self, fusion_group: FusionGroup, inputs: Iterable[Node], visited: NodeSet | None = None
     ) -> bool:
-        """Add all nodes that lie on a path from the group to some of its inputs.
+        """Add all nodes on a path from the group to some of its inputs.
 
         Args:
             fusion_group: The group to extend.
             inputs: Nodes that the group uses.
-            visited: Nodes that are not looked at; those that have been are added.
+            visited: Nodes to ignore; the nodes that are visited are added to this set.
 
         Returns:
-            Whether there was such a path.
+            Whether any node was added.
         """
         upstream = set() if visited is None else visited
         stack = [node for node in inputs if node not in upstream]
@@ -175,7 +176,7 @@ class FxNetAccFusionsFinder:
         return len(fusion_group.nodes) > size
 
     def __call__(self) -> dict[Node, NodeSet]:
-        """Find the groups: each node that is in one, and the nodes of its group."""
+        """Find the groups; return a table from each node in a group to the nodes of that group."""
         result: dict[Node, NodeSet] = {}
         for node in sorted(self.acc_nodes, key=self.node_index.__getitem__):
             if node in result or node not in self.acc_nodes:
@@ -193,7 +194,7 @@ class FxNetAccFusionsFinder:
         """The group that ``node`` belongs to."""
         group = self.FusionGroup(self.node_index[node], {node}, set(node.all_input_nodes), {node})
         while group.nodes_need_process:
-            # In the order of the graph, because a set's own differs from run to run.
+            # In the order of the graph, because a set's order differs from run to run.
             batch = sorted(group.nodes_need_process, key=self.node_index.__getitem__)
             group.nodes_need_process.clear()
             for node in batch:
@@ -215,9 +216,10 @@ class FxNetAccFusionsFinder:
 
 
 def legalize_graph(gm: GraphModule) -> GraphModule:
-    """Sort a graph so that every node stands behind those it uses; the order is otherwise a new one.
+    """Sort a graph so that every node comes after those that it uses; the order may otherwise change.
 
-    What assertions on sizes are made of comes as early as it can. ``stable_topological_sort`` keeps the order.
+    Nodes that make up assertions on sizes come as early as possible. ``stable_topological_sort`` preserves the order as
+    far as possible instead.
 
     Args:
         gm: The module; it gets a new graph with copies of the nodes.
@@ -226,7 +228,7 @@ def legalize_graph(gm: GraphModule) -> GraphModule:
         ``gm``.
 
     Raises:
-        RuntimeError: Nodes use each other in a circle.
+        RuntimeError: Nodes use each other in a cycle.
     """
     waiting_for = {node: len(node.all_input_nodes) for node in gm.graph.nodes}
     queue = deque(node for node, count in waiting_for.items() if not count)
@@ -247,7 +249,7 @@ def legalize_graph(gm: GraphModule) -> GraphModule:
 
 
 def stable_topological_sort(gm: GraphModule) -> GraphModule:
-    """Sort a graph so that every node stands behind those it uses, and otherwise in the order it has.
+    """Sort a graph so that every node comes after those that it uses, and otherwise keep its order.
 
     Args:
         gm: The module; it gets a new graph with copies of the nodes.
@@ -256,7 +258,7 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
         ``gm``.
 
     Raises:
-        AssertionError: Nodes use each other in a circle.
+        AssertionError: Nodes use each other in a cycle.
     """
     return _with_order(gm, topo_sort(list(gm.graph.nodes)))
 

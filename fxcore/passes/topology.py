@@ -1,4 +1,4 @@
-"""Order and cycles: what the flow of data allows when nodes are sorted, or several are made into one."""
+"""Topological order and cycles: sorting nodes, and checking whether groups of nodes can each become one node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fxcore.node import Node
 
 
 def topo_sort(nodes: Sequence[Node]) -> list[Node]:
-    """Sort nodes so that each stands behind those of them that it uses; otherwise their order is kept.
+    """Sort nodes so that each comes after those of them that it uses; otherwise their order is kept.
 
     Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962), with a heap for the order.
 
@@ -34,12 +34,12 @@ def topo_sort(nodes: Sequence[Node]) -> list[Node]:
 
 
 def validate_partition(partition: Collection[Node], order: Mapping[Node, int] | None = None) -> bool:
-    """Whether nodes can be made into one without a circle: no path leaves them and comes back.
+    """Whether nodes can be made into one without causing a cycle, that is, no path leaves and reenters them.
 
     Args:
         partition: The nodes.
-        order: The position of each node in a graph that is in topological order. With it, only the stretch of the
-            graph that the partition spans is searched; without it, all that is computed from the partition.
+        order: The position of each node in a topologically sorted graph. If given, only the stretch of the graph that
+            the partition spans is searched; otherwise all nodes that depend on the partition are.
     """
     inside = set(partition)
     last = max((order[node] for node in inside), default=0) if order else 0
@@ -59,11 +59,11 @@ def validate_partition(partition: Collection[Node], order: Mapping[Node, int] | 
 
 
 def partitions_are_acyclic(partitions: Iterable[Iterable[Node]], nodes: Iterable[Node]) -> bool:
-    """Whether every one of some disjoint partitions can be made into one node, all at the same time.
+    """Whether disjoint partitions can each be made into one node, all at once, without causing a cycle.
 
     Args:
         partitions: Disjoint groups of nodes.
-        nodes: All nodes of the graph. The time is linear in them and their uses of each other.
+        nodes: All nodes of the graph. The time taken is linear in the number of nodes and of their uses.
     """
     nodes = list(nodes)
     unit: dict[Node, object] = {node: node for node in nodes}

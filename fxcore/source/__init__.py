@@ -1,6 +1,6 @@
-"""Where things happen in the user's text: frames, instructions, and the exact range of source of each.
+"""Locations in the user's source: frames, instructions, and the exact range of text of each.
 
-It may import only the standard library and torch. Start reading at `spans`, whose names this package exports.
+This package may import only the standard library and torch. Start reading at `spans`, whose names it exports.
 """
 
 from fxcore.source.spans import (

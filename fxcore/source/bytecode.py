@@ -7,29 +7,29 @@ import functools
 from types import CodeType
 
 _EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
-_CACHE = dis.opmap.get("CACHE")  # Python 3.10 has none
+_CACHE = dis.opmap.get("CACHE")  # since Python 3.11
 _COMPARE_OP = dis.opmap["COMPARE_OP"]
 _TO_BOOL = dis.opmap.get("TO_BOOL")  # since Python 3.13
-# Set in the argument of ``COMPARE_OP`` since Python 3.13 where the result is to be a bool.
+# Since Python 3.13, this bit of ``COMPARE_OP``'s argument is set if the result is to be converted to a bool.
 _AS_BOOL = 16
 
-# Instructions that do no more than take up the value that was computed before them.
+# Instructions that only consume the value that was computed before them.
 _TAKES_UP = frozenset(
     opcode
     for name, opcode in dis.opmap.items()
     if name in ("BEFORE_WITH", "GET_ITER", "TO_BOOL", "UNARY_NOT") or name.startswith(("POP_JUMP", "JUMP_IF"))
 )
 
-# Instructions that may stand between the two.
+# Instructions that may come between computing the value and consuming it.
 _BETWEEN = frozenset(dis.opmap[name] for name in ("COPY", "EXTENDED_ARG", "NOP") if name in dis.opmap)
 
-# The argument of ``BINARY_OP`` for ``+=`` (CPython's NB_INPLACE_ADD); those of the other operators in place follow.
+# The argument of ``BINARY_OP`` for ``+=`` (CPython's NB_INPLACE_ADD); the other in-place operators have higher ones.
 _FIRST_IN_PLACE = 13
 
 
 def unpack_count(code: CodeType, lasti: int) -> int | None:
-    """How many names the instruction at offset ``lasti`` unpacks into (``a, b = x``); None where it isn't one."""
-    instructions = code.co_code  # without the interpreter's specialisations, whatever is running
+    """How many names the instruction at offset ``lasti`` unpacks into (``a, b = x``); None if it doesn't unpack."""
+    instructions = code.co_code  # never has the interpreter's specialised instructions, even while it runs
     at = _operation(instructions, lasti)
     if dis.opname[instructions[at]] != "UNPACK_SEQUENCE":
         return None
@@ -48,10 +48,10 @@ def is_call(code: CodeType, lasti: int) -> bool:
 
 
 def operand_offset(code: CodeType, lasti: int) -> int | None:
-    """The offset of the instruction that computed what the one at ``lasti`` tests or begins to iterate over.
+    """The offset of the instruction that computed the value that the one at ``lasti`` tests or begins to iterate over.
 
-    None for an instruction that does anything else. The compiler marks such ones with the whole statement or condition
-    that they belong to, and that is rather wide: a ``for`` includes its body.
+    None if the instruction at ``lasti`` does anything else. The compiler assigns tests and iterations the range of the
+    whole statement or condition, which may be wide: a ``for`` includes its body.
     """
     instructions = code.co_code
     if _compares_to_a_bool(instructions, lasti):
@@ -67,8 +67,7 @@ def operand_offset(code: CodeType, lasti: int) -> int | None:
 def is_assertion(code: CodeType, lasti: int) -> bool:
     """Whether the instruction at offset ``lasti`` decides an ``assert`` (or ``if not x: raise AssertionError``).
 
-    The pattern: jump over what follows if true; what follows loads AssertionError, and the last instruction before
-    the jump's target raises.
+    It does if it is a jump on true over instructions that begin by loading AssertionError and end with a ``raise``.
     """
     decide, *rest = _from_jump(code, lasti)
     if not (decide.opname.startswith("POP_JUMP") and decide.opname.endswith("IF_TRUE")):
@@ -80,7 +79,7 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def raising_truth(code: CodeType, lasti: int) -> bool | None:
-    """Which truth of the condition that the instruction at ``lasti`` decides leads straight to a ``raise``; if any."""
+    """The truth value with which the condition decided at ``lasti`` leads straight to a ``raise``; None if neither."""
     decide, *rest = _from_jump(code, lasti)
     if not decide.opname.startswith(("POP_JUMP", "JUMP_IF")) or "IF_" not in decide.opname or "NONE" in decide.opname:
         return None
@@ -93,7 +92,7 @@ def raising_truth(code: CodeType, lasti: int) -> bool | None:
 
 
 def _from_jump(code: CodeType, lasti: int) -> list[dis.Instruction]:
-    """The instructions from the one at ``lasti`` on, less one that makes a bool for the jump that follows."""
+    """The instructions from the one at ``lasti`` on, without one that makes the bool for the following jump."""
     at = _operation(code.co_code, lasti)
     makes_bool = code.co_code[at] == _TO_BOOL or _compares_to_a_bool(code.co_code, at)
     following = [instruction for instruction in _instructions(code) if instruction.offset >= at]
@@ -101,12 +100,12 @@ def _from_jump(code: CodeType, lasti: int) -> list[dis.Instruction]:
 
 
 def _compares_to_a_bool(instructions: bytes, at: int) -> bool:
-    """Whether the instruction is a comparison that asks its own result for its truth, as Python 3.13 has them."""
+    """Whether the instruction is a comparison that also converts its result to a bool, as in Python 3.13."""
     return _TO_BOOL is not None and instructions[at] == _COMPARE_OP and bool(instructions[at + 1] & _AS_BOOL)
 
 
 def _raises(instructions: list[dis.Instruction]) -> bool:
-    """Whether running on from the first instruction ends in a ``raise`` without any choice in between."""
+    """Whether running from the first instruction reaches a ``raise`` without a jump or a return in between."""
     for instruction in instructions:
         if instruction.opname == "RAISE_VARARGS":
             return True
@@ -116,10 +115,10 @@ def _raises(instructions: list[dis.Instruction]) -> bool:
 
 
 def _operation(instructions: bytes, lasti: int) -> int:
-    """The offset of the operation itself.
+    """The offset of the operation that ``lasti`` belongs to.
 
-    Python 3.10 counts a long argument's prefixes as its beginning, and since Python 3.11 a call of a Python function
-    stands at the cache entries that follow it.
+    In Python 3.10, ``lasti`` may be at the prefixes of a long argument; since Python 3.11, a frame that calls a Python
+    function is at the cache entries that follow the call.
     """
     while instructions[lasti] == _CACHE:
         lasti -= 2
@@ -134,7 +133,7 @@ def _instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
 
 
 def is_in_place_operator(code: CodeType, lasti: int) -> bool:
-    """Whether the instruction at offset ``lasti`` is an operator in place, such as ``+=``."""
+    """Whether the instruction at offset ``lasti`` is an in-place operator, such as ``+=``."""
     instructions = code.co_code
     at = _operation(instructions, lasti)
     name = dis.opname[instructions[at]]

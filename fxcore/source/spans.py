@@ -1,8 +1,8 @@
-"""Where things happen in the user's text: frames, and the exact range of source that each was at.
+"""Locations in the user's source: frames, and the exact range of text that each was at.
 
-The interpreter knows the place of every instruction (PEP 657, Python 3.11 and later). Python 3.10 knows the line
-alone, and the expression is then looked up in the line's syntax tree. Text comes from `linecache`, so that unsaved
-text that was put there counts.
+Since Python 3.11, code objects have the position of every instruction (PEP 657). Python 3.10 only has its line, and the
+expression is then looked up in the syntax tree. Source is read through `linecache`, so unsaved text that was put there
+takes precedence over the file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from fxcore.source.bytecode import operand_offset
 
 _FXCORE = Path(__file__).parents[1]
 
-# The folders whose frames are no user's.
+# The folders whose frames don't belong to the user.
 _machinery: tuple[str, ...] = (str(Path(torch.__file__).parent) + os.sep, str(_FXCORE) + os.sep)
 
 
 @dataclass(frozen=True)
 class SourceSpan:
-    """A range of source text. Lines count from 1; columns are UTF-8 byte offsets from 0, the end's excluded."""
+    """A range of source text. Lines count from 1; columns are UTF-8 byte offsets from 0; the end is exclusive."""
 
     file: str
     line: int
@@ -47,15 +47,15 @@ class Frame:
     name: str
     span: SourceSpan
     place: Place | None = field(default=None, compare=False, repr=False)
-    """The instruction that it was at."""
+    """The instruction that the function was at."""
 
 
 Place = tuple[CodeType, int]
-"""A code object and the offset of an instruction in it (a frame's ``f_lasti``): a span that isn't resolved yet."""
+"""A code object and the offset of an instruction in it (a frame's ``f_lasti``), from which a span can be computed."""
 
 
 def disown(folder: str) -> None:
-    """From now on what lies in ``folder`` is no user's, but belongs to who traces for others."""
+    """From now on, treat the files in ``folder`` as part of the tracing machinery, not as the user's."""
     global _machinery
     _machinery = (*_machinery, folder + os.sep)
     is_user_file.cache_clear()
@@ -63,15 +63,15 @@ def disown(folder: str) -> None:
 
 @functools.lru_cache(maxsize=1024)
 def is_user_file(filename: str) -> bool:
-    """Whether a code object's file belongs to the user: to neither torch nor fxcore, nor to what was disowned."""
+    """Whether a code object's file belongs to the user, rather than to torch, fxcore or a disowned folder."""
     return not filename.startswith(_machinery)
 
 
 def user_place(frame: FrameType | None, top: CodeType, machinery: Sequence[CodeType] = ()) -> Place | None:
-    """Where the innermost of the user's frames stands that ``frame`` was called by.
+    """The place of the innermost of the user's frames among ``frame`` and its callers; None if there is none.
 
-    ``top`` is the code at which the search ends: a trace doesn't look past the frame that runs it. Frames that run code
-    of ``machinery`` are passed over.
+    The search ends at a frame that runs ``top``, because a trace doesn't look beyond the frame that runs it. Frames
+    that run code of ``machinery`` are skipped.
     """
     while frame is not None:
         code = frame.f_code
@@ -84,14 +84,14 @@ def user_place(frame: FrameType | None, top: CodeType, machinery: Sequence[CodeT
 
 
 def traceback_places(traceback: TracebackType | None) -> Iterator[Place]:
-    """Where each frame of a traceback stands, outermost first."""
+    """The place of each frame of a traceback, outermost first."""
     while traceback is not None:
         yield traceback.tb_frame.f_code, traceback.tb_lasti
         traceback = traceback.tb_next
 
 
 def stack_places(frame: FrameType | None, top: CodeType) -> list[Place]:
-    """Where each running frame stands, from (not including) the one that runs ``top`` to ``frame``."""
+    """The place of each running frame below the one that runs ``top`` (which is excluded), down to ``frame``."""
     places: list[Place] = []
     while frame is not None and frame.f_code is not top:
         places.append((frame.f_code, frame.f_lasti))
@@ -100,7 +100,7 @@ def stack_places(frame: FrameType | None, top: CodeType) -> list[Place]:
 
 
 def user_frames(places: Iterable[Place], machinery: Sequence[CodeType] = ()) -> tuple[Frame, ...]:
-    """The user's frames among ``places``, in the same order; not those that run code of ``machinery``."""
+    """The user's frames among ``places``, in the same order, without those that run code of ``machinery``."""
     return tuple(
         Frame(getattr(code, "co_qualname", code.co_name), span, (code, lasti))
         for code, lasti in places
@@ -109,7 +109,7 @@ def user_frames(places: Iterable[Place], machinery: Sequence[CodeType] = ()) -> 
 
 
 def span_at(code: CodeType, lasti: int) -> SourceSpan | None:
-    """The range of source that the instruction at offset ``lasti`` was compiled from; None where nothing is known."""
+    """The range of source that the instruction at offset ``lasti`` was compiled from; None if it isn't known."""
     span = _marked_span(code, lasti)
     operand = operand_offset(code, lasti)
     narrower = None if operand is None else _marked_span(code, operand)
@@ -131,7 +131,7 @@ def _within(inner: SourceSpan, outer: SourceSpan) -> bool:
 
 
 def definition_span(code: CodeType) -> SourceSpan | None:
-    """The name after ``def`` of the function that ``code`` is; None where its source text can't be read."""
+    """The span of the function's name after ``def``; None if it can't be found in the source."""
     for offset, text in enumerate(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]):
         found = re.match(rf"\s*(?:async\s+)?def\s+({re.escape(code.co_name)})\b", text)
         if found:
@@ -142,12 +142,12 @@ def definition_span(code: CodeType) -> SourceSpan | None:
 
 
 def return_span(code: CodeType) -> SourceSpan | None:
-    """The only ``return`` statement of a function; None where there are several, or none."""
+    """The span of the only ``return`` statement of a function; None if there are several, or none."""
     returns = [at.offset for at in dis.get_instructions(code) if at.opname in ("RETURN_VALUE", "RETURN_CONST")]
     return span_at(code, returns[0]) if len(returns) == 1 else None
 
 
-@functools.lru_cache(maxsize=4096)  # the positions before the wanted one have to be decoded, too
+@functools.lru_cache(maxsize=4096)  # each look-up has to decode all earlier positions
 def _position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int | None, int | None]:
     if hasattr(code, "co_positions"):
         unknown = (None, None, None, None)
@@ -157,7 +157,7 @@ def _position(code: CodeType, lasti: int) -> tuple[int | None, int | None, int |
 
 
 def _expression_at(filename: str, line: int) -> SourceSpan:
-    """The expression that begins on a line, or else the line's text; for when only the line is known."""
+    """The span of the expression that begins on a line, or of the line's text; used if only the line is known."""
     lines = linecache.getlines(filename)
     found = _expressions_by_line("".join(lines)).get(line)
     if found is not None and found.end_lineno is not None and found.end_col_offset is not None:
@@ -169,7 +169,7 @@ def _expression_at(filename: str, line: int) -> SourceSpan:
 
 @functools.lru_cache(maxsize=8)
 def _expressions_by_line(source: str) -> dict[int, ast.expr]:
-    """For each line the widest expression that begins on it and is read, not assigned to."""
+    """For each line, the widest expression that begins on it and isn't assigned to."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):

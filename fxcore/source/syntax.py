@@ -1,4 +1,4 @@
-"""What stands at a place in the program's text: the call and its callee, the statement, the operation."""
+"""The syntax at a place in the program's source: the call and its callee, the statement, the operation."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from fxcore.source.spans import Place, SourceSpan, span_at
 
 
 def operation_at(place: Place) -> str:
-    """What the instruction at ``place`` does, e.g. ``if``, ``and``, ``star``, ``slice``; for a call the called name.
+    """What the instruction at ``place`` does, e.g. ``if``, ``and``, ``star``, ``slice``; for a call, the called name.
 
-    - a truth is asked: ``if``, ``guard`` (an ``if`` that raises), ``while``, ``assert``, ``and``, ``or``, ``not``,
-      ``conditional`` (``a if x else b``), ``comparison`` (a chained one), ``in``;
-    - items are asked: ``for``, ``comprehension``, ``star`` (``*x``), ``double-star`` (``**x``), ``unpacking``;
-    - a number or a text: ``index``, ``slice``, ``format``, ``operator``;
-    - ``return``, and the called name or dotted name (``max``, ``torch.ones``).
+    - It needs the truth of a value: ``if``, ``guard`` (an ``if`` that raises), ``while``, ``assert``, ``and``, ``or``,
+      ``not``, ``conditional`` (``a if x else b``), ``comparison`` (a chained one), ``in``.
+    - It needs the items of a value: ``for``, ``comprehension``, ``star`` (``*x``), ``double-star`` (``**x``),
+      ``unpacking``.
+    - It needs a number or a string: ``index``, ``slice``, ``format``, ``operator``.
+    - Otherwise: ``return``, or the called name or dotted name (``max``, ``torch.ones``).
 
-    ``""`` where it is none of these, or its source text can't be read.
+    ``""`` if it is none of these, or the source can't be read.
     """
     code, lasti = place
     found = _syntax_at(place)
@@ -43,7 +44,7 @@ def operation_at(place: Place) -> str:
 
 
 def called_at(place: Place) -> str:
-    """The name or dotted name that the call at ``place`` calls; that of ``f`` for ``f(x)(y)``. ``""`` for no such."""
+    """The name or dotted name that is called at ``place``; ``f`` for ``f(x)(y)``; ``""`` if there is none."""
     found = _syntax_at(place)
     return _called(found[0]) if found is not None and isinstance(found[0], ast.Call) else ""
 
@@ -57,7 +58,7 @@ def _syntax_at(place: Place) -> tuple[ast.AST, ast.AST] | None:
 
 @functools.lru_cache(maxsize=8)
 def _syntax(source: str) -> dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]]:
-    """For each range of source the outermost expression, or else the statement, that it is, and its parent."""
+    """For each range of source, its outermost expression (or, if it has none, its statement) and the parent of that."""
     found: dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]] = {}
     for parent in _all_nodes(source):
         for node in ast.iter_child_nodes(parent):
@@ -87,7 +88,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _of_expression(node: ast.AST) -> str:
-    """What the expression itself asks for of the values in it."""
+    """What the expression itself needs of the values in it."""
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()]):
             return "in"
@@ -113,7 +114,7 @@ def _of_expression(node: ast.AST) -> str:
 
 
 def _of_parent(node: ast.AST, parent: ast.AST) -> str:
-    """What takes up the value of the expression."""
+    """What consumes the value of the expression."""
     match parent:
         case ast.If(test=test) if test is node:
             return "if"
@@ -137,7 +138,7 @@ def _of_parent(node: ast.AST, parent: ast.AST) -> str:
 
 
 def call_at(place: Place, name: str) -> ast.Call | None:
-    """The call of ``name(…)`` that runs at a place; None where there is none, or no text."""
+    """The call of ``name(…)`` at a place; None if there is none, or the source can't be read."""
     span = span_at(*place)
     if span is None:
         return None
@@ -146,14 +147,14 @@ def call_at(place: Place, name: str) -> ast.Call | None:
 
 
 def statement_at(place: Place) -> ast.stmt | None:
-    """The innermost statement around a place; None where its source text can't be read."""
+    """The innermost statement around a place; None if the source can't be read."""
     span = span_at(*place)
     found: ast.stmt | None = None
     for node in _all_nodes("".join(linecache.getlines(span.file))) if span else ():
         if not isinstance(node, ast.stmt) or span is None:
             continue
         if node.lineno <= span.line and span.end_line <= (node.end_lineno or 0):
-            found = node  # outer ones come first
+            found = node  # outer statements come first
     return found
 
 
@@ -174,7 +175,7 @@ def _last_name(function: ast.expr) -> str | None:
 
 @functools.lru_cache(maxsize=8)
 def _all_nodes(source: str) -> tuple[ast.AST, ...]:
-    """All nodes of the text's syntax tree, outer ones first; none where it isn't Python."""
+    """All nodes of the source's syntax tree, outer ones first; none if it isn't valid Python."""
     try:
         return tuple(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError):
@@ -182,13 +183,13 @@ def _all_nodes(source: str) -> tuple[ast.AST, ...]:
 
 
 def callee_at(frame: FrameType, lasti: int) -> str:
-    """The name of what ``frame`` calls at offset ``lasti`` (see `callee_name`), or else how the call is written."""
+    """The name of what ``frame`` calls at offset ``lasti`` (see `callee_name`), or the name written in the source."""
     written = called_at((frame.f_code, lasti))
     return callee_name(_named(frame, written)) or written
 
 
 def calls_torch_cpp(frame: FrameType, lasti: int) -> bool:
-    """Whether ``frame`` calls C++ code of torch's at offset ``lasti``; a method is taken for a tensor's by its name."""
+    """Whether ``frame`` calls C++ code of torch at offset ``lasti``; methods named like a tensor's count, too."""
     written = called_at((frame.f_code, lasti))
     value = _named(frame, written)
     if value is None:
@@ -197,7 +198,7 @@ def calls_torch_cpp(frame: FrameType, lasti: int) -> bool:
 
 
 def _named(frame: FrameType, written: str) -> Any:
-    """What a dotted name stands for in ``frame``; None where that can't be told without running code."""
+    """What a dotted name refers to in ``frame``; None if finding out would require running code."""
     first, *attributes = written.split(".")
     value: Any = {**vars(builtins), **frame.f_globals, **frame.f_locals}.get(first)
     for attribute in attributes:
@@ -208,9 +209,9 @@ def _named(frame: FrameType, written: str) -> Any:
 
 
 def callee_name(function: Any) -> str:
-    """The package and the name of a function, e.g. ``torch.ones``, ``numpy.sqrt``, ``torch.expand`` for a method's.
+    """The package and the name of a function, e.g. ``torch.ones``, ``numpy.sqrt``; a tensor's method: ``torch.expand``.
 
-    ``""`` where it has no name. Python's builtins are named alone: ``divmod``.
+    ``""`` if the function has no name. Python's builtins have no package: ``divmod``.
     """
     name = getattr(function, "__name__", "")
     if not isinstance(name, str) or not name:

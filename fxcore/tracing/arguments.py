@@ -1,7 +1,7 @@
-"""From a value that user code passes to a call, to an argument that a Node can hold.
+"""Converts ("lowers") a value that user code passes to a call to an argument that a Node can hold.
 
-`HANDLERS` is the table, by exact type; `lower` falls back to the rules for everything that merely inherits. The place
-to teach tracing a new type is `Tracer.create_arg`, or a method ``__fx_create_arg__(self, tracer)`` on the type itself.
+`HANDLERS` is the table by exact type; for a value whose type isn't in it, `lower` falls back to rules. To support a new
+type, override `Tracer.create_arg`, or define a method ``__fx_create_arg__(self, tracer)`` on the type itself.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Handler = Callable[["TracerBase", Any], Any]
 
 
 def lower(tracer: TracerBase, value: Any) -> Argument:
-    """The argument that stands for ``value`` in a node; what it contains goes through ``tracer.create_arg`` again.
+    """The argument that stands for ``value`` in a node; the items of containers go through ``tracer.create_arg``.
 
     Raises an `ArgumentFailure` (a NotImplementedError) for a type that a graph can't hold, and a `DictKeyFailure` (a
-    RuntimeError) for a dict that has a node among its keys.
+    RuntimeError) for a dict with a traced value among its keys.
     """
     handler = HANDLERS.get(type(value)) or rule_for(value)
     return handler(tracer, value)
 
 
 def rule_for(value: Any) -> Handler:
-    """Return what lowers a value whose exact type isn't in `HANDLERS`."""
+    """The handler for a value whose exact type isn't in `HANDLERS`."""
     if is_proxy_of_torch_fx(value):
         return _lower_foreign_proxy
     if hasattr(value, "__fx_create_arg__"):
@@ -56,7 +56,7 @@ def _as_it_is(tracer: TracerBase, value: Any) -> Any:
 
 
 def _lower_foreign_proxy(tracer: TracerBase, value: Any) -> Any:
-    """A tracer that was made for torch.fx may put our nodes into proxies of its own; others have nodes of torch.fx."""
+    """Return the node of a torch.fx proxy, which must be made by this tracer: others hold torch.fx's nodes."""
     if value.tracer is not tracer:
         tracer.fail(TwoTracersFailure, "a value from a torch.fx trace was used in an fxcore trace")
     return value.node
@@ -84,7 +84,7 @@ def _lower_list(tracer: TracerBase, value: list[Any]) -> Any:
 def _lower_dict(tracer: TracerBase, value: dict[Any, Any]) -> Any:
     create_arg = tracer.create_arg
     return {
-        key if type(key) is str else _lower_key(tracer, key): create_arg(item)  # str is all but every key
+        key if type(key) is str else _lower_key(tracer, key): create_arg(item)  # nearly all keys are str
         for key, item in value.items()
     }
 
@@ -122,9 +122,9 @@ HANDLERS: dict[type, Handler] = {
     slice: _lower_slice,
     range: _as_it_is,
 }
-"""By exact type, so that the common argument costs one look-up."""
+"""The handlers by exact type, so that the most common arguments cost one look-up."""
 
-# For types that inherit, in the order in which they are asked.
+# The handlers for subclasses and further types, in the order in which they are tried.
 _RULES: tuple[tuple[type | tuple[type, ...], Handler], ...] = (
     (tuple, _lower_tuple_subclass),
     (list, _lower_list),

@@ -1,4 +1,4 @@
-"""What an exception that ends a trace means: its kind, and where in the user's program it happened."""
+"""Turns an exception that ended a trace into a failure: its kind, and where in the user's program it happened."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
-# The module and the name of the function by which its proxies record calls of torch's functions.
+# The module and the name of the function by which torch.fx's proxies record calls of torch functions.
 _RECORDER_OF_TORCH_FX = ("torch.fx.proxy", "__torch_function__")
 
 
 @dataclass(frozen=True)
 class LastFailure:
-    """What a tracer said last that it can't do; C code that asked may put an error of its own in its place."""
+    """The failure that a tracer raised last, which C code may have replaced by an error of its own."""
 
     kind: FailureKind
     place: Place | None
@@ -39,12 +39,12 @@ class LastFailure:
 
 
 def diagnose(error: Exception, trace: CodeType, session: TraceSession) -> TraceFailure:
-    """The failure that ``error``, caught by the frame that runs ``trace``, is."""
+    """The failure for ``error``, which was caught in a frame that runs the code ``trace``."""
     below = error.__traceback__ and error.__traceback__.tb_next
     places = itertools.takewhile(lambda place: place[0] is not trace, traceback_places(below))
     if isinstance(error, TraceFailure):
         failure = error
-        # A trace within this one has told its part already.
+        # If a nested trace raised the failure, its frames are already there.
         failure.frames = user_frames(places, session.tracer._own_code) + error.frames
     else:
         failure = _failure(error, session)
@@ -55,7 +55,7 @@ def diagnose(error: Exception, trace: CodeType, session: TraceSession) -> TraceF
 
 
 def _failure(error: Exception, session: TraceSession) -> TraceFailure:
-    """The failure that an error is which wasn't raised by fxcore."""
+    """The failure for an error that fxcore didn't raise."""
     if session.root_code is None:
         return as_failure(error, FailureKind.CALL_BINDING)
     frames = list(_user_frames(error.__traceback__))
@@ -80,7 +80,7 @@ def _failure(error: Exception, session: TraceSession) -> TraceFailure:
 
 
 def _raised_by_a_proxy_of_torch_fx(traceback: TracebackType | None) -> bool:
-    """Whether a value that a trace by torch.fx left behind was asked to record a call, and refused one of ours."""
+    """Whether a value left over from a trace by torch.fx refused to record a call with one of fxcore's values."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     if traceback is None:
@@ -90,7 +90,7 @@ def _raised_by_a_proxy_of_torch_fx(traceback: TracebackType | None) -> bool:
 
 
 def _user_frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
-    """The user's frames that an error went through, the outermost first, and where each was."""
+    """The user's frames that an error passed through, outermost first, each with the instruction that it was at."""
     while traceback is not None:
         if is_user_file(traceback.tb_frame.f_code.co_filename):
             yield traceback.tb_frame, traceback.tb_lasti
@@ -98,9 +98,10 @@ def _user_frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, i
 
 
 def _library_entered(frames: list[tuple[FrameType, int]]) -> str:
-    """The function of another library by which the program came to the last frame with a traced value in hand.
+    """The function of another library through which a traced value got to the last frame.
 
-    ``""`` where that frame belongs to the package of the module that was running, or to no installed package.
+    ``""`` if that frame belongs to the package of the module that was running, or to no installed package, or if none
+    of the function's variables holds a traced value.
     """
     running = next((frame for frame, _ in reversed(frames) if _runs_a_module(frame)), frames[0][0])
     package = _package(frames[-1][0])

@@ -1,8 +1,8 @@
-"""Temporary replacements in what isn't ours: modules' globals, classes, and what functions do.
+"""Temporary replacements in code that isn't part of fxcore: in modules' globals, classes, and functions' bodies.
 
-Nothing else in fxcore assigns to a foreign name, except `fxcore._symbolic_trace._Patcher`, by which programs do. A name
-is replaced once, however many traces want it replaced at the same time, and gets its value back when the last of them
-lets go: traces may nest, and run in several threads, and end in any order.
+Nothing else in fxcore assigns to foreign names, except `fxcore._symbolic_trace._Patcher` on behalf of programs. A name
+is replaced once, however many traces need the replacement at the same time, and is restored when the last of them ends:
+traces may nest, run in several threads, and end in any order.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from types import CodeType, FunctionType
 from typing import Any
 
 Namespace = dict[str, Any] | type | FunctionType
-"""A module's globals; a class; a function, whose one name is ``__code__``."""
+"""A module's globals; a class; or a function, in which only ``__code__`` can be replaced."""
 
 _lock = threading.Lock()
 
 
 class _Replacement:
-    """A name with its replaced value, and the scopes that want it so."""
+    """A replaced name with its original value, and the scopes that hold the replacement."""
 
     __slots__ = ("name", "namespace", "original", "scopes", "was_there")
 
@@ -29,7 +29,7 @@ class _Replacement:
         self.namespace = namespace
         self.name = name
         self.was_there = name in own
-        """Otherwise the value comes from the builtins, or from a base class."""
+        """Whether the namespace itself had the name; if not, its value comes from the builtins or a base class."""
         self.original = own[name] if self.was_there else _inherited(namespace, name)
         self.scopes: set[PatchScope] = set()
 
@@ -48,27 +48,28 @@ class _Replacement:
             delattr(self.namespace, self.name)
 
 
-# What is replaced now, by the identity of the namespace and by name. Empty when no trace runs.
+# The replacements in force, by the identity of the namespace and by name. Empty when no trace runs.
 _replacements: dict[int, dict[str, _Replacement]] = {}
 
 
 def originals(namespace: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a module's globals as they are when nothing is replaced: other threads' traces may replace some."""
+    """A copy of a module's globals with their original values, even if other threads' traces have replaced some."""
     with _lock:
         replaced = _replacements.get(id(namespace), {})
         return {**namespace, **{name: was.original for name, was in replaced.items() if was.was_there}}
 
 
 class PatchScope:
-    """A context manager that keeps names replaced until its exit, whatever it is left by."""
+    """A context manager that keeps names replaced until its exit, also if an exception leaves it."""
 
     def __init__(self) -> None:
         self._names: list[tuple[int, str]] = []
 
     def replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
-        """Put ``make(value)`` in place of a class's or a module's (its globals') value, or of a builtin.
+        """Replace the value of a name in a class or in a module's globals (which may be a builtin) by ``make(value)``.
 
-        Where a scope has replaced it already, that stays. Raises KeyError where there is no such name.
+        If another scope has already replaced the name, that replacement is kept. Raises KeyError, or AttributeError for
+        a class, if the name doesn't exist.
         """
         with _lock:
             self._replace(namespace, name, make)
@@ -80,14 +81,15 @@ class PatchScope:
                 self._replace(namespace, name, make)
 
     def replace_method(self, cls: type, name: str, make: Callable[[Any], Any]) -> None:
-        """`replace` a special method (``__call__``) of a class that may have many subclasses.
+        """Replace a special method such as ``__call__`` of a class that may have many subclasses.
 
-        Assigned to a class, such a method is made known to all subclasses. `torch.nn.Module` has 1,400 of them once
-        torchvision and timm are imported: that takes CPython as long as tracing a small model does, and empties the
-        classes' caches of attributes. So the function keeps its place and gets another body, if it can have one.
+        When such a method is assigned to a class, CPython updates all its subclasses. `torch.nn.Module` has 1,400 of
+        them once torchvision and timm are imported: the update takes as long as tracing a small model, and clears the
+        classes' attribute caches. If possible, the function therefore stays in place and gets another body.
 
-        It does what ``make`` made wherever it is the class's method. While somebody else has put a function of his own
-        there, as torch.fx does, it is the original, which that function takes it for.
+        While it is the class's method, the function behaves as the result of ``make``. While another function has been
+        assigned to the class, as torch.fx does, it behaves as the original, because that other function calls it as the
+        original.
         """
         function = vars(cls)[name]
         if not can_be_exchanged(function):
@@ -126,7 +128,7 @@ class PatchScope:
     def _let_go(self, namespace: int, name: str) -> None:
         replaced = _replacements.get(namespace, {})
         replacement = replaced.get(name)
-        if replacement is not None:  # it could be replaced
+        if replacement is not None:  # None if replacing the name failed
             replacement.scopes.discard(self)
             if not replacement.scopes:
                 replacement.put_back()
@@ -136,7 +138,7 @@ class PatchScope:
 
 
 def _own(holder: type | FunctionType) -> Mapping[str, Any]:
-    """The names that a class or a function has itself, with their values."""
+    """The names that a class or a function defines itself, with their values."""
     return vars(holder) if isinstance(holder, type) else {"__code__": holder.__code__}
 
 
@@ -149,7 +151,7 @@ def _inherited(namespace: Namespace, name: str) -> Any:
 
 
 def twin(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Another function that does what ``function`` does now; ``function`` itself where it isn't written in Python."""
+    """A copy of ``function`` with its present body; ``function`` itself if it isn't written in Python."""
     if not isinstance(function, FunctionType):
         return function
     same = FunctionType(
@@ -160,12 +162,12 @@ def twin(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def can_be_exchanged(function: object) -> bool:
-    """Whether a function may get another body: one that uses variables of a function around it must go on to do so."""
+    """Whether the body of ``function`` can be exchanged: it must be a Python function without a closure."""
     return isinstance(function, FunctionType) and function.__closure__ is None
 
 
 def body_of_call(choose: Callable[[], Callable[..., Any]]) -> CodeType:
-    """A body with which a function passes its arguments on to ``choose()``."""
+    """The code of a function body that passes the arguments on to the function that ``choose()`` returns."""
     code = _body.__code__
     return code.replace(co_consts=tuple(choose if constant == _CHOOSE else constant for constant in code.co_consts))
 
@@ -174,6 +176,6 @@ _CHOOSE = "choose"
 
 
 def _body(*args: Any, **kwargs: Any) -> Any:
-    # In a foreign function this has foreign globals, so what it calls is among its constants.
+    # As the body of a foreign function, this code has foreign globals, so what it calls is among its constants.
     choose: Any = "choose"
     return choose()(*args, **kwargs)

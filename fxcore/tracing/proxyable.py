@@ -1,4 +1,4 @@
-"""Classes whose instances can be made in traced code."""
+"""Classes whose construction can be recorded in traced code."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _proxyable_classes: weakref.WeakSet[type] = weakref.WeakSet()
 
 
 class ProxyableClassMeta(type):
-    """The metaclass of a class whose construction is recorded where it gets a traced value.
+    """The metaclass of a class whose construction is recorded if its arguments include a traced value.
 
-    ``Pair(x, y)`` then is a call of ``Pair`` in the graph, and its result a proxy. An instance that was made before the
-    trace is a constant of it.
+    ``Pair(x, y)`` is then a call of ``Pair`` in the graph, and its result is a proxy. An instance that was made before
+    the trace is a constant of the graph.
     """
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
@@ -24,7 +24,7 @@ class ProxyableClassMeta(type):
         super().__init__(name, bases, attrs)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Make an instance, or record that one is made."""
+        """Make an instance, or record a call that makes one."""
         proxy = find_proxy(args, kwargs) if is_fx_tracing() else None
         if proxy is None:
             return super().__call__(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""From the root's signature to the placeholders of its graph, and to the call that traces it."""
+"""Makes the placeholders of a graph from its root's signature, and the call that traces the root."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 class PHBase:
-    """Stands for an input among ``concrete_args``; its attributes go to the placeholder node."""
+    """Stands for an input among ``concrete_args``; its attributes are copied to the placeholder node."""
 
     def __repr__(self) -> str:
         return "PH"
 
 
 PH = PHBase()
-"""An input among ``concrete_args``, of which nothing is to be noted."""
+"""An input among ``concrete_args``, without attributes for its node."""
 
 
 class PHWithMeta(PHBase):
@@ -49,10 +49,10 @@ def bind_root(
     is_module: bool,
     concrete_args: Mapping[str, Any] | tuple[Any, ...] | None,
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Make the placeholders for ``root_fn``'s parameters; return a function and what to call it with, by position.
+    """Make the placeholders for ``root_fn``'s parameters; return a function and its positional arguments.
 
-    Where a concrete argument is a container, the placeholders are its leaves, and the function flattens its result.
-    Raises a `CallBindingFailure` where the signature or the concrete arguments don't fit.
+    If a concrete argument is a container, its leaves become the placeholders, and the function flattens its result.
+    Raises a `CallBindingFailure` if the root can't be bound to the concrete arguments.
     """
     function = inspect.unwrap(root_fn)
     code = function.__code__
@@ -88,14 +88,14 @@ def _by_name(tracer: Tracer, names: list[str], values: tuple[Any, ...]) -> dict[
 
 
 def _variadic_names(code: Any) -> list[str]:
-    """``*args`` and ``**kwargs``, as far as there are such parameters, by their own names and with the stars."""
+    """The names of the ``*args`` and ``**kwargs`` parameters that there are, with their stars."""
     stars = [star for star, flag in (("*", inspect.CO_VARARGS), ("**", inspect.CO_VARKEYWORDS)) if code.co_flags & flag]
     first = code.co_argcount + code.co_kwonlyargcount
     return [star + name for star, name in zip(stars, code.co_varnames[first:], strict=False)]
 
 
 def taking_all_by_position(function: Any, count: int) -> FunctionType:
-    """``function`` with all parameters made positional, ``*args`` and ``**kwargs`` too: each can then be one value."""
+    """``function`` with all parameters made positional; ``*args`` and ``**kwargs`` then take one value each."""
     code = function.__code__.replace(
         co_argcount=count,
         co_posonlyargcount=0,
@@ -106,10 +106,10 @@ def taking_all_by_position(function: Any, count: int) -> FunctionType:
 
 
 def _first_keyword(decorated: Callable[..., Any], function: Callable[..., Any]) -> int:
-    """The index of the first parameter that a program would pass by its name.
+    """The index of the first of ``function``'s parameters to pass by name when calling ``decorated``.
 
-    Decorators that fill in what was not passed look for it among the keywords: where there may be any, all that has a
-    default goes there.
+    Decorators that fill in missing arguments look for them among the keyword arguments. If the decorator takes any
+    keywords, every parameter with a default is therefore passed by name.
     """
     code = function.__code__
     outer = inspect.signature(decorated, follow_wrapped=False).parameters.values()
@@ -119,9 +119,10 @@ def _first_keyword(decorated: Callable[..., Any], function: Callable[..., Any]) 
 
 
 def _passing_keywords(function: Callable[..., Any], keywords: list[str]) -> Callable[..., Any]:
-    """A decorated function, taking by position what the function within takes as keywords.
+    """A function that takes all its arguments by position, and passes the last of them to ``function`` by name.
 
-    The decorator's own parameters are any it likes, so it is called as a program would; with no extra arguments.
+    ``function`` is decorated, and its decorator's own parameters are unknown, so it is called as a program would call
+    it, without values for ``*args`` and ``**kwargs``.
     """
 
     @functools.wraps(function)
@@ -149,7 +150,7 @@ def _flattened(
         codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
         return flat_result
 
-    call_flat.__annotations__ = {}  # they'd count as the program's own
+    call_flat.__annotations__ = {}  # would count as the program's own
     return call_flat, flat_args
 
 
@@ -160,7 +161,7 @@ def make_placeholder(
     signature: inspect.Signature,
     function: Callable[..., Any],
 ) -> Any:
-    """The value of one parameter: a proxy, or its concrete argument, of which every `PH` is made a proxy."""
+    """The value of one parameter: a proxy, or its concrete argument with a proxy in place of every `PH`."""
     if concrete_args is None or name not in concrete_args:
         default = () if name.startswith("*") else _default(signature, name)
         return tracer.create_proxy("placeholder", name, default, {}, type_expr=function.__annotations__.get(name))
@@ -203,7 +204,7 @@ def _copy_attributes(source: object, target: object) -> None:
 
 
 def _assert_constant(tracer: Tracer, name: str, proxy: Proxy, value: Any) -> None:
-    """Have the graph check that it is called with the value it was specialised for, where that can be compared."""
+    """Have the graph check that it is called with the value it was specialised for, if it can be compared."""
     message = f"{name} has been specialized to have value {value} but got another value"
     if value is None:
         tracer.create_proxy("call_function", _assert_is_none, (proxy, message), {})
@@ -222,4 +223,4 @@ def _assert_is_none(value: object, msg: str) -> None:
         raise AssertionError(msg)
 
 
-_assert_is_none.__module__ = "fxcore._symbolic_trace"  # generated code names it by where torch.fx's is
+_assert_is_none.__module__ = "fxcore._symbolic_trace"  # generated code refers to it there, as in torch.fx

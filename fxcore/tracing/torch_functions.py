@@ -1,4 +1,4 @@
-"""What a call of a torch function that gets traced values is recorded as."""
+"""How a call of a torch function with traced values among its arguments is recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fxcore.torch_compat import HigherOrderOperator, ScriptMethod, torch_pytree
 if TYPE_CHECKING:
     from fxcore.proxy import Proxy, TracerBase
 
-# Torch's own answer takes a while: it silences warnings around a look-up in a set.
+# Torch's own function is slow: it silences warnings around a look-up in a set.
 _is_method = functools.lru_cache(maxsize=1024)(torch.overrides.is_tensor_method_or_property)
 
 _PYTHON_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
@@ -23,10 +23,10 @@ _PYTHON_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunction
 def record_torch_function(
     proxy_type: type[Proxy], function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Proxy:
-    """Record the call by the tracer of those arguments, at any depth, that are of ``proxy_type``; return its value.
+    """Record the call with the tracer of the ``proxy_type`` values among its arguments; return the value it results in.
 
-    Raises a `TwoTracersFailure` where they are of two traces, and a `HigherOrderFailure` where a higher-order operator
-    is handed a Python function.
+    Raises a `TwoTracersFailure` if those values belong to different traces, and a `HigherOrderFailure` if a
+    higher-order operator is passed a Python function.
     """
     tracer = _the_tracer(proxy_type, function, args, kwargs)
     if isinstance(function, ScriptMethod):

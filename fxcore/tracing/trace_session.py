@@ -1,8 +1,8 @@
-"""What a running trace changes in the process, and for whom.
+"""What a running trace changes in the process, and for which code.
 
 While a trace runs, `torch.nn.Module`'s call and attribute look-up, and the functions that are to be recorded, are
-replaced. The replacements ask `current()` whether the code that called them belongs to a trace: other threads, which
-may run the same models, go on as ever. Everything is undone when the session ends, however that comes.
+replaced. The replacements check whether the code that called them belongs to a trace, so other threads, which may run
+the same models, aren't affected. Everything is undone when the session ends, whether the trace succeeded or failed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _current: ContextVar[TraceSession | None] = ContextVar("_current", default=None)
 
 
 def current() -> TraceSession | None:
-    """The innermost trace that the calling code is run by."""
+    """The innermost trace that is running the calling code; None if there is none."""
     return _current.get()
 
 
@@ -47,7 +47,7 @@ def is_fx_symbolic_tracing() -> bool:
 
 @contextlib.contextmanager
 def outside_of_traces() -> Iterator[None]:
-    """Code in the block runs as if nothing were being traced."""
+    """Within the block, code runs as if nothing were being traced."""
     token = _current.set(None)
     try:
         yield
@@ -61,11 +61,11 @@ class TraceSession:
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
         self.recording = False
-        """Whether modules' calls and attributes go to the tracer already: not so while the arguments are made."""
+        """Whether modules' calls and attributes go to the tracer; false while the arguments are made."""
         self.root_code: CodeType | None = None
-        """The traced function, from when its parameters are bound."""
+        """The code of the traced function; None until its parameters are bound."""
         self.returned = False
-        """Whether it has come to its end."""
+        """Whether the traced function has returned."""
         self.parameter_proxies: dict[str, Proxy] = {}
         self._patches = PatchScope()
         self._searched: set[int] = set()
@@ -84,7 +84,7 @@ class TraceSession:
             _current.reset(self._token)
 
     def start_recording(self, root_globals: dict[str, Any]) -> None:
-        """From here on have the tracer hear of modules, and calls of wrapped functions recorded."""
+        """From now on, pass modules' calls and attributes to the tracer, and record calls of wrapped functions."""
         self._patches.replace_method(torch.nn.Module, "__getattr__", _hearing_getattr)
         self._patches.replace_method(torch.nn.Module, "__call__", _hearing_call)
         replace_wrapped(self._patches)
@@ -94,13 +94,13 @@ class TraceSession:
         self.recording = True
 
     def autowrap(self, namespace: dict[str, Any]) -> None:
-        """Have the functions that the tracer wraps by itself recorded where a module calls them."""
+        """Record calls, from the module with these globals, of the functions that the tracer wraps by itself."""
         if id(namespace) not in self._searched:
             self._searched.add(id(namespace))
             replace_functions(self._patches, namespace, self.tracer._autowrap_function_ids)
 
     def call_module(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A module is called: the tracer decides what becomes of it."""
+        """Have the tracer decide what becomes of a module's call."""
         self.autowrap(getattr(getattr(module, "forward", module), "__globals__", _NO_GLOBALS))
         return self.tracer.call_module(module, functools.partial(_module_call, module), args, kwargs)
 
@@ -109,7 +109,7 @@ _NO_GLOBALS: dict[str, Any] = {}
 
 
 class _TracingHere:
-    """Stands in for torch.fx's own flag, which is a bool for the whole process: true in the traced code alone."""
+    """Replaces torch.fx's own flag, a bool for the whole process: this one is true only in traced code."""
 
     def __init__(self, flag: object) -> None:
         self._flag = flag

@@ -1,4 +1,4 @@
-"""What a `fxcore.Proxy` needs of its tracer: the hooks that say how a thing is recorded, or that it can't be."""
+"""What a `fxcore.Proxy` needs of its tracer: the hooks that decide how an operation is recorded, or that it fails."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Scope:
-    """A module that is being traced: its qualified name below the root ("" for the root) and its type (None there)."""
+    """A module that is being traced: its qualified name and its type; for the root, these are "" and None."""
 
     def __init__(self, module_path: str, module_type: Any) -> None:
         self.module_path = module_path
@@ -53,31 +53,31 @@ class ScopeContextManager:
 
 
 class TracerBase:
-    """What a `Proxy` needs of its tracer: a graph to record into, and the hooks that say how.
+    """What a `Proxy` needs of its tracer: a graph to record into, and the hooks that decide what is recorded.
 
-    `fxcore.Tracer` is the one that traces modules; `GraphAppendingTracer` the one for proxies made by hand.
+    `fxcore.Tracer` is the subclass that traces modules, `GraphAppendingTracer` the one for proxies made by hand.
     """
 
     graph: Graph
-    # What `proxy` makes. `fxcore.proxy` sets it, because that imports this module.
+    # The class of the proxies that `proxy` makes; set by `fxcore.proxy`, which imports this module.
     _proxy_class: type[Proxy]
     traced_func_name: str = "forward"
-    """The method that is traced where the root is a module."""
+    """The name of the method that is traced if the root is a module."""
     trace_asserts: bool = False
     """Whether ``assert x`` is recorded as a call of `assert_fn`, rather than being control flow."""
     proxy_buffer_attributes: bool = False
-    """Whether a buffer that is read gives a proxy, as a parameter does, rather than the tensor."""
+    """Whether reading a buffer returns a proxy, as reading a parameter does, rather than the tensor."""
     check_mutable_operations: bool = False
     """Whether a call of an operator that changes its arguments raises RuntimeError."""
     record_stack_traces: bool = False
-    """Whether every node gets a ``stack_trace``: the running functions as text, from the first ``forward`` inwards."""
+    """Whether every node gets a ``stack_trace``: the user's stack as text, from the outermost ``forward`` inwards."""
 
     module_stack: OrderedDict[str, tuple[str, Any]]
-    """The modules that are being called, outermost first: for each its qualified name and type."""
+    """The qualified names and types of the modules that are being called, outermost first."""
     scope: Scope
     """The module whose forward is running."""
     node_name_to_scope: dict[str, tuple[str, type]]
-    """For each node's name the qualified name and type of the module that it was made in."""
+    """For each node's name, the qualified name and type of the module in which the node was recorded."""
 
     # Recording.
 
@@ -90,9 +90,9 @@ class TracerBase:
         name: str | None = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a node to the graph, with what is known of where it comes from. Every recorded node comes by here.
+        """Add a node to the graph, and record where it comes from. All recorded nodes are made by this method.
 
-        Raises RuntimeError for an operator that changes its arguments, where ``check_mutable_operations`` is set.
+        Raises RuntimeError for an operator that changes its arguments if ``check_mutable_operations`` is set.
         """
         if self.check_mutable_operations and callable(target):
             check_for_mutable_operation(target, args, kwargs)
@@ -109,11 +109,11 @@ class TracerBase:
         return node
 
     def place(self) -> Place | None:
-        """Where the user's program stands, for the node that is being made; None where that means nothing."""
+        """The place in the user's program that the node being made comes from; None if the tracer doesn't know."""
         return None
 
     def proxy(self, node: Node) -> Proxy:
-        """The value that stands for ``node`` in the traced program."""
+        """Make the value that stands for ``node`` in the traced program."""
         return self._proxy_class(node, self)
 
     def create_proxy(
@@ -128,8 +128,8 @@ class TracerBase:
     ) -> Proxy:
         """Record an operation, and return the value that stands for its result.
 
-        The arguments are the program's own, lowered here by `create_arg`. For a ``placeholder``, ``args`` holds the
-        default value, if there is one. ``proxy_factory_fn`` makes the value in place of `proxy`.
+        The arguments are the program's values, which `create_arg` converts. For a ``placeholder``, ``args`` holds the
+        default value, if there is one. ``proxy_factory_fn``, if given, makes the value instead of `proxy`.
         """
         lowered = self.create_arg(args)
         lowered_kwargs = self.create_arg(kwargs) if kwargs else {}
@@ -139,37 +139,37 @@ class TracerBase:
     def create_arg(self, a: Any) -> Argument:
         """The argument that stands for the value ``a`` in a node.
 
-        A proxy becomes its node; tuples, lists, dicts, slices are entered; numbers, strings, dtypes and their like stay
-        as they are. A type can say itself what it becomes, by a method ``__fx_create_arg__(self, tracer)``. Anything
-        else is an `ArgumentFailure`, a NotImplementedError.
+        A proxy becomes its node; the items of tuples, lists, dicts and slices are converted; numbers, strings, dtypes
+        and similar constants are kept unchanged. A type can define its own conversion as a method
+        ``__fx_create_arg__(self, tracer)``. Any other value raises an `ArgumentFailure` (a NotImplementedError).
         """
         return arguments.lower(self, a)
 
-    # What a trace can't go through. Each is a hook: a tracer that knows more may answer instead.
+    # Operations that can't be recorded. Each is a hook: a tracer that knows the result may override it to return that.
 
     def to_bool(self, obj: Proxy) -> bool:
-        """Whether ``obj`` is true. Nobody knows while tracing: raises a `ControlFlowFailure`, a `TraceError`."""
+        """Whether ``obj`` is true, which isn't known while tracing: raises a `ControlFlowFailure` (a `TraceError`)."""
         return self.fail(  # type: ignore[no-any-return]
             ControlFlowFailure, f"`{obj.node}` is a traced value: whether it is true is not known while tracing", obj
         )
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
-        """The items of ``obj``, except where a fixed number of names is unpacked into. Raises an `IterationFailure`."""
+        """The items of ``obj``, for anything except unpacking to a fixed number of names: an `IterationFailure`."""
         return self.fail(  # type: ignore[no-any-return]
             IterationFailure, f"`{obj.node}` is a traced value: its number of items is not known while tracing", obj
         )
 
     def keys(self, obj: Proxy) -> Any:
-        """What ``obj.keys()`` returns, which is also what ``**obj`` asks for: recorded as any method's call."""
+        """What ``obj.keys()`` returns, which ``**obj`` calls too: by default, recorded like any method call."""
         return obj.tracer.create_proxy("call_method", "keys", (obj,), {})
 
     def len(self, obj: Proxy) -> int:
-        """What ``len(obj)`` returns. Raises a `LenFailure`, a RuntimeError: `fxcore.wrap("len")` records the call."""
+        """What ``len(obj)`` returns: raises a `LenFailure` (a RuntimeError). `fxcore.wrap("len")` has it recorded."""
         message = f"`{obj.node}` is a traced value: its length is not known yet. fxcore.wrap('len') records the call"
         return self.fail(LenFailure, message, obj)  # type: ignore[no-any-return]
 
     def convert(self, obj: Proxy, to: str) -> Any:
-        """``obj`` as an ``int``, ``float``, ``complex``, ``index``, ``round`` or ``format``: a `ConversionFailure`."""
+        """The result of ``int``, ``float``, ``complex``, ``index``, ``round`` or ``format``: a `ConversionFailure`."""
         return self.fail(
             ConversionFailure, f"`{obj.node}` is a traced value: the result of {to}() is not known while tracing", obj
         )
@@ -183,7 +183,7 @@ class TracerBase:
         return any(item is found or item == found for found in self.iter(obj))
 
     def _iterates(self) -> bool:
-        """Whether the tracer answers `iter` in a way of its own."""
+        """Whether the tracer's class overrides `iter`."""
         return type(self).iter is not TracerBase.iter
 
     def setitem(self, obj: Proxy, key: Any, value: Any) -> None:
@@ -199,9 +199,9 @@ class TracerBase:
         )
 
     def fail(self, failure: type[TraceFailure], message: str, value: Proxy | None = None) -> Any:
-        """Every failure that fxcore finds by itself comes by here, to be raised.
+        """Raise ``failure``; every failure that fxcore itself detects is raised by this method.
 
-        ``value`` is what was asked for something that isn't known, where it was that.
+        ``value`` is the traced value whose unknown property was needed, if that was the cause.
         """
         error = failure(message)
         error.node = None if value is None else value.node
@@ -216,7 +216,7 @@ class TracerBase:
 
 
 class GraphAppendingTracer(TracerBase):
-    """Records at the graph's insertion point what is done with proxies that were made by hand, ``Proxy(node)``."""
+    """Records operations on proxies that were made by hand, ``Proxy(node)``, at the graph's insertion point."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

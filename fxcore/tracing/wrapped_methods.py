@@ -1,4 +1,4 @@
-"""Wrapping methods of one tracer for a while: whoever follows or steers a trace needs no subclass of its tracer."""
+"""Temporarily wrapping methods of one tracer, to follow or steer a trace without subclassing the tracer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 @contextmanager
 def wrapped_methods(tracer: Any, wrappers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-    """Within the block, a call of a method named in ``wrappers`` is a call of its wrapper: ``wrapper(method, *args)``.
+    """Within the block, a call of a method named in ``wrappers`` calls its wrapper: ``wrapper(method, *args)``.
 
-    The class of the tracer and other tracers are left alone. Wrappers may be put around wrapped methods.
+    The tracer's class and other tracers aren't affected. Methods that are already wrapped may be wrapped again.
     """
     attributes = vars(tracer)
     before = {name: attributes[name] for name in wrappers if name in attributes}

@@ -20,17 +20,17 @@ KindName = Literal["number", "text", "list", "tuple", "settings", "class", "modu
 
 @dataclass(frozen=True)
 class ArgumentKind:
-    """What an invented argument is like."""
+    """The kind of value to invent for an argument."""
 
     name: KindName
-    """``settings``: something with attributes and items of any name. ``class``: what makes modules when it is called.
-    ``object``: an instance of the class ``value``. ``value``: nothing but ``value``."""
+    """``settings``: an object with attributes and items of any name. ``class``: a callable that returns modules.
+    ``object``: an instance of the class ``value``. ``value``: ``value`` itself."""
     value: Any = None
-    """The number, the text, how many items a list or a tuple has, the class of an object."""
+    """Depends on ``name``: the number, the text, the length of a list or a tuple, the class of an object, the value."""
     items: tuple[Any, ...] = ()
-    """What the items of a list or a tuple are annotated with, over and over."""
+    """The annotations of the items of a list or a tuple, repeated as often as needed."""
     certain: bool = True
-    """It is not to be changed for a text that the program compares it with."""
+    """Whether to keep a text if the program compares it with a different one."""
 
 
 _FLAGS = re.compile(
@@ -73,7 +73,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
 )
 
 WIDTH = 64
-"""The number that stands for all that nothing is known of: most are widths, and one for all of them fits together."""
+"""The number for a parameter whose name suggests none: most of these are widths, and equal widths fit together."""
 
 _PAIRS = re.compile(r"size|shape|stride|kernel|pad|resolution|dilation|window|patch|range|betas|pool")
 
@@ -87,11 +87,11 @@ _EMPTY = inspect.Parameter.empty
 
 
 def first_guess(name: str, annotation: Any, namespace: Mapping[str, Any]) -> ArgumentKind:
-    """The kind of the parameter ``name``; ``namespace``, the file's, resolves an annotation that is a string."""
+    """The likely kind of the parameter ``name``; the file's ``namespace`` resolves an annotation that is a string."""
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, dict(namespace))
-        except Exception:  # it is there for readers, or for a checker
+        except Exception:  # it is meant only for readers or a type checker
             annotation = _EMPTY
     return _by_annotation(name, annotation, namespace) or _by_name(name)
 
@@ -102,7 +102,7 @@ def items_of(name: str) -> int:
 
 
 def number_for(name: str) -> float:
-    """A number that is likely to go with the name."""
+    """A number that is likely to suit a parameter of this name."""
     lower = name.lower()
     return next((value for pattern, value in _NUMBERS if pattern.search(lower)), WIDTH)
 
@@ -163,9 +163,9 @@ def _by_class(name: str, cls: type) -> ArgumentKind | None:
 
 
 def config_class(owner: type, namespace: Mapping[str, Any]) -> type | None:
-    """The class of the settings of ``owner``: what it names itself, or the likeliest of the file's names.
+    """The class of the settings of ``owner``: its own ``config_class``, or the likeliest class of the file.
 
-    It is one that can be made without arguments.
+    Of the file's classes, only those that can be instantiated without arguments are considered.
     """
     own = getattr(owner, "config_class", None)
     if isinstance(own, type):
@@ -191,5 +191,5 @@ def _needs_nothing(cls: type) -> bool:
 
 
 def _common_prefix(one: str, other: str) -> int:
-    """How many characters two names have in common at their beginning."""
+    """The length of the prefix that two names have in common."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -1,4 +1,4 @@
-"""The arguments that fx-lsp invents for one class, as far as they are known, and what is built with them."""
+"""The arguments that fx-lsp invents for one class, and the instances that it builds with them."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ from fx_lsp.agent.building.missing_weights import without_weights
 
 @dataclass
 class ArgumentPlan:
-    """What is known of the arguments of the class ``cls``."""
+    """What is known so far about the arguments of the class ``cls``."""
 
     cls: type
     namespace: Mapping[str, Any]
-    """That of the file."""
+    """The namespace of the file."""
     on_meta: bool
     kinds: dict[str, ArgumentKind] = field(default_factory=dict)
-    """By path: ``norm_layer``, ``config.depths``, ``channels[0]``."""
+    """The kind of each value, by its path: ``norm_layer``, ``config.depths``, ``channels[0]``."""
     extra: tuple[str, ...] = ()
-    """The paths of parameters that have a default, or that a base class asks for, and are given all the same."""
+    """The paths of parameters that get an argument although they have a default or only a base class requires them."""
     within: tuple[str, type] | None = None
-    """The object, by its path, that was being built last, and its class; None for the root."""
+    """The path (with its dot) and the class of the argument that was being built last; None for the root."""
     last_iterated: list[str] = field(default_factory=list)
     """The path of the list that was iterated last."""
     made: dict[int, tuple[str, Any]] = field(default_factory=dict)
-    """By their ids: the modules and classes of the last build, with their paths."""
+    """The modules, classes and other objects of the last build with their paths, by their ids."""
     compared: dict[str, dict[int, None]] = field(default_factory=dict)
-    """By path: the numbers that an invented number was compared with, and that it is not equal to."""
+    """By path: the numbers that the program compared an invented number with, and that differ from it."""
     _annotations: dict[str, Any] = field(default_factory=dict)
     _probing: bool = True
 
     @property
     def optional(self) -> list[str]:
-        """The paths of parameters of what is being built that are None where they are not given."""
+        """The paths of those parameters of the object being built whose default is None."""
         path, cls = self.within or ("", self.cls)
         return [f"{path}{one.name}" for one in _parameters(cls) if one.default is None]
 
     @property
     def switches(self) -> list[tuple[str, Any]]:
-        """The paths of parameters of what is being built that may be switched off, and what they are then."""
+        """The paths of those parameters of the object being built that can be switched off, and the value for "off"."""
         path, cls = self.within or ("", self.cls)
         on = [one for one in _parameters(cls) if one.default is True or (isinstance(one.default, str) and one.default)]
         return [(f"{path}{one.name}", False if one.default is True else None) for one in on]
 
     def build(self, *, probing: bool) -> Any:
-        """An instance. ``probing``: with values that tell how they are used."""
+        """Build an instance. ``probing``: with values that report how they are used."""
         return without_weights(partial(self._build, probing))
 
     def _build(self, probing: bool) -> Any:
@@ -77,20 +77,20 @@ class ArgumentPlan:
             return self.cls(*args, **kwargs)
 
     def shown(self) -> str:
-        """The call that builds it."""
+        """The call that builds the instance, for people."""
         args, kwargs = self._arguments_of(self.cls, "")
         given = [*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())]
         return f"{self.cls.__name__}({', '.join(given)})"
 
     def taken(self, names: Iterable[str], *, by_name: bool = False) -> tuple[str, ...]:
-        """The paths of those of ``names`` that what is being built takes and was not given yet.
+        """The paths of those of ``names`` that the object being built accepts and that are not in ``extra`` yet.
 
-        ``by_name``: what a parameter for all further keywords would take does not count.
+        ``by_name``: names that only a ``**kwargs`` parameter accepts don't count.
         """
         path, cls = self.within or ("", self.cls)
         takes_any = any(one.kind is one.VAR_KEYWORD for one in _parameters(cls))
         known = {one.name for one in _parameters(cls)}
-        if takes_any and by_name:  # what it hands on to the constructors of its bases
+        if takes_any and by_name:  # what it may pass on to the constructors of its bases
             known |= {one.name for base in cls.__mro__ for one in _parameters(base)}
         takes_any &= not by_name
         found = (f"{path}{name}" for name in names if takes_any or name in known)

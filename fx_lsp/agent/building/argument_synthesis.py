@@ -1,9 +1,9 @@
-"""Builds a class whose arguments nobody shows, by inventing them.
+"""Builds a class with invented arguments, if no code shows how to build it.
 
 The annotation and the name of each parameter give a first guess, and how the program uses the value corrects it: the
-class is built and traced with values that report when they are called, iterated, indexed or compared with a text
-although they are no such thing, and built again with better ones. Where an error ends that, the values involved are
-changed one after another; a change is kept if the program gets further with it.
+class is built and traced with values that report when they are iterated, indexed or compared with text, or used in
+another way that does not suit their kind, and is then built again with better values. If that ends in an error, the
+values involved are changed one after another; a change is kept if the program gets further with it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Pro
 from fx_lsp.agent.building.missing_weights import lacks_weights, without_weights
 
 MOST_BUILDS = 80
-"""How often a class is built before it is given up."""
+"""How often a class is built before the search is given up."""
 
 MOST_MODULES = 15_000
-"""How many submodules they may have, together; the build that exceeds it is the last. Counted, not timed, so that the
-same arguments are found on every machine, however busy: thousands of modules are built and traced in a second."""
+"""How many submodules these builds may create in all; the build that exceeds this is the last. Modules are counted
+instead of the time, so that the same arguments are found on every machine, however busy. Thousands of modules are built
+and traced in a second."""
 
 MOST_MISUSES = 25
-"""How often a value turns out to be another kind of thing before one attempt is given up."""
+"""How often a value may turn out to be of another kind before one attempt is given up."""
 
 _KINDS = (
     *(
@@ -47,28 +48,28 @@ _KINDS = (
     ),
     ArgumentKind("value", None),
 )
-"""What a value that is involved in an error may be, in the order to try."""
+"""The kinds to try, in this order, for a value that is involved in an error."""
 
 _QUOTED = re.compile(r"'(\w+)'")
 _CALLED = re.compile(r"'(.+)' object is not callable")
-"""What Python says of what can't be called; an invented value's class is named like its path."""
+"""Python's message about an object that can't be called; the class of an invented value is named after its path."""
 
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 _NO_MODULE = re.compile(r"([^\s.]+(?:\.\w+)*) is not a Module subclass")
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
 MOST_OPTIONS = 4
-"""Texts that are tried of those that an error names."""
+"""How many options (texts that an error names, keys of a table) are tried."""
 
 _WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
-"""What a parameter is named that asks for weights."""
+"""The names of parameters that request weights."""
 
 _PREFIX = re.compile(r"[a-z]+_$")
 
 _DIGITS = re.compile(r"\b[1-8]\b")
 
 Traced = Callable[[Any], Exception | None]
-"""Traces a module and returns the program's own error that ended it."""
+"""Traces a module and returns the program's own error that ended the trace, if any."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,11 @@ class InventedRoot:
 
 
 class CannotInvent(Exception):
-    """No arguments were found that the constructor takes; its ``__cause__`` is what it raised."""
+    """No arguments were found that the constructor accepts; ``__cause__`` is the error that it raised."""
 
 
 def invent_arguments(cls: type, namespace: Mapping[str, Any], traced: Traced, *, on_meta: bool) -> InventedRoot:
-    """An instance of ``cls`` with invented arguments. Raises `CannotInvent`. ``namespace`` is that of the file."""
+    """An instance of ``cls`` with invented arguments. ``namespace`` is the file's. Raises `CannotInvent`."""
     plan = ArgumentPlan(cls, namespace, on_meta)
     end = _ArgumentSearch(plan, traced).run()
     if not end.is_built:
@@ -98,31 +99,31 @@ def invent_arguments(cls: type, namespace: Mapping[str, Any], traced: Traced, *,
 
 @dataclass(frozen=True)
 class _Progress:
-    """How far one attempt came."""
+    """How far one attempt got."""
 
     error: BaseException | None
     is_built: bool
-    """The error, if any, was raised by the trace."""
+    """The instance was built; the error, if any, was raised by the trace."""
     has_arguments: bool = False
-    """They were made, and the error, if any, was raised by what they were made for."""
+    """The arguments were created; the error, if any, was raised by the class that they are for, or by the trace."""
     lines: tuple[int, ...] = ()
-    """The line that each function was at, the outermost first."""
+    """The line that each function had reached, the outermost first."""
 
     @property
     def rank(self) -> tuple[bool, bool, bool, tuple[int, ...]]:
-        """Greater for what came further."""
+        """Greater for an attempt that got further."""
         return self.error is None, self.is_built, self.has_arguments, self.lines
 
 
 @dataclass(frozen=True)
 class _Change:
-    """Something to try: another kind at a path, or parameters to be given though they need not be."""
+    """A change to try: another kind for the value at a path, or arguments for parameters that don't need any."""
 
     path: str = ""
     kind: ArgumentKind | None = None
     extra: tuple[str, ...] = ()
     is_of_all: bool = False
-    """The kind is for all items of the list that the path is one of."""
+    """The kind is for all items of the list that contains the value at the path."""
 
 
 class _ArgumentSearch:
@@ -135,7 +136,7 @@ class _ArgumentSearch:
         self._modules = 0
 
     def run(self) -> _Progress:
-        """Change the plan as long as that takes the program further; how far it came."""
+        """Change the plan as long as the program gets further with it; return how far the program got."""
         counting = register_module_module_registration_hook(self._count_module)
         try:
             end = self._attempt()
@@ -153,7 +154,7 @@ class _ArgumentSearch:
         return self._builds >= MOST_BUILDS or self._modules > MOST_MODULES
 
     def _better(self, end: _Progress) -> _Progress | None:
-        """Keep the first change with which the program gets further than ``end``; None where there is none."""
+        """Make the first change with which the program gets further than ``end``; None if no change helps."""
         assert end.error is not None
         kinds, extra = dict(self._plan.kinds), self._plan.extra
         for change in list(_changes(end.error, end.is_built, self._plan)):
@@ -169,7 +170,7 @@ class _ArgumentSearch:
         return None
 
     def _is_within(self, change: _Change) -> bool:
-        """Whether the object that the change asks for is what can't be built yet."""
+        """Whether the attempt ended while it built the object that the change introduced."""
         is_object = change.kind is not None and change.kind.name == "object"
         return is_object and self._plan.within is not None and self._plan.within[0] == f"{change.path}."
 
@@ -180,7 +181,7 @@ class _ArgumentSearch:
         return [path for path in self._plan.kinds if path.rpartition("[")[0] == start]
 
     def _attempt(self) -> _Progress:
-        """Build and trace, and take every value for what it is used as."""
+        """Build and trace; whenever a value is used as another kind, change it to that kind and start again."""
         for _ in range(MOST_MISUSES):
             if self._is_over:
                 break
@@ -206,7 +207,10 @@ class _ArgumentSearch:
         return _Progress(Misused("", ArgumentKind("value")), is_built=False)
 
     def _is_new(self, path: str, is_built: bool) -> bool:
-        """Take what was called for a module, or for what makes one. False where it is no invented value, or is that."""
+        """The value at ``path`` was called: make it a module if the instance is built, otherwise a class.
+
+        False if there is no invented value at ``path``, or if the value is of this kind already.
+        """
         kind = ArgumentKind("module" if is_built else "class")
         if path not in self._plan.kinds or self._plan.kinds[path] == kind:
             return False
@@ -215,7 +219,7 @@ class _ArgumentSearch:
 
 
 def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[_Change]:
-    """What may help against ``error``, the likeliest first. ``is_built``: it was raised by the trace."""
+    """Changes that may avoid ``error``, the likeliest first. ``is_built``: the trace raised it."""
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
         names = _QUOTED.findall(text)
@@ -260,8 +264,8 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
 
 
 def _prefixes(cls: type) -> list[str]:
-    """What the module of ``cls`` may take off the names of keywords to hand them on: ``enc_`` of ``enc_depth``."""
-    home = sys.modules.get(cls.__module__)  # a class can name any as its own
+    """Prefixes that the module of ``cls`` may strip from keywords to pass them on, e.g. ``enc_`` in ``enc_depth``."""
+    home = sys.modules.get(cls.__module__)  # a class can claim to be from any module
     values = [] if home is None else list(vars(home).values())
     functions = [value for value in (*values, cls.__init__) if isinstance(value, FunctionType)]  # type: ignore[misc]
     own = [function.__code__ for function in functions if function.__module__ == cls.__module__]
@@ -270,7 +274,7 @@ def _prefixes(cls: type) -> list[str]:
 
 
 def _numbers(path: str, kind: ArgumentKind) -> Iterator[_Change]:
-    """Other numbers in the place of one; in a list, in the place of all of them."""
+    """Other numbers instead of this one; if it is an item of a list, also instead of all its items."""
     if kind.name == "number" and isinstance(kind.value, int | float):
         whole = max(int(kind.value), 1)
         others = (1, 2 * whole, 0.5, 4 * whole) if isinstance(kind.value, int) else (whole, 0.5)
@@ -281,7 +285,7 @@ def _numbers(path: str, kind: ArgumentKind) -> Iterator[_Change]:
 
 
 def _lengths(path: str, kind: ArgumentKind, text: str) -> Iterator[_Change]:
-    """Other numbers of items, first those that the error names."""
+    """Other lengths for a list or a tuple, first those that the error message mentions."""
     if kind.name in ("list", "tuple"):
         lengths = dict.fromkeys([*map(int, _DIGITS.findall(text)), 3, 1, 2, 4, 5])
         yield from (
@@ -290,7 +294,7 @@ def _lengths(path: str, kind: ArgumentKind, text: str) -> Iterator[_Change]:
 
 
 def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[_Change]:
-    """Texts that the error says would do in the place of one, by name or as the members of an enumeration."""
+    """Texts that ``error`` suggests instead of this one: those in its message, and the members of an enumeration."""
     if kind.name != "text":
         return
     named = _ONE_OF.search(str(error))
@@ -358,7 +362,7 @@ def _isinstance_calls(code: CodeType) -> list[ast.Call]:
 
 
 def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
-    """Changes to a key that a function on the error's way looked up: ``mode in MODES``, ``MODELS[name]``."""
+    """Changes to a key that a function that the error passed through looked up: ``mode in MODES``, ``MODELS[name]``."""
     for frame in _frames(traceback):
         for node in _nodes(frame.f_code):
             match node:
@@ -378,12 +382,12 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
                     plain = [option for option in options if type(option) in (str, int, float)]
                     for option in sorted(plain, key=repr)[:MOST_OPTIONS]:
                         yield _Change(path, ArgumentKind("value", option))
-            except (Exception, Misused):  # that depends on what is no longer there, or is not such a thing
+            except (Exception, Misused):  # it uses a value that is gone, or the options are not a table
                 continue
 
 
 def _does_something(node: ast.AST) -> bool:
-    """Whether to evaluate it once more could change something, or wait: ``queue.get()``."""
+    """Whether evaluating ``node`` once more could have an effect or block, like ``queue.get()``."""
     return any(
         isinstance(inner, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)
     )
@@ -397,7 +401,7 @@ def _nodes(code: CodeType) -> Iterator[ast.AST]:
 
 
 def _lines(traceback: TracebackType | None) -> tuple[int, ...]:
-    """The lines of the functions that the error passed through."""
+    """The line that each function that the error passed through had reached, without the search's own functions."""
     lines = []
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename not in _OWN_FILES:
@@ -407,13 +411,13 @@ def _lines(traceback: TracebackType | None) -> tuple[int, ...]:
 
 
 def _suspects(traceback: TracebackType | None, made: Mapping[int, tuple[str, Any]]) -> list[str]:
-    """The paths of the invented values in a traceback's frames, the innermost first. ``made``: further ones, by id."""
+    """The paths of the invented values in a traceback's frames, innermost first. ``made`` is `ArgumentPlan.made`."""
     paths = (_path_of(value, made) for frame in _frames(traceback) for value in list(frame.f_locals.values()))
     return list(dict.fromkeys(path for path in paths if path))
 
 
 def _path_of(value: Any, made: Mapping[int, tuple[str, Any]]) -> str:
-    """Where an invented value comes from; empty for any other."""
+    """The path of an invented value; empty for any other value."""
     if isinstance(value, InventedSettings):
         return str(vars(value)["_path"])
     return value.path if isinstance(value, Probe) else made.get(id(value), ("",))[0]

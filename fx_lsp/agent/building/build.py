@@ -1,4 +1,4 @@
-"""Building a target: running its recipe in the namespace of the imported file, without allocating its weights."""
+"""Builds a target: runs its recipe in the namespace of the imported file, if possible without allocating weights."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Built:
 
 
 def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
-    """What the first of the target's recipes yields that can be built.
+    """Build the first of the target's recipes that works.
 
-    Raises what the first one did where none can, and ``on_meta`` at once: on the CPU it may well be built.
+    If no recipe works, this raises the error of the first one. With ``on_meta``, the first error is raised at once,
+    since the recipe may well work on the CPU.
     """
     first: Exception | None = None
     for recipe in (target.recipe, *target.fallbacks):
@@ -61,8 +62,10 @@ def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_met
 
 
 def _with_process_group(make: Callable[[], Built]) -> Built:
-    """What ``make`` builds, if need be once more with a process group; whether there is one is a question to answer
-    truly as long as nothing fails for lack of it."""
+    """What ``make`` builds; if that fails for lack of a process group, create a group and call ``make`` again.
+
+    No group is created before, so that a program that checks whether there is one gets the true answer.
+    """
     try:
         return make()
     except Exception as error:
@@ -77,10 +80,10 @@ def _with_process_group(make: Callable[[], Built]) -> Built:
 
 
 def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
-    """Run the recipe in the file's own namespace, which the functions that it defines share.
+    """Run the recipe in the file's own namespace, which the file's functions share, or in one of the recipe's own.
 
-    Raises what the code of the user raises; the frames of a snippet are those of the file. `CannotInvent` where it is
-    for us to find arguments, and there are none.
+    Raises what the user's code raises; the frames of a snippet have the file's name and lines. Raises `CannotInvent` if
+    arguments have to be invented and no arguments work.
     """
     at, names = (recipe.file, {"__name__": "<recipe>"}) if recipe.file else (file, namespace)
     with Devices(on_meta=on_meta):
@@ -100,12 +103,12 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool
 
 
 def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception | None:
-    """The error of the program's own that ends the trace of ``root``; None where it does not end in one."""
+    """The program's own error that ends the trace of ``root``; None if no such error does."""
     seed()
     try:
         tracer.trace(root, concrete_args)
     except TraceFailure as failure:
-        # To call what is not callable is not for a traced value to refuse, though it be an argument.
+        # To call something that is not callable is the program's own error, even if an argument is a traced value.
         own = failure.kind is FailureKind.EXCEPTION or "object is not callable" in str(failure.__cause__)
         return failure.__cause__ if own else None  # type: ignore[return-value]
     except Exception as error:
@@ -114,7 +117,7 @@ def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception
 
 
 def span_of(recipe: Recipe, file: str) -> Span:
-    """Where the recipe's root stands, the first line of it; in ``file`` unless it names another."""
+    """The span of the first line of the recipe's root, in ``file`` unless the recipe names another file."""
     snippet, file = recipe.root, recipe.file or file
     first = snippet.source.split("\n")[0]
     column = _column(first, linecache.getline(file, snippet.line))
@@ -126,7 +129,7 @@ def _value(snippet: Snippet | None, file: str, namespace: dict[str, Any]) -> Any
 
 
 def _compile(snippet: Snippet, file: str, mode: Literal["exec", "eval"]) -> CodeType:
-    """Code whose lines and columns are those that the snippet has in the file."""
+    """Compile the snippet to code with the lines and columns that the snippet has in the file."""
     tree: ast.Module | ast.Expression = ast.parse(snippet.source, file, mode)  # type: ignore[assignment]
     column = _column(snippet.source.split("\n")[0], linecache.getline(file, snippet.line))
     for node in ast.walk(tree):
@@ -140,7 +143,7 @@ def _compile(snippet: Snippet, file: str, mode: Literal["exec", "eval"]) -> Code
 
 
 def _column(source: str, line: str) -> int:
-    """The column where ``source`` stands in ``line``; where only its brackets do, the one that puts these right."""
+    """The column of ``source`` in ``line``; if only its parentheses are there, the column that puts them in place."""
     name = "" if source in line else source.partition("(")[0]
     at = line.find(source.removeprefix(name))
     return len(line[:at].encode()) - len(name.encode()) if at >= 0 else 0

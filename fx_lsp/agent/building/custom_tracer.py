@@ -1,4 +1,4 @@
-"""The tracer to trace with."""
+"""The tracer to use, which follows the file's own tracer if the file has one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import fxcore
 
 
 def tracer_for(own: object, leaves: tuple[type, ...] = ()) -> fxcore.Tracer:
-    """The tracer to use where the file's own is ``own``, or a class of it; instances of ``leaves`` are leaves.
+    """The tracer to use if the file's own is ``own``, a tracer, its class or None; instances of ``leaves`` are leaves.
 
-    One of torch.fx's is asked which modules are leaves; its other hooks make torch.fx's nodes, and are not.
+    If ``own`` is a tracer of torch.fx, only its ``is_leaf_module`` is used: its other hooks create torch.fx's nodes.
     """
     tracer = own() if isinstance(own, type) else own
     follower = tracer if isinstance(tracer, fxcore.Tracer) else fxcore.Tracer()

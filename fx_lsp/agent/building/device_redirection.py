@@ -1,4 +1,4 @@
-"""Where tensors live while a file is imported and its modules built: on no accelerator, weights even nowhere."""
+"""Where tensors are while a file is imported and its modules are built: on no accelerator, and weights on meta."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ FACTORIES = frozenset(
     {torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn, torch.randint, torch.normal}
     | {torch.empty_strided, torch.randperm}
 )
-"""What weights are made with. Other factories stay on the CPU, since constructors compute with what those make:
-``torch.linspace(…).tolist()`` of the stochastic depth rates is the classic."""
+"""Functions that create weights. The results of other factories stay on the CPU, since constructors compute with them:
+``torch.linspace(…).tolist()`` for stochastic depth rates is the classic example."""
 
 IN_PLACE = frozenset({torch.Tensor.clamp_, torch.Tensor.erfinv_, torch.Tensor.normal_, torch.nn.init.normal_})
-"""What weights are initialized with, and takes torch up to a millisecond each time where they have no memory, though
-nothing comes of it; of the others it makes short work."""
+"""Functions that initialize weights and take torch up to a millisecond per call on meta, where they have no effect.
+torch's other initializers are fast there."""
 
 
 class Devices(OnCpu):
-    """Within it, what asks for an accelerator gets the CPU, and, ``on_meta``, new weights have shapes but no memory."""
+    """Within this mode, code that requests an accelerator gets the CPU. ``on_meta``: new weights have no memory."""
 
     def __init__(self, *, on_meta: bool = False) -> None:
         super().__init__()
         self._on_meta = on_meta
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """A copy of this mode that puts weights on meta."""
+        """Make a call of torch's; if this mode is ``on_meta``, create weights there and skip their initialization."""
         asked = keywords.get("device")
         is_free = asked is None or is_accelerator(asked, number=True)
         if self._on_meta and function in FACTORIES and is_free and "out" not in keywords:
@@ -42,9 +42,9 @@ class Devices(OnCpu):
         return super().call(function, args, keywords)
 
     def _initialize(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make a call that would change the numbers of a tensor that has none."""
+        """Make an in-place call on an empty tensor instead of the given one, which has no memory to change."""
         tensor = args[0] if args else keywords["tensor"]
-        empty = tensor.new_empty(0, device="cpu")  # what is wrong with the other arguments is still for torch to say
+        empty = tensor.new_empty(0, device="cpu")  # torch still checks the other arguments
         if args:
             super().call(function, (empty, *args[1:]), keywords)
         else:
@@ -53,7 +53,7 @@ class Devices(OnCpu):
 
 
 def _is_without_effect(function: Callable[..., Any], tensor: torch.Tensor, *others: object) -> bool:
-    """Whether ``function``, one of `IN_PLACE`, changes nothing of ``tensor``, and nobody takes note."""
+    """Whether ``function``, one of `IN_PLACE`, neither changes ``tensor`` nor matters to autograd."""
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or not tensor.is_meta or tensor.is_inference():
         return False
     is_noted = tensor.requires_grad and torch.is_grad_enabled() and function is not torch.nn.init.normal_
@@ -61,7 +61,7 @@ def _is_without_effect(function: Callable[..., Any], tensor: torch.Tensor, *othe
 
 
 class Idle:
-    """A stream or an event of an accelerator that has nothing to do; entered, it changes nothing."""
+    """A stream, event or device of an accelerator that does nothing, also as a context manager."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         pass
@@ -76,11 +76,11 @@ class Idle:
         pass
 
     def query(self) -> bool:
-        """Whether its work is done: always."""
+        """Whether its work is done: always True."""
         return True
 
     def elapsed_time(self, other: object) -> float:
-        """The milliseconds between two events: none."""
+        """The milliseconds between two events: always 0."""
         return 0.0
 
 
@@ -92,17 +92,17 @@ ANSWERS: dict[str, object] = {
     "set_device": None,
     "synchronize": None,
 }
-"""What functions of ``torch.cuda`` answer that would fail for want of a device."""
+"""What functions of ``torch.cuda`` return that would otherwise fail because there is no device."""
 
 IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream")
-"""What yields something that would work there."""
+"""Names in ``torch.cuda`` that are replaced by subclasses of `Idle`."""
 
 
 def stand_in_for_accelerators() -> None:
-    """Have ``torch.cuda`` answer, in this process and for good, where it would fail for want of a device.
+    """Patch the parts of ``torch.cuda`` that would fail because there is no device, permanently in this process.
 
-    There is still none: ``is_available`` and ``device_count`` say so. Each name has an object of its own, since
-    torch.compile keeps a table by them.
+    ``is_available`` and ``device_count`` still report that there is no device. Each name gets an object of its own,
+    since torch.compile keeps a table with these objects as keys.
     """
     for name, answer in ANSWERS.items():
         setattr(torch.cuda, name, partial(_answer, answer))
@@ -119,7 +119,7 @@ def _answer(answer: object, *args: object, **kwargs: object) -> object:
 
 
 def _to_cpu(to: Callable[..., Any]) -> Callable[..., Any]:
-    """``Module.to``, but that a number, which it takes for an accelerator's, is the CPU's."""
+    """``Module.to``, except that an accelerator, also one that is given by its number, means the CPU."""
 
     @functools.wraps(to)
     def moved(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:

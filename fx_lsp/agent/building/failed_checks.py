@@ -174,4 +174,5 @@ def _holds(check: Check, frame: FrameType, part: str, value: Any) -> bool:
 
 def _substituted(test: ast.expr, part: str) -> CodeType:
     tree: Any = ast.parse(ast.unparse(test), mode="eval")
-    return compile(ast.fix_missing_locations(_Substitution(part).visit(tree)), "<check>", "eval")
+    code: CodeType = compile(ast.fix_missing_locations(_Substitution(part).visit(tree)), "<check>", "eval")
+    return code

@@ -1,4 +1,4 @@
-"""Invented values that tell when they are used for something that they are not."""
+"""Invented values that report when they are used as something that they are not."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from fxcore.proxy import Proxy
 T = TypeVar("T")
 
 Make = Callable[[str, str], Any]
-"""Makes the value at a path, of the last name on the way there."""
+"""Makes the value at a path, whose last name is the second argument."""
 
 
 _OF_MODULES = frozenset(
     {"parameters", "named_parameters", "buffers", "modules", "named_modules", "children", "named_children"}
     | {"state_dict", "load_state_dict", "forward", "eval", "requires_grad_", "register_forward_hook"}
 )
-"""Methods by which a module is known."""
+"""Methods whose use shows that a value should be a module."""
 
 
 _OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "item", "tolist", "iterrows"})
@@ -29,24 +29,24 @@ _OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "
 
 
 class Misused(BaseException):
-    """An invented value was used for what it is not. No handler in the program is to take this for its own error."""
+    """An invented value was used as something that it is not. An ``except Exception`` of the program can't catch it."""
 
     def __init__(self, path: str, kind: ArgumentKind) -> None:
         super().__init__(path, kind)
         self.path = path
         self.kind = kind
-        """What it would have to be."""
+        """The kind that the value would have to be of."""
 
 
 class Probe:
-    """What all invented values do that are used for something else: say so.
+    """The base class of invented values: raises `Misused` if a value is used as something else.
 
-    They can't be called, for then `callable` would hold. The error that this brings names their class, and each has one
-    of its own, named like its path (see `probe`).
+    A probe can't be called, since `callable` would then return True. The error that Python raises instead names the
+    probe's class, and each probe has a class of its own, named after its path (see `probe`).
     """
 
     path: str
-    """Where it comes from: ``config.depths[0]``."""
+    """Where the value comes from, e.g. ``config.depths[0]``."""
     certain: bool
 
     def __getattr__(self, name: str) -> Any:
@@ -59,7 +59,7 @@ class Probe:
         )
 
     def __getitem__(self, key: Any) -> Any:
-        # There is no __iter__: with one, `isinstance(x, Iterable)` would hold, and without one this is called.
+        # There is no __iter__: with it, `isinstance(x, Iterable)` would be true. Without it, iteration calls this.
         raise Misused(self.path, ArgumentKind("settings") if isinstance(key, str) else _list(self.path))
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class InventedFloat(Probe, float):
 
 
 class InventedText(Probe, str):
-    """An invented str. What it is compared with first, it has to be."""
+    """An invented str. Unless it is certain, it has to be the first text that it is compared with."""
 
     __getitem__ = str.__getitem__
     __len__ = str.__len__
@@ -111,7 +111,7 @@ class InventedText(Probe, str):
     __hash__ = str.__hash__
 
     def startswith(self, prefix: Any, *args: Any) -> bool:
-        """What it is asked to start with first, it does."""
+        """As of ``str``, except that a text that is empty and not certain has to be ``prefix``."""
         if isinstance(prefix, str) and str(prefix) and not self.certain and not str(self):
             raise Misused(self.path, ArgumentKind("text", str(prefix), certain=False))
         return str.startswith(self, prefix, *args)
@@ -122,7 +122,7 @@ class InventedList(Probe, list[Any]):
 
     make: Make
     last_iterated: list[str]
-    """Where to note its path when it is iterated: the error about a wrong number of items does not name the list."""
+    """Receives the list's path when it is iterated: an error about a wrong number of items does not name the list."""
     __len__ = list.__len__
     __contains__ = list.__contains__
     __hash__ = None
@@ -140,7 +140,7 @@ class InventedList(Probe, list[Any]):
 
 
 class PlainNumbers(TorchFunctionMode):
-    """Within it a tensor can be made of invented numbers, which torch would take for lists, as they have a length."""
+    """Within this mode, tensors can be made of invented numbers, whose ``__len__`` makes torch treat them as lists."""
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -151,14 +151,14 @@ class PlainNumbers(TorchFunctionMode):
 
 
 def _plain(value: Any) -> Any:
-    """An invented number, or a list of such, as Python's own."""
+    """Convert an invented number, or a list of invented numbers, to Python's own types."""
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return int(value) if isinstance(value, InventedInt) else float(value) if isinstance(value, InventedFloat) else value
 
 
 class InventedSettings:
-    """Something with attributes and items of any name, which come to be when they are asked for."""
+    """An object with attributes and items of any name, which are created when they are first read."""
 
     def __init__(self, path: str, make: Make) -> None:
         self.__dict__["_path"] = path
@@ -180,7 +180,7 @@ class InventedSettings:
     __setitem__ = __setattr__
 
     def __iter__(self) -> Iterator[str]:
-        # Without it, iteration would ask for the items 0, 1, 2 and so on, and get them without end.
+        # Without this method, iteration would read the items 0, 1, 2 and so on, endlessly.
         if not self.keys():
             raise TypeError(f"{type(self).__name__!r} object is not iterable")
         return iter(self.keys())
@@ -189,32 +189,32 @@ class InventedSettings:
         return key in self.__dict__
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The setting where something set it; else the default, and one that is invented where that is None."""
+        """The setting if it exists, otherwise the default; if the default is None, a setting is invented."""
         return self.__dict__.get(key, default) if default is not None else self[key]
 
     def pop(self, key: str, default: Any = None) -> Any:
-        """The setting, as `get` returns it; it stays, so that it can be read again."""
+        """The setting, as `get` returns it; it is not removed, so that it can be read again."""
         return self.get(key, default)
 
     def keys(self) -> list[str]:
-        """The names that were asked for; with this, ``**settings`` works."""
+        """The names that were read or set so far; this method makes ``**settings`` work."""
         return [name for name in self.__dict__ if not name.startswith("_")]
 
     def copy(self, memo: object = None) -> InventedSettings:
-        """This object itself, so that changes to the copy are seen here."""
+        """This object itself, so that what is read from the copy is created here."""
         return self
 
     __copy__ = __deepcopy__ = copy
 
 
 class InventedModule(torch.nn.Module):
-    """A module that stands for one that is not known. It takes anything, and its call is recorded as one node."""
+    """A placeholder for an unknown module. It accepts any arguments, and its call is recorded as one node."""
 
     expansion = 1
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        # Not by assignment: as it has every attribute, that would be refused.
+        # Not by assignment: this module has every attribute, and torch refuses to register a name that exists.
         self._parameters["weight"] = torch.nn.Parameter(torch.zeros(WIDTH, WIDTH))
 
     def __getattr__(self, name: str) -> Any:
@@ -226,7 +226,7 @@ class InventedModule(torch.nn.Module):
             return int(number_for(name))
 
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """Its input: in a trace, where it is a leaf, this is not run."""
+        """Return the input. This is not run in a trace, where the module is a leaf."""
         return x
 
 
@@ -240,12 +240,12 @@ _BY_NAME: tuple[tuple[str, type[torch.nn.Module]], ...] = (
 
 
 def likely_module_class(name: str) -> type[torch.nn.Module]:
-    """The class of modules that a parameter of this name is likely to be."""
+    """The module class that a parameter of this name is likely to take."""
     return next((cls for part, cls in _BY_NAME if part in name.lower()), InventedModule)
 
 
 def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:
-    """A subclass of `likely_module_class` that reports when it is used as a module itself."""
+    """A subclass of `likely_module_class` that raises `Misused` when the class itself is called like a module."""
     base = likely_module_class(name)
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -257,12 +257,12 @@ def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:
 
 
 def invented_module(name: str) -> torch.nn.Module:
-    """A module that a parameter of this name is likely to be."""
+    """A module that a parameter of this name is likely to take."""
     return torch.nn.ReLU() if likely_module_class(name) is torch.nn.ReLU else InventedModule()
 
 
 def probe(kind: type[T], value: Any, path: str, *, certain: bool = True) -> T:
-    """An invented value that knows where it comes from."""
+    """An invented value of the class ``kind`` that knows its path."""
     made: Any = type(path, (kind,), {})(value)
     made.path = path
     made.certain = certain

@@ -29,7 +29,7 @@ class MissingModule(torch.nn.Module):
     """A submodule whose call is recorded as one node."""
 
     def __init__(self, name: str, used: Callable[[str], Any]) -> None:
-        """``name`` is the class's; ``used`` is called with what the program asks of it, and says what it gets."""
+        """``name`` is the class's. ``used`` is called with what the program uses, e.g. ``.shape``, and returns it."""
         super().__init__()
         self._missing = name
         self._used = used
@@ -46,6 +46,6 @@ class MissingModule(torch.nn.Module):
         return self._used(f".{name}")
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """In a trace, where it is a leaf, this is not run. Raises RuntimeError: nobody knows what it would return."""
+        """Raises RuntimeError, since the result is unknown. This is not run in a trace, where the module is a leaf."""
         self._used("()")
         raise RuntimeError(f"{self._missing} is missing")

@@ -1,7 +1,7 @@
-"""Weights that a constructor loads and that are not available here: the module is built without them.
+"""Builds modules without the weights that their constructors load and that are not available here.
 
-There is no network, and no file can be kept. A function that failed to load weights is replaced by one that returns
-`NoWeights`, and the constructor is run again.
+There is no network, and no downloaded file could be kept. A function that failed to load weights is replaced by one
+that returns `NoWeights`, and the constructor is run again.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from fx_lsp.agent.traceback_steps import causes
 T = TypeVar("T")
 
 MOST = 6
-"""Functions that one constructor may load weights by."""
+"""The most functions that are replaced for one constructor."""
 
 _LOADS = re.compile(
     r"(load|fetch|download|get).*(_url|state_dict|weight|checkpoint|ckpt)|load_pretrained$", re.IGNORECASE
 )
-"""What a function is named that yields weights, or puts them into a model that it is given."""
+"""The names of functions that return weights, or load them into a given model."""
 
 
 class NoWeights(dict[Any, Any]):
-    """Weights that are not known; a module that loads them stays as it is."""
+    """Unknown weights; a module that loads them does not change."""
 
     def __repr__(self) -> str:
         return "weights"
@@ -38,14 +38,14 @@ class NoWeights(dict[Any, Any]):
         return self
 
     def get(self, key: object, default: object = None) -> NoWeights:
-        """The weights below ``key``: not known either."""
+        """The weights under ``key``, which are unknown, too."""
         return self
 
     pop = get
 
 
 def without_weights(make: Callable[[], T]) -> T:
-    """What ``make`` yields, with no weights in the place of those that it can't load. Raises what it does."""
+    """What ``make`` returns, with `NoWeights` instead of weights that it can't load. Raises what ``make`` raises."""
     for _ in range(MOST):
         try:
             return make()
@@ -56,9 +56,10 @@ def without_weights(make: Callable[[], T]) -> T:
 
 
 def replace_weight_loader(error: BaseException) -> str | None:
-    """Have the function return no weights that failed to load them, with ``error``, from a missing file or network.
+    """Replace the code of the function that raised ``error`` because it could not load weights from a file or network.
 
-    It does so from now on, in this process and for all who imported it. Returns its name; None where none failed so.
+    The change is permanent in this process, and affects every module that imported the function. Returns the function's
+    name; None if no function failed like this.
     """
     found = _refused(error)
     if found is None:
@@ -72,7 +73,7 @@ def replace_weight_loader(error: BaseException) -> str | None:
 
 
 def weights_are_missing() -> bool:
-    """Whether any weights were missing so far, which code that lists them has not noticed."""
+    """Whether any weights have been missing so far; code that iterates over them finds nothing, and does not fail."""
     return torch.nn.Module.load_state_dict is _loaded
 
 
@@ -82,13 +83,13 @@ def lacks_weights(error: BaseException) -> bool:
 
 
 def handled_missing_weights(error: BaseException) -> bool:
-    """Whether one of the functions by which ``error`` came had `NoWeights` at hand."""
+    """Whether one of the functions that ``error`` passed through has `NoWeights` in a local variable."""
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
     return any(isinstance(value, NoWeights) for frame in frames for value in frame.f_locals.values())
 
 
 def _refused(error: BaseException) -> tuple[FunctionType, FunctionType] | None:
-    """The innermost function by which ``error`` came that was to load weights, and one to run instead."""
+    """The innermost function that ``error`` passed through and that loads weights, and the function to run instead."""
     if not any(isinstance(cause, OSError) for cause in causes(error)):
         return None
     for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
@@ -110,20 +111,20 @@ def _no_weights(*args: Any, **kwargs: Any) -> Any:
 
 
 def _from_defaults(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """An instance as ``from_pretrained`` makes it, but of the size that is the default."""
+    """An instance as ``from_pretrained`` creates it, but with the default configuration unless one is given."""
     config_class = getattr(cls, "config_class", None)
     made = cls() if config_class is None else cls(kwargs.get("config") or config_class())
     return (made, {}) if kwargs.get("return_unused_kwargs") else made
 
 
 _INSTEAD: dict[object, object] = {"no weights": NoWeights()}
-"""What constants of the functions above stand for, which have no globals of their own where they are run."""
+"""What constants of the functions above stand for: their code is run without their own globals."""
 
 _load = torch.nn.Module.load_state_dict
 
 
 def _loaded(self: torch.nn.Module, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
-    """``Module.load_state_dict``, but that no weights fit every module, and so do those that were filtered."""
+    """``Module.load_state_dict``, except that every module accepts `NoWeights` and what is left of it by filtering."""
     if isinstance(state_dict, NoWeights) or not state_dict:
         return torch.nn.modules.module._IncompatibleKeys([], [])
     return _load(self, state_dict, *args, **kwargs)

@@ -1,4 +1,4 @@
-"""A process group of one process, for a constructor that asks for one: nothing is sent anywhere."""
+"""A process group of one process, for a constructor that requires one: nothing is sent anywhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def lacks_process_group(error: BaseException) -> bool:
 
 
 def make_process_group() -> None:
-    """Initialize ``torch.distributed`` in this process. Raises ImportError where this torch has no such group."""
+    """Initialize ``torch.distributed`` with a fake group. Raises ImportError if this torch has no fake group."""
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=1)

@@ -1,4 +1,4 @@
-"""Where random numbers start from: a module that draws its structure is the same one every time."""
+"""Seeds the random numbers, so that a module that draws its structure at random is the same every time."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import random
 import torch
 
 SEED = 0
-"""Before the import, and before each build and each trace."""
+"""The seed that is set before the import, and before each build and each trace."""
 
 
 def seed() -> None:
-    """Start torch's random numbers anew, those of the CPU, where all is that is built here.
+    """Seed torch's random numbers on the CPU only, since nothing is built on an accelerator.
 
-    ``torch.manual_seed`` does so for each kind of accelerator, too, and for those that are not initialized it writes
-    down the whole stack of the caller, which takes milliseconds.
+    ``torch.manual_seed`` also seeds each kind of accelerator; for accelerators that are not initialized, it records the
+    whole stack of the caller, which takes milliseconds.
     """
     torch.default_generator.manual_seed(SEED)
 
 
 def seed_all() -> None:
-    """The same for torch and for Python."""
+    """Seed the random numbers of both torch and Python."""
     seed()
     random.seed(SEED)

@@ -1,5 +1,5 @@
-"""Imports the user's files: with unsaved text, with stand-ins for missing packages, scripts by their definitions alone.
+"""Imports the user's files: with unsaved text, stand-ins for missing packages, and only the definitions of scripts.
 
-Imports `processes`, `sandbox` and `building`, the latter for weights that are missing. Begin reading with
+Imports the packages `processes`, `sandbox` and `building`, the last for missing weights and modules. Begin reading with
 `file_loading`.
 """

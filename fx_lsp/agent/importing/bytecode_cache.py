@@ -1,8 +1,8 @@
-"""The code of the workspace's modules, compiled once instead of in each process that imports them.
+"""The bytecode of the workspace's modules, compiled once instead of in each process that imports them.
 
-A file that is edited may import hundreds that are not, and whose bytecode Python has not written. A child compiles
-them, which runs none of their code, and the agent keeps what comes of it for the children to come. What is kept is only
-taken for the very text that it was compiled from.
+A file that is being edited may import hundreds of other files, whose bytecode Python has not written. A child compiles
+them, which runs none of their code, and the agent keeps the bytecode for later children. The bytecode is used only for
+exactly the text that it was compiled from.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ from fx_lsp.agent.sandbox.sandbox_entry import run_confined
 from fx_lsp.agent.wire import wire_message
 
 LONGEST = 1_000_000
-"""Characters of a file that is compiled ahead; few have as many, and mostly they are data."""
+"""The most characters of a file that is compiled ahead; few files have more, and these are mostly data."""
 
 MOST = 64 * 2**20
 """The most bytes that the cache holds."""
 
 MOST_WANTED = 10_000
-"""Files that are considered at a time; it is the user's code that names them."""
+"""The most files that are considered at a time; the user's code determines which files are wanted."""
 
 EACH = 1_000
-"""Bytes that keeping a file takes beside its code and its path."""
+"""The bytes that a file takes in the cache in addition to its code and its path."""
 
 SILENT_SECONDS = 10.0
-"""How long compiling one file may take."""
+"""How long the compiling child may be silent, which it is while it compiles one file."""
 
 MOST_SECONDS = 60.0
-"""How much of a processor compiling what was wanted may take."""
+"""How much processor time the child may spend on compiling all the files that are wanted."""
 
 MEMORY_MB = 512
-"""How much memory it may take."""
+"""How much memory the child may allocate, in MiB."""
 
 
 @wire_message
 @dataclass(frozen=True)
 class CompiledFile:
-    """To the agent: what a file was compiled to."""
+    """Child to agent: the bytecode of a file."""
 
     path: str
     digest: str
@@ -63,7 +63,7 @@ class CompiledFile:
     code: str
     """The code as `marshal` writes it, in base64."""
     only_defines: bool
-    """It does no work when it is run as a script."""
+    """Importing the file does nothing but define names."""
 
 
 @dataclass(frozen=True)
@@ -85,18 +85,18 @@ class CachedBytecode:
 
 
 class _BytecodeCache:
-    """What this process, and those that it forks, need not compile."""
+    """The files that this process, and those that it forks, need not compile."""
 
     def __init__(self) -> None:
         self._files: dict[str, CachedBytecode] = {}
-        """By path, those that were kept last at the end."""
+        """By path, the most recent ones at the end."""
         self._size = 0
 
     def get(self, path: str) -> CachedBytecode | None:
         return self._files.get(path)
 
     def put(self, compiled: CompiledFile) -> None:
-        """Keep the latest of a file, and drop those that were kept first where it is too much."""
+        """Replace what is kept of a file, and drop the oldest files if the cache is too large."""
         path, code = compiled.path, base64.b64decode(compiled.code)
         self._drop(path)
         self._files[path] = CachedBytecode(compiled.digest, code, compiled.only_defines, len(code) + len(path) + EACH)
@@ -113,13 +113,13 @@ _CACHE = _BytecodeCache()
 
 
 def cached_bytecode(path: str, text: str) -> CachedBytecode | None:
-    """What the file at ``path`` was compiled to, if that was with this text."""
+    """What the cache has for the file at ``path``, if it was compiled from this text."""
     found = _CACHE.get(path)
     return found if found and found.digest == _digest(text) else None
 
 
 class BackgroundCompiler:
-    """What is to be compiled, and the child that does."""
+    """Collects the files that should be compiled, and compiles them in a child."""
 
     def __init__(self, children: ForkedChildren) -> None:
         self._children = children
@@ -130,19 +130,20 @@ class BackgroundCompiler:
 
     @property
     def is_due(self) -> bool:
-        """Whether to compile even beside other work: there may never be a pause, and each request compiles the same
-        files.
+        """Whether to compile even while there is other work.
+
+        That may be all the time, so that every request would compile the same files.
         """
         return self._repeated and not self._running
 
     def want(self, paths: Iterable[str]) -> None:
-        """Consider files that a request had to compile."""
+        """Plan to compile files that a request had to compile."""
         for path in itertools.islice(paths, MOST_WANTED - len(self._wanted)):
             self._repeated |= path in self._wanted
             self._wanted[path] = None
 
     def proceed(self) -> None:
-        """Compile what is wanted; best while there is nothing else to do."""
+        """Start to compile the wanted files; best called while there is nothing else to do."""
         if self._wanted and not self._running:
             job = partial(run_confined, partial(compile_files, list(self._wanted)))
             self._children.fork(job, seconds=SILENT_SECONDS, hear=_CACHE.put, gone=self._gone, leads_group=True)
@@ -150,7 +151,7 @@ class BackgroundCompiler:
             self._running, self._repeated = True, False
 
     def _gone(self, child: ChildProcess) -> None:
-        """What it did not come to, a request will want again."""
+        """Clean up after the child. If it did not get to a file, a later request will want that file again."""
         self._running = False
         remove(scratch_folder(child.pid))
 
@@ -158,7 +159,7 @@ class BackgroundCompiler:
 def compile_files(paths: Iterable[str], emit: Emit) -> None:
     """In a child: emit each file that can be compiled and is not cached yet.
 
-    The paths come from a process that ran user code. Where a file can't be compiled, the next request reports why.
+    The paths come from a process that ran user code. If a file can't be compiled, the next request reports why.
     """
     limit_memory(MEMORY_MB)
     end = time.process_time() + MOST_SECONDS
@@ -171,7 +172,7 @@ def compile_files(paths: Iterable[str], emit: Emit) -> None:
 
 
 def _read(path: str) -> bytes:
-    """What the file has, or enough of it to see that it is too long."""
+    """The content of the file, or enough of it to see that the file is too long."""
     with Path(path).open("rb") as file:
         return file.read(4 * LONGEST + 4)
 
@@ -185,7 +186,7 @@ def _compiled(path: str, text: str) -> CompiledFile:
 
 @contextlib.contextmanager
 def without_warnings() -> Iterator[None]:
-    """What is compiled does not depend on what the user's code would have done about a warning; nor does bytecode."""
+    """Within the block, ignore warnings: the user's code must not affect compiling, as it can't affect bytecode."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

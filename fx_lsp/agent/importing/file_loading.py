@@ -1,8 +1,8 @@
 """Imports the file whose targets are traced, whatever state its packages are in.
 
-It is imported as Python would. Where that fails because something is not installed, it is imported again with stand-ins
-(``stand_ins.py``); where it fails otherwise, or would do more than define names, only its definitions are run
-(``script_definitions.py``).
+The file is imported as Python would import it. If that fails because something is not installed, the file is imported
+again with stand-ins (``stand_ins.py``); if it fails for another reason, or if the file would do more than define names,
+only its definitions are run (``script_definitions.py``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, describe
 
 _NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)'")
-"""How Python says which name an import did not find; an attribute of the error since Python 3.12."""
+"""Python's message about a name that an import did not find; since Python 3.12, the error has it as an attribute."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +43,26 @@ class LoadedFile:
     complete: bool
     """The file's code ran to its end."""
     notices: tuple[Failure, ...]
-    """What it had to do without, and what it raised."""
+    """What the import had to do without, and what it raised."""
 
 
 class FileLoader:
-    """Imports one file, with stand-ins and in part if need be."""
+    """Imports one file, if need be with stand-ins or only in part."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
-        """``name`` is that of the file's module, as `Workspace.enter` has it."""
+        """``name`` is the name of the file's module, as `Workspace.enter` returns it."""
         self._workspace = workspace
         self._name = name
         self._stand_ins = StandInFinder()
         self._before = frozenset(sys.modules)
         self._bare: set[str] = set()
-        """Packages that were put up without running their ``__init__.py``, which fails."""
+        """Packages that were created without running their ``__init__.py``, which fails."""
         self._without: set[str] = set()
-        """Functions that were to load weights, and now yield none."""
+        """Functions that failed to load weights, and were replaced by ones that return none."""
         self._notices: dict[tuple[str, str], Failure] = {}
 
     def run(self) -> LoadedFile:
-        """Import the file. Raises what leaves nothing of it, such as a syntax error or a lack of memory."""
+        """Import the file. Raises an error only if nothing of the file is left, such as a syntax error."""
         self._workspace.repair = self._provides_import
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
@@ -84,14 +84,14 @@ class FileLoader:
         return LoadedFile(module, complete and not self._workspace.left_out, tuple(dict.fromkeys(notices)))
 
     def _defined(self, error: BaseException) -> LoadedFile:
-        """The file with what it defines: running all of it raises ``error``."""
+        """The file with only its definitions run, since running all of it raises ``error``."""
         self._note("definitions-only" if isinstance(error, SystemExit) else "import", error)
         self._forget()
         module = self._workspace.define(self._name)
         return self._loaded(module, complete=False)
 
     def _makes_up_for(self, error: BaseException) -> bool:
-        """Whether something was done about ``error``, so that the next try will not meet it."""
+        """Do something about ``error``, so that the next try will not raise it; return whether that was possible."""
         loads = replace_weight_loader(error)
         if loads is not None and loads not in self._without:
             self._without.add(loads)
@@ -119,7 +119,7 @@ class FileLoader:
         return False
 
     def _provide(self, missing: ImportError, error: BaseException) -> bool:
-        """Have what the import did not find. False where that is a name for the workspace itself to define."""
+        """Provide what the import did not find. False if that is not possible or is up to the workspace itself."""
         if not missing.name or missing.name in self._stand_ins.missing:
             return False
         package = missing.name.partition(".")[0]
@@ -156,7 +156,7 @@ class FileLoader:
         return True
 
     def _stand_in(self, missing: ImportError, module: str) -> bool:
-        """Have a stand-in for what an installed package lacks: one of its modules, or a name in one."""
+        """Create a stand-in for what an installed package lacks: one of its modules, or a name in one of them."""
         name = _missing_name(missing)
         loaded = sys.modules.get(module)
         if name is None or loaded is None:
@@ -169,13 +169,13 @@ class FileLoader:
 
     def _note(self, kind: str, error: BaseException) -> None:
         chain = chain_of_error(error, self._workspace.owns)
-        if not chain:  # it passed through no line of the workspace
+        if not chain:  # the error passed through no line of the workspace
             chain = (Step("<module>", Span(self._workspace.file, 1, 0, 1, 0)),)
         failure = Failure(kind, describe(_import_error(error) or error), chain)
         self._notices.setdefault((kind, failure.error), failure)
 
     def _forget(self) -> None:
-        """Drop the modules that a failed import has left: the workspace's, and what is below a package that failed."""
+        """Drop the modules that a failed import has left: the workspace's, and submodules of a package that failed."""
         for name in sys.modules.keys() - self._before:
             file = getattr(sys.modules[name], "__file__", None) or "<>"
             is_own = self._workspace.owns(file) and name not in self._bare
@@ -209,7 +209,7 @@ def _import_error(error: BaseException | None) -> ImportError | None:
 
 
 def _package_that_raised(error: BaseException, belongs: Belongs) -> str | None:
-    """The installed package whose import raised ``error``; None where it was not raised by one."""
+    """The installed package whose import raised ``error``; None if no such import raised it."""
     package, is_entered = None, False
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if belongs(frame.f_code.co_filename):
@@ -223,7 +223,7 @@ def _package_that_raised(error: BaseException, belongs: Belongs) -> str | None:
 
 @contextlib.contextmanager
 def empty_command_line() -> Iterator[None]:
-    """Within it, a parser that asks for arguments which were not given has none instead of exiting."""
+    """Within the block, a parser that lacks required arguments uses defaults and stand-ins instead of exiting."""
     parse = argparse.ArgumentParser.parse_known_args
 
     def tolerant(self: argparse.ArgumentParser, args: Any = None, namespace: Any = None) -> Any:

@@ -1,8 +1,8 @@
 """Keeps a file's own failing calls of torch.fx from ending its import.
 
-Those who need this server most have a ``symbolic_trace(Net())`` at module level that raises. The call returns a
-`FailedTrace` instead, which raises only when it is used; the trace of the target that stands for the call reports why
-it failed.
+Those who need fx-lsp most have a ``symbolic_trace(Net())`` at module level that raises. The call returns a
+`FailedTrace` instead, which raises only when it is used; the trace of the target that represents the call reports why
+the call failed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from fx_lsp.agent.traceback_steps import causes
 
 
 class FailedTraceUse(Exception):
-    """Something was done with the result of a call of torch.fx that had failed."""
+    """The program used the result of a failed call of torch.fx."""
 
 
 class FailedTrace:
-    """What a failed call of torch.fx yields."""
+    """What a failed call of torch.fx returns."""
 
     def __init__(self, error: Exception) -> None:
         self.__dict__["error"] = error
@@ -37,8 +37,7 @@ class FailedTrace:
 
 @contextlib.contextmanager
 def failures_tolerated() -> Iterator[None]:
-    """Within the block, ``torch.fx.symbolic_trace`` and ``Tracer.trace`` yield an `FailedTrace` where they
-    would raise."""
+    """Within the block, ``torch.fx.symbolic_trace`` and ``Tracer.trace`` return a `FailedTrace` instead of raising."""
     with (
         mock.patch.object(torch.fx, "symbolic_trace", _tolerant(torch.fx.symbolic_trace)),
         mock.patch.object(torch.fx.Tracer, "trace", _tolerant(torch.fx.Tracer.trace)),
@@ -47,7 +46,7 @@ def failures_tolerated() -> Iterator[None]:
 
 
 def is_consequence(error: BaseException | None) -> bool:
-    """Whether ``error`` was raised because an `FailedTrace` was used."""
+    """Whether ``error`` was raised because a `FailedTrace` was used."""
     return any(isinstance(cause, FailedTraceUse) for cause in causes(error))
 
 

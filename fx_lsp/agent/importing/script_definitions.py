@@ -1,6 +1,6 @@
-"""Running what a script defines and leaving out what it does: reading data, training, exiting.
+"""Runs the definitions of a script and leaves out its work: reading data, training, exiting.
 
-Imports, definitions and assignments are run one by one, and one that raises takes nothing but its own names with it.
+Imports, definitions and assignments are run one by one; if one raises, only the names that it would bind are affected.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from fx_lsp.agent.importing.stand_ins import StandIn
 
 _WORK = frozenset({"backward", "fit", "exit", "quit", "input", "system", "urlretrieve", "Popen", "check_call", "sleep"})
-"""Names of functions that no file calls to define something."""
+"""Names of functions that are never called in order to define something."""
 
 _SETTING_UP = frozenset(
     {"append", "insert", "extend", "add", "update", "setdefault", "register", "wrap"}
     | {"add_argument", "set_defaults", "manual_seed", "simplefilter", "filterwarnings", "basicConfig"}
 )
-"""Names of functions that are called for what they leave behind."""
+"""Names of functions that are called for a lasting effect, which definitions may depend on."""
 
 
 def first_work(tree: ast.Module) -> ast.stmt | None:
-    """The first statement by which importing the file would do more than define: train, download, wait, exit."""
+    """The first statement because of which importing the file does more than define names: train, download, exit."""
     return next((statement for statement in _statements(tree.body) if _is_work(statement)), None)
 
 
@@ -70,7 +70,7 @@ class _Definitions:
         try:
             code = compile(ast.Expression(test), self._file, "eval", self._flags, dont_inherit=True)
             return bool(eval(code, self._namespace))
-        except Exception:  # it hangs on something that was left out
+        except Exception:  # the test depends on something that was left out
             return False
 
     def _execute(self, statement: ast.stmt) -> None:
@@ -107,7 +107,7 @@ def _is_left_out(statement: ast.stmt) -> bool:
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that importing runs, those in branches too."""
+    """The statements that importing the file may run, including those in branches."""
     for statement in body:
         match statement:
             case ast.If():

@@ -1,9 +1,9 @@
 """Stand-ins for what an import did not find: a package that is not installed, a name that its version lacks.
 
-A stand-in takes part in everything that a file does while it is imported, so that its classes are defined. What is
-built and traced may hold stand-ins that decide nothing: a function that is called for its effect, a class decorator, a
-module that is missing (its call is one node), a base class that could as well be ``nn.Module``. What the program does
-with any other stand-in says nothing about it, so that is noted: see `used_stand_in`.
+A stand-in supports everything that a file does while it is imported, so that the file's classes are defined. What is
+built and traced may contain stand-ins that make no difference: a function that is called for its effect, a class
+decorator, a missing module (its call is one node), a base class that might as well be ``nn.Module``. If the program
+uses any other stand-in, the result says nothing about the program, so the use is recorded: see `used_stand_in`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
 
 
 class StandIn:
-    """A value whose name is all that is known, e.g. ``mmcv.cnn.ConvModule``."""
+    """A value of which only the name is known, e.g. ``mmcv.cnn.ConvModule``."""
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
@@ -42,7 +42,7 @@ class StandIn:
         return str(self._name)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):  # Python asks what else it may be: nothing
+        if name.startswith("__") and name.endswith("__"):  # Python checks for a protocol, which is not supported
             raise AttributeError(name)
         is_class = _CLASS_NAME.search(name) and "()" not in self._name
         return StandIn(f"{self._name}.{name}") if is_class else self._another(f".{name}")
@@ -52,7 +52,7 @@ class StandIn:
         return StandIn(f"{self._name}{part}"[:200])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Of a class, a module; of a function, what may never be used. As a decorator it leaves classes alone."""
+        """A class returns a module, a function another stand-in. As a decorator, a stand-in leaves a class as it is."""
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
             return args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
@@ -71,7 +71,7 @@ class StandIn:
         return traced.tracer.create_proxy("call_function", MissingFunction(self._name), args, kwargs)
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """A module's class where the others may follow in that order."""
+        """The class to inherit from instead; also an ``nn.Module``, unless another base is one and has to follow."""
         is_module = any(isinstance(base, type) and issubclass(base, torch.nn.Module) for base in bases)
         own = (StandInBase,) if is_module else (StandInBase, torch.nn.Module)
         return (type(self._name.rpartition(".")[2], own, {"_name": self._name}),)
@@ -128,7 +128,7 @@ class StandIn:
         return "missing"
 
     def __fx_create_arg__(self, tracer: object) -> None:
-        """In a graph's arguments it is nothing, since it can't be known what it would be."""
+        """Become None in a node's arguments, since the true value is not known."""
         _touched[self._name] = None
 
     def __contains__(self, item: object) -> bool:
@@ -149,7 +149,7 @@ def _traced(values: Iterable[object]) -> Iterator[Proxy]:
 
 
 def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function that a stand-in decorated: what it does is not known."""
+    """Wrap a function that the stand-in ``name`` decorated: its calls are uses of the stand-in, with unknown effect."""
 
     @wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -160,22 +160,22 @@ def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]
 
 
 class StandInBase:
-    """The base of a class whose true base is missing. A module's has what ``nn.Module`` has, and is initialized."""
+    """The base of a class whose true base is missing. If the class is a module, its instances are initialized so."""
 
     _name = ""
 
     def __new__(cls, *args: object, **kwargs: object) -> Any:
-        """An instance; a module's is initialized, since the true base may have done that in its own way."""
+        """Create an instance; a module is initialized here, since the true base might do that in its own way."""
         self = super().__new__(cls)
         if isinstance(self, torch.nn.Module):
             torch.nn.Module.__init__(self)
         return self
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        """Take anything, as the true base may."""
+        """Accept any arguments, as the true base may."""
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Take any keyword, as the true base may."""
+        """Accept any keyword, as the true base may."""
 
     def __getattr__(self, name: str) -> Any:
         if isinstance(self, torch.nn.Module):
@@ -188,13 +188,13 @@ class StandInBase:
         raise AttributeError(f"{self._name} is missing, and so is its {name}")
 
     def forward(self, *args: object, **kwargs: object) -> Any:
-        """What the true base does is not known. Raises RuntimeError."""
+        """Raises RuntimeError, since what the true base does is not known."""
         _touched[self._name] = None
         raise RuntimeError(f"{self._name} is missing")
 
 
 class StandInModule(ModuleType):
-    """A module that is missing; it has every name, and any module below it."""
+    """Stands in for a missing Python module; it has every name and every submodule."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -209,7 +209,7 @@ class StandInModule(ModuleType):
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a `StandInModule` for each name in ``missing``, and for what is below one."""
+    """Finds a `StandInModule` for each name in ``missing``, and for the submodules of these."""
 
     def __init__(self) -> None:
         self.missing: set[str] = set()
@@ -223,7 +223,7 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None if above.isdisjoint(self.missing) else importlib.machinery.ModuleSpec(fullname, self)
 
     def deny_when_asked(self) -> None:
-        """Have ``importlib.util.find_spec`` say what is true, that a missing package is not there."""
+        """Have ``importlib.util.find_spec`` return None for a missing package, as it would without stand-ins."""
         find_spec = importlib.util.find_spec
 
         def asked(name: str, package: str | None = None) -> importlib.machinery.ModuleSpec | None:
@@ -240,13 +240,13 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def forget_used_stand_ins() -> None:
-    """From here on `used_stand_in` and `called_stand_in` tell of what comes."""
+    """Forget which stand-ins were used or called so far, so that the functions below return later ones."""
     _touched.clear()
     _called.clear()
 
 
 def used_stand_in() -> str | None:
-    """The name of the first stand-in that was used since; None where none was."""
+    """The name of the first stand-in that was used since `forget_used_stand_ins`; None if none was used."""
     return next(iter(_touched), None)
 
 
@@ -256,7 +256,7 @@ def called_stand_in() -> str | None:
 
 
 def missing_parts(root: object) -> tuple[list[str], list[str]]:
-    """The names of what is missing below a module that was built: of the classes of submodules, and of base classes."""
+    """The names of the missing classes in a built module: those of submodules, and those that are base classes."""
     parts = root.modules() if isinstance(root, torch.nn.Module) else ()
     modules: dict[str, None] = {}
     bases: dict[str, None] = {}
@@ -269,7 +269,7 @@ def missing_parts(root: object) -> tuple[list[str], list[str]]:
 
 
 def is_only_a_stand_in(root: object) -> bool:
-    """Whether ``root`` takes what there is to trace from a base that is missing: it has no forward or no parts."""
+    """Whether what there is to trace of ``root`` is in a missing base: ``root`` itself has no forward or no parts."""
     if not isinstance(root, StandInBase):
         return False
     if not isinstance(root, torch.nn.Module):

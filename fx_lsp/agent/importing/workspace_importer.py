@@ -1,4 +1,4 @@
-"""Importing a workspace's modules under their true names, the editor's unsaved text in place of the disk's."""
+"""Imports a workspace's modules under their real names, with the editor's unsaved text instead of the saved one."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ RELATIVE_IMPORT = re.compile(r"^\s*from\s+\.", re.MULTILINE)
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a file with this text, as Python counts them: unlike ``str.splitlines``, not at form feeds."""
+    """The lines of a file's text as Python counts them: unlike ``str.splitlines``, it does not split at form feeds."""
     return io.StringIO(text, newline=None).readlines()
 
 
 class Workspace:
-    """The files of one request: what is theirs, and how they are imported."""
+    """The workspace of one request: which files belong to it, and how they are imported."""
 
     def __init__(self, request: Trace, builtin: Collection[str]) -> None:
-        """``builtin`` names the modules that torch and the agent themselves rest on; they are never replaced."""
+        """``builtin`` names the modules that torch and the agent itself depend on; these are never replaced."""
         self.file = request.file
         self._builtin = builtin
         self._folders = request.roots
@@ -42,21 +42,21 @@ class Workspace:
         self._texts = {real(path): text for path, text in request.overlays.items()}
         self._found = {self.file}
         self._compiled: list[str] = []
-        """Files that had to be compiled as they are on the disk, and were not reported yet."""
+        """Files whose saved text had to be compiled, and that `take_compiled` has not returned yet."""
         self.left_out: list[Failure] = []
-        """Of each script whose definitions alone were run, the first thing that was left out."""
+        """For each script of which only the definitions were run, the first statement that was left out."""
         self.repair: Callable[[BaseException], bool] = lambda error: False
-        """Says whether it did something about the error of an import, so that it can be tried again."""
+        """Returns whether it did something about the error of an import, so that the import can be tried again."""
         for path, text in request.overlays.items():
             linecache.cache[path] = (len(text), None, lines_of(text), path)
 
     @property
     def dependencies(self) -> tuple[str, ...]:
-        """The workspace files that were looked up for an import so far, the failed ones among them."""
+        """The workspace files that imports have found so far, including imports that failed."""
         return tuple(sorted(self._found))
 
     def owns(self, path: str) -> bool:
-        """Whether the file at ``path`` is part of the workspace, and was not installed there."""
+        """Whether the file at ``path`` is part of the workspace and was not installed there."""
         if path.startswith("<"):  # no path, e.g. <frozen importlib._bootstrap>
             return False
         return real(path) == real(self.file) or self._roots.own(path)
@@ -66,12 +66,12 @@ class Workspace:
         return self._texts.get(real(path))
 
     def found(self, path: str) -> None:
-        """Remember that a module was looked for and found at ``path``."""
+        """Remember that an import found a module at ``path``."""
         if self.owns(path):
             self._found.add(path)
 
     def enter(self) -> str:
-        """Make this process's import system see the workspace as Python would; return the name of the file's module."""
+        """Make this process import the workspace's modules as Python would; return the name of the file's module."""
         name, folder = self._identify()
         self._roots.add(folder)
         entries = [folder, *self._import_roots()]
@@ -84,19 +84,19 @@ class Workspace:
         return name
 
     def load(self, name: str) -> ModuleType:
-        """Import the file as module ``name``. Where that fails, what it had defined is still in ``sys.modules``."""
+        """Import the file as module ``name``. If that fails, the partly run module is still in ``sys.modules``."""
         parent = name.rpartition(".")[0]
         if parent:
             importlib.import_module(parent)
         loaded = sys.modules.get(name)
         if loaded is not None and real(loaded.__file__ or "") == real(self.file):
-            return loaded  # its package imports it
+            return loaded  # its package has imported it
         module, loader = self._new_module(name)
         loader.exec_module(module)
         return module
 
     def define(self, name: str) -> ModuleType:
-        """Run the file's definitions alone as module ``name``."""
+        """Run only the file's definitions, as module ``name``."""
         parent = name.rpartition(".")[0]
         if parent:
             importlib.import_module(parent)
@@ -119,7 +119,7 @@ class Workspace:
         return module, loader
 
     def put_up(self, package: str) -> list[str]:
-        """Have ``package``, which holds the file, and those above it without running them; their names."""
+        """Create ``package``, which contains the file, and its parents without running them; return their names."""
         folder = Path(self.file).parent
         if Path(self.file).name == "__init__.py":
             folder = folder.parent
@@ -133,7 +133,7 @@ class Workspace:
         return names
 
     def look_above(self, name: str) -> bool:
-        """Look for the module or package ``name`` in the folders around the file; from then on it is found there."""
+        """Make the module or package ``name`` importable if it is in a folder above the file; return whether it is."""
         for folder in Path(self.file).parents:
             if folder not in self._roots and not self.owns(str(folder / "_")):
                 return False
@@ -146,33 +146,33 @@ class Workspace:
         return False
 
     def compiled(self, path: str, text: str) -> None:
-        """Remember that the file at ``path`` had to be compiled, unless that is the one that is edited."""
+        """Remember that the file at ``path`` had to be compiled, unless it is too long or is being edited or traced."""
         if self.text(path) is None and real(path) != real(self.file) and len(text) <= LONGEST:
             self._compiled.append(path)
 
     def take_compiled(self) -> tuple[str, ...]:
-        """The files that had to be compiled since this was last asked."""
+        """The files that had to be compiled since the last call."""
         taken = tuple(self._compiled)
         self._compiled.clear()
         return taken
 
     def is_script(self, path: str) -> bool:
-        """Whether the file at ``path`` is one of the workspace's that is in no package, as no notebook is."""
+        """Whether the file at ``path`` is in the workspace but not in a package; a notebook never is in a package."""
         return self.owns(path) and (is_notebook(path) or not self._exists(Path(path).parent / "__init__.py"))
 
     def loader(self, name: str, path: str) -> importlib.machinery.SourceFileLoader:
-        """What loads the module ``name`` from ``path``, or from the text that the editor has for it."""
+        """A loader of the module ``name`` from ``path``, or from the editor's text for that path."""
         return _Loader(name, path, self)
 
     def _exists(self, path: Path) -> bool:
         return self.text(str(path)) is not None or path.is_file()
 
     def _identify(self) -> tuple[str, str]:
-        """The name that the file's module has, and the folder where Python would start to look for it.
+        """The name of the file's module, and the folder where Python would start to look for it.
 
-        For a file of a package that is the folder of the outermost package, and never the file's own, where a
-        ``types.py`` would hide the standard library's. A file outside any package is a script, unless it imports
-        relatively, so that it can only be part of a namespace package.
+        For a file in a package, that is the folder that contains the outermost package, never the file's own folder,
+        where a ``types.py`` would hide the standard library's. A file outside any package is a script, unless it has
+        relative imports, which only work if it is part of a namespace package.
         """
         path = Path(self.file)
         folder = path.parent
@@ -202,7 +202,7 @@ class Workspace:
                 yield str(source)
 
     def _forget_shadowed(self, entries: Sequence[str]) -> None:
-        """Drop modules kept loaded from elsewhere whose names the workspace's own files have."""
+        """Drop loaded modules that come from elsewhere and have the name of one of the workspace's own files."""
         own = {
             path.stem if path.suffix == ".py" else path.name
             for entry in entries
@@ -211,19 +211,19 @@ class Workspace:
             if path.suffix == ".py" or (path / "__init__.py").is_file()
         }
         shadowed = {name for name in own - set(self._builtin) if name in sys.modules}
-        # To go through all names touches the memory of each, which this process then gets a copy of.
+        # To iterate over all names touches the memory of each, so that this process gets its own copy of it.
         for name in list(sys.modules) if shadowed else ():
             if name.partition(".")[0] in shadowed:
                 del sys.modules[name]
 
 
 def is_notebook(path: str) -> bool:
-    """Whether the file at ``path`` is no Python file, but has such code in its cells."""
+    """Whether the file at ``path`` is not a Python file, but a notebook with Python code in its cells."""
     return path.endswith(NOTEBOOK)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Puts the editor's text in the place of what Python finds on disk, and takes note of what it finds."""
+    """Records the files that Python finds, and has those of the workspace loaded from the editor's text."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -251,8 +251,10 @@ class _Loader(importlib.machinery.SourceFileLoader):
         self._unsaved = workspace.text(path)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module; of a script that does its work while it is imported, and of every notebook, the definitions
-        alone: a notebook's cells are not all there to be run, and what they call may be known to Jupyter only."""
+        """Run the module, or only its definitions if it is a notebook or a script that does work while it is imported.
+
+        Not all cells of a notebook are meant to be run, and they may call what only Jupyter knows.
+        """
         tree = self._script()
         if tree is not None and is_notebook(self.path):
             run_definitions(tree, self.path, vars(module), self._workspace.repair)
@@ -266,8 +268,10 @@ class _Loader(importlib.machinery.SourceFileLoader):
         run_definitions(tree, self.path, vars(module), self._workspace.repair)
 
     def _script(self) -> ast.Module | None:
-        """The syntax of a script; None for what is known to define only, or is a file of a package, and for what Python
-        itself is to refuse."""
+        """The syntax tree of a script; None for a file that is not a script, or is known to only define names.
+
+        None also for a syntax error, which Python itself is to report.
+        """
         if self._workspace.is_script(self.path):
             text = self.get_source(self.name) or ""
             if (known := cached_bytecode(self.path, text)) and known.only_defines:
@@ -285,7 +289,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return super().get_source(fullname) if self._unsaved is None else self._unsaved
 
     def source_to_code(self, data: Any, path: Any, **kwargs: Any) -> CodeType:  # type: ignore[override]
-        """Compile text, never bytes: only so do syntax errors count characters."""
+        """Compile text, never bytes, since only then do syntax errors count characters."""
         text = importlib.util.decode_source(data) if isinstance(data, bytes) else data
         if known := cached_bytecode(path, text):
             return known.code
@@ -296,7 +300,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 def third_party(names: Iterable[str], workspace: Workspace) -> tuple[str, ...]:
-    """Of the modules ``names``, those that were imported from outside the workspace, and wholly."""
+    """Those of the modules ``names`` that were imported completely, and from outside the workspace."""
     return tuple(name for name in names if (module := sys.modules.get(name)) and _is_third_party(module, workspace))
 
 

@@ -11,10 +11,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""Folders whose contents were installed, and so are nobody's workspace although they may lie in one."""
+"""Folders of installed packages, which don't belong to a workspace even if they are inside one."""
 
 real = functools.cache(os.path.realpath)
-"""The path without symbolic links, by which files are compared; what is shown and sent keeps the spelling it had."""
+"""The path without symbolic links, for comparing files; paths that are shown or sent keep their original spelling."""
 
 
 class Roots:
@@ -24,26 +24,26 @@ class Roots:
         self._folders = tuple(real(folder) + os.sep for folder in folders)
         prefixes = {real(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix)} - set(self._folders)
         self._prefixes = tuple(prefix for prefix in prefixes if prefix.startswith(self._folders))
-        """Those of a Python that is installed in it."""
+        """Where the running Python is installed, if that is inside the workspace."""
 
     def __contains__(self, folder: object) -> bool:
-        """Whether ``folder`` is one of them."""
+        """Whether ``folder`` is one of the workspace's folders."""
         return real(str(folder)) + os.sep in self._folders
 
     def add(self, folder: str) -> None:
-        """Count what is in ``folder`` to the workspace, too."""
+        """Make ``folder`` one of the workspace's folders, too."""
         self._folders = (*self._folders, real(folder) + os.sep)
 
     def own(self, path: str) -> bool:
-        """Whether the file at ``path`` is in one of them, and was not installed there."""
+        """Whether the file at ``path`` is in one of the workspace's folders and was not installed there."""
         path = real(path)
         is_installed = path.startswith(self._prefixes) or not INSTALLED.isdisjoint(Path(path).parts)
         return path.startswith(self._folders) and not is_installed
 
     def own_package(self, name: str) -> bool:
-        """Whether the outermost package ``name``, which is not imported for that, is the workspace's, or is nowhere.
+        """Whether the top-level package ``name``, which is not imported, is the workspace's or does not exist.
 
-        The workspace itself may be among what is installed: in place, or by PYTHONPATH.
+        The workspace itself may be importable like an installed package: in editable mode, or through PYTHONPATH.
         """
         try:
             spec = importlib.util.find_spec(name)
@@ -52,6 +52,6 @@ class Roots:
         return spec is None or self.own_module(spec)
 
     def own_module(self, spec: ModuleSpec) -> bool:
-        """Whether any of what ``spec`` would load is the workspace's."""
+        """Whether any file or folder that ``spec`` would load from is the workspace's."""
         places = [spec.origin if spec.has_location else None, *(spec.submodule_search_locations or ())]
         return any(self.own(place) for place in places if place)

@@ -1,4 +1,5 @@
-"""Starts child processes, ends those that take too long, and limits their memory, priority and folder.
+"""Starts child processes, ends those that take too long, and sets their limits, priority and scratch folder.
 
-Imports no other room, only `wire` and `traceback_steps`. Begin reading with `watchdog`, then `children`.
+Imports no other package of the agent, only the modules `wire` and `traceback_steps`. Begin reading with `watchdog`,
+then `children`.
 """

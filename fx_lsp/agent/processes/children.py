@@ -1,8 +1,8 @@
-"""Forked children: each runs one job, says things through a pipe of its own, and is gone when the job is.
+"""Forked children: each runs one job, sends objects through a pipe of its own, and exits when the job is done.
 
-`ForkedChildren` is an event loop for one thread: it waits on its children's pipes (and whatever else it should listen
-to), ends those that take too long, and reaps the dead. It serves the agent (one child per request) and, inside such a
-child, the request (one child per target).
+`ForkedChildren` is an event loop for one thread: it waits for its children's pipes (and any other descriptor that it
+should listen to), ends children that take too long, and reaps the dead. The agent uses it to run one child per request,
+and such a child uses it to run one child per target.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear, HeartbeatT
 from fx_lsp.agent.wire import encode
 
 Emit = Callable[[object], None]
-"""How a job speaks to its parent: it sends one object, of a class that `wire` knows."""
+"""Sends one object from a job to the parent; `wire` has to know the object's class."""
 
 Job = Callable[[Emit], None]
 
@@ -48,7 +48,7 @@ class ForkedChild(ChildProcess):
         gone: Gone,
         leads_group: bool,
     ) -> None:
-        """It is heard through ``pipe``, and writes its stack to ``last_words`` when a signal ends it."""
+        """``pipe`` is where its output is read; the child writes its stack to ``last_words`` when a signal ends it."""
         super().__init__(pid, seconds, longest)
         self.pipe = pipe
         self.last_words = last_words
@@ -58,7 +58,7 @@ class ForkedChild(ChildProcess):
         self._hear = hear
 
     def hear(self, item: Any) -> None:
-        """Pass on what it says. From now on it may be silent for all its time again."""
+        """Pass on an object that the child emitted, and start the time for which the child may be silent again."""
         self._hear(item)
         self.allow_silence(self._seconds)
 
@@ -69,8 +69,8 @@ class ForkedChildren:
     def __init__(self, private: Iterable[int] = (), heartbeat: Callable[[], None] = lambda: None) -> None:
         """``private`` are descriptors that no child may have.
 
-        ``heartbeat`` is called every second while there are children, so that whoever waits for this process knows
-        that it attends to them.
+        ``heartbeat`` is called every second while there are children, so that a process that waits for this one knows
+        that this one is attending to them.
         """
         self._private = tuple(private)
         self._heartbeat = HeartbeatTimer(heartbeat)
@@ -88,7 +88,7 @@ class ForkedChildren:
         return len(self._children)
 
     def listen(self, fd: int, heard: Callable[[bytes], object]) -> None:
-        """Call ``heard``, in `wait`, with what is read from ``fd``, with nothing at its end."""
+        """Have `wait` call ``heard`` with the bytes that it reads from ``fd``, with empty bytes at its end."""
         self._selector.register(fd, selectors.EVENT_READ, lambda: heard(os.read(fd, CHUNK)))
 
     def fork(
@@ -106,14 +106,14 @@ class ForkedChildren:
         read, write = os.pipe()
         last_words = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when the child is buried
         parent = os.getpid()
-        with warnings.catch_warnings():  # a linear algebra library's threads survive a fork; Python warns all the same
+        with warnings.catch_warnings():  # a linear algebra library's threads cope with a fork, but Python warns
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
             self._be_child(job, write, last_words, parent, leads_group)
         os.close(write)
         os.set_blocking(read, False)
-        if leads_group:  # the child does so too; whoever comes second changes nothing
+        if leads_group:  # the child does so, too; the second call changes nothing
             with contextlib.suppress(OSError):
                 os.setpgid(pid, pid)
         child = ForkedChild(
@@ -124,7 +124,7 @@ class ForkedChildren:
         return child
 
     def wait(self) -> None:
-        """Sleep until something happens, and deal with it."""
+        """Sleep until a child or a descriptor needs attention, and attend to it."""
         seconds = min(time_left(self._children.values()), self._heartbeat.due_in()) if self._children else None
         for key, _ in self._selector.select(seconds):
             key.data()
@@ -133,7 +133,7 @@ class ForkedChildren:
         self._heartbeat.beat_if_due()
 
     def kill_all(self) -> None:
-        """End and reap every child; none of them is heard any more."""
+        """Kill and reap every child; what the children have emitted and nobody has read is lost."""
         for child in self._children.values():
             child.kill()
         for pid in self._children:
@@ -141,7 +141,7 @@ class ForkedChildren:
         self._children.clear()
 
     def _read(self, child: ForkedChild) -> None:
-        """Take what is in the pipe. A closed pipe is no longer waited on: a signal announces the child's death."""
+        """Read what is in the pipe. A closed pipe is unregistered: a signal announces the child's death."""
         with contextlib.suppress(BlockingIOError):
             data = os.read(child.pipe, CHUNK)
             if not data:
@@ -149,20 +149,20 @@ class ForkedChildren:
             child.receive(data)
 
     def _attend(self, child: ForkedChild) -> None:
-        """End a child that takes too long; let one go that is dead."""
+        """End a child that takes too long; clean up after a dead one."""
         child.enforce_time_limits()
         pid, status, used = os.wait4(child.pid, os.WNOHANG)
         if pid == 0:
             return
         if child.leads_group:
-            child.kill()  # what it started and left behind
+            child.kill()  # the processes that it started and left behind
             kill_orphans(self._children.keys())
         child.status = os.waitstatus_to_exitcode(status)
         child.processor_seconds = used.ru_utime + used.ru_stime
         self._bury(child)
 
     def _bury(self, child: ForkedChild) -> None:
-        """Hear its last words, of which there may be many, and let it go."""
+        """Read the rest of a dead child's output, which may be long, and release the child."""
         with contextlib.suppress(BlockingIOError):
             while data := os.read(child.pipe, CHUNK):
                 child.receive(data)
@@ -175,7 +175,7 @@ class ForkedChildren:
         child.gone(child)
 
     def _be_child(self, job: Job, pipe: int, last_words: IO[bytes], parent: int, leads_group: bool) -> NoReturn:
-        """Run ``job`` in a process that has forgotten its parent's loop, and never return."""
+        """In the child: give up the parent's event loop, run ``job``, and never return."""
 
         def begin(emit: Emit) -> None:
             if leads_group:
@@ -190,17 +190,17 @@ class ForkedChildren:
         run_and_exit(begin, emitter(pipe))
 
     def _forget(self) -> None:
-        """Give up what belongs to the parent alone."""
+        """Close or reset what belongs only to the parent."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        # Registrations are shared with the parent, so none is undone: only this process's copies are closed.
+        # Registrations are shared with the parent, so they are kept: this process only closes its own descriptors.
         for fd in [*self._private, *(key.fd for key in self._selector.get_map().values())]:
             os.close(fd)
         self._selector.close()
 
 
 def run_and_exit(job: Job, emit: Emit) -> NoReturn:
-    """Do the job and end this process; nothing that is registered to run at its end does."""
+    """Run the job and end this process, without running its exit handlers."""
     status = 1
     try:
         job(emit)
@@ -215,21 +215,21 @@ def run_and_exit(job: Job, emit: Emit) -> NoReturn:
 
 
 def emitter(pipe: int) -> Emit:
-    """To write to a pipe what a parent hears."""
+    """A function that writes objects to ``pipe``, for the parent to read."""
     return lambda item: write_all(pipe, encode(item))
 
 
 def adopt_orphans() -> None:
-    """Become the parent of what this process's children start and leave behind, for `kill_orphans`; only on Linux."""
+    """Become the parent of processes that this process's children leave behind, for `kill_orphans`; only on Linux."""
     if sys.platform == "linux":
         become_subreaper = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
         ctypes.CDLL(None).prctl(become_subreaper, ctypes.c_ulong(1), *[ctypes.c_ulong(0)] * 3)
 
 
 def kill_orphans(known: Set[int]) -> None:
-    """End what this process has been given as its own because those that started it are dead.
+    """Kill the children that this process has adopted because the processes that started them are dead.
 
-    ``known`` are the ids of the processes that it did start.
+    ``known`` are the ids of the children that this process has started itself.
     """
     while strangers := _children_of_this_process() - known:
         for pid in strangers:
@@ -239,14 +239,14 @@ def kill_orphans(known: Set[int]) -> None:
 
 
 def _children_of_this_process() -> set[int]:
-    """Their process ids; none where the system does not say."""
+    """Their process ids; an empty set if the system does not list them."""
     with contextlib.suppress(OSError):
         return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
     return set()
 
 
 def parent_death_signal() -> Callable[[], object]:
-    """What a child calls to be killed when its parent dies. Only Linux has it."""
+    """A function that a child calls in order to be killed when its parent dies; it has no effect except on Linux."""
     if sys.platform != "linux":
         return lambda: None
     set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>

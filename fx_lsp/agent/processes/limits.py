@@ -1,4 +1,4 @@
-"""The limits of one child, and how a breach of those of wall clock and memory is noticed at the line that did it."""
+"""The limits of one child; if it exceeds its time or memory, it notices that itself, at the line that is to blame."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ from fx_lsp.agent.traceback_steps import causes, describe
 
 try:
     import resource
-except ImportError:  # Windows limits nothing of this
+except ImportError:  # Windows has no such limits
     resource = None  # type: ignore[assignment]
 
 CAN_LIMIT = resource is not None
 
 GRACE = 3.0
-"""Seconds between the moment a child notices by itself that its time is over and the one when it is killed."""
+"""Seconds between the moment when a child should notice that its time is over and the moment when it is killed."""
 
 MIB = 1 << 20
 
 OPEN_FILES = 1024
-"""How many files a trace may have open. It can raise this to its user's limit, which harms nobody else."""
+"""How many files a trace may have open. A program can raise this to its user's limit, which harms nobody else."""
 
 FILE_MB = 256
 """MiB that one file may grow to."""
 
 SPARE_PROCESSES = 256
-"""Processes and threads of the user's that there may be beside all that the system has when a trace begins."""
+"""How many processes and threads the user may have in addition to all that the system has when a trace begins."""
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iterator[None]:
-    """Run the block for at most ``seconds``, as `Patience` counts them; then call ``over`` with the frame at work, and
-    exit.
+    """Run the block for at most ``seconds``, as `Patience` counts them.
 
-    No exception is raised, since code that loops for ever may well catch it. A block that is stuck outside Python is
-    not interrupted: the parent kills it.
+    Then call ``over`` with the frame that is being executed, and exit. No exception is raised, since code that loops
+    forever may well catch it. A block that is stuck outside Python is not interrupted: the parent kills the process.
     """
     patience = Patience(os.getpid(), seconds)
 
@@ -64,7 +63,7 @@ def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iter
 
 
 def _alarm(expire: Callable[[FrameType | None], None]) -> Callable[[float], object]:
-    """What sets the time, in seconds, after which ``expire`` is called with the frame at work; 0 is never."""
+    """A function that sets after how many seconds ``expire`` is called with the current frame; 0 means never."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, lambda signum, frame: expire(frame))
         return lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -72,7 +71,7 @@ def _alarm(expire: Callable[[FrameType | None], None]) -> Callable[[float], obje
 
 
 class _Timer:
-    """A thread that does what an alarm does, where the system has none."""
+    """A thread that does what an alarm signal does, for systems without one."""
 
     def __init__(self, expire: Callable[[FrameType | None], None]) -> None:
         self._expire = expire
@@ -80,7 +79,7 @@ class _Timer:
         self._timer: threading.Timer | None = None
 
     def set(self, seconds: float) -> None:
-        """Expire after ``seconds``, unless it is set anew before; 0 is never."""
+        """Expire after ``seconds``, unless the timer is set again before; 0 means never."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = threading.Timer(seconds, lambda: self._expire(sys._current_frames().get(self._thread)))
@@ -90,10 +89,10 @@ class _Timer:
 
 
 def limit_resources() -> None:
-    """Limit what a trace needs little of: open files, the size of a file, processes; and write no core dump.
+    """Limit what a trace needs little of (open files, the size of a file, processes), and write no core dump.
 
-    The superuser's processes can't be limited this way. Where memory runs out all the same, the system should end this
-    process rather than another.
+    The number of the superuser's processes can't be limited this way. If the system runs out of memory all the same, it
+    should end this process rather than another one.
     """
     if not CAN_LIMIT:
         return
@@ -101,7 +100,7 @@ def limit_resources() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, most), most))  # programs that load data raise it
     _lower(resource.RLIMIT_FSIZE, FILE_MB * MIB)
-    with contextlib.suppress(OSError):  # what Linux tells
+    with contextlib.suppress(OSError):  # only Linux has these files
         _, tasks = Path("/proc/loadavg").read_text().split()[3].split("/")
         _lower(resource.RLIMIT_NPROC, int(tasks) + SPARE_PROCESSES)
         Path("/proc/self/oom_score_adj").write_text("1000")
@@ -114,10 +113,10 @@ def _lower(limit: int, value: int) -> None:
 
 
 def limit_memory(mebibytes: int) -> None:
-    """Refuse this process more than ``mebibytes`` MiB on top of what it has now.
+    """Deny this process more than ``mebibytes`` MiB in addition to what it has.
 
-    It is private writable memory that counts. Where the system can't tell how much of it there is, or can't limit it,
-    there is no limit.
+    Only private writable memory counts. If the system can't report how much of it there is, or can't limit it, there is
+    no limit.
     """
     if not CAN_LIMIT:
         return
@@ -128,7 +127,7 @@ def limit_memory(mebibytes: int) -> None:
 
 
 def lift_memory_limit() -> None:
-    """Allow what the system allows: to tell of a breach takes a little memory."""
+    """Allow as much memory as the system allows, since it takes some memory to report that the limit was exceeded."""
     if not CAN_LIMIT:
         return
     with contextlib.suppress(OSError, ValueError):

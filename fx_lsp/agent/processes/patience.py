@@ -1,7 +1,7 @@
-"""How long a process may still go on: a busy machine takes nothing away from it.
+"""How long a process may continue, however busy the machine is.
 
-A process is granted seconds of processor time of its own. The time for which it waits for a processor counts for
-nothing, and it may sleep for several times as long.
+A process is granted seconds of processor time of its own. The time for which it waits for a processor does not count,
+and it may sleep for several times as long.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 SLEEP_FACTOR = 3.0
-"""How many times its seconds a process may sleep: a disk may be slow, or a process that it waits for may have to wait
-for a processor."""
+"""How many times the granted seconds a process may sleep: a disk may be slow, or a process that it waits for may have
+to wait for a processor."""
 
 MOST_SLOWDOWN = 2.0
-"""How many times its seconds a process may compute: beside other processes, which use the same caches and cores, the
-same work takes more processor time."""
+"""How many times the granted seconds a process may compute at most: when other processes use the same caches and cores,
+the same work takes more processor time."""
 
 LEAST_SECONDS = 0.05
-"""Less than that is not worth waiting for."""
+"""A shorter time is not worth waiting for."""
 
 
 class Usage(NamedTuple):
@@ -32,10 +32,10 @@ class Usage(NamedTuple):
     computed: float
     """Its main thread's processor time."""
     waited: float
-    """How long its main thread could have run, but had no processor."""
+    """How long its main thread was ready to run, but had no processor."""
 
     def since(self, before: Usage) -> Usage:
-        """What it has done since then."""
+        """What the process has done since ``before``."""
         return Usage(self.wall - before.wall, self.computed - before.computed, self.waited - before.waited)
 
     @property
@@ -45,7 +45,7 @@ class Usage(NamedTuple):
 
 
 class Patience:
-    """What one process has been granted, and how much of that is left."""
+    """The time that one process has been granted, and how much of it is left."""
 
     def __init__(self, pid: int, seconds: float) -> None:
         """From now on, the process may use ``seconds``, which may be infinite."""
@@ -55,7 +55,7 @@ class Patience:
         self._begin = self._usage()
 
     def left(self) -> float:
-        """For how many seconds it may go on at least; 0 where it has used what it was granted."""
+        """For how many seconds the process may continue at least; 0 if it has used the time that it was granted."""
         if self._seconds == math.inf:
             return math.inf
         used = self._usage().since(self._begin)
@@ -64,7 +64,7 @@ class Patience:
         return left if left > LEAST_SECONDS else 0.0
 
     def _usage(self) -> Usage:
-        """Where the system does not say what another process does, all of that is taken for sleep: Linux says it."""
+        """What the process has done so far. Only Linux reports on other processes; elsewhere, they count as asleep."""
         wall = time.monotonic()
         try:
             computed, waited = self._file.read_text().split()[:2]

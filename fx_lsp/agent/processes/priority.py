@@ -1,4 +1,4 @@
-"""The agent lets others go first where all want a processor: the editor, most of all."""
+"""Lowers the agent's priority, so that other processes get a processor first, above all the editor."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import os
 from pathlib import Path
 
 NICENESS = 5
-"""As of `os.nice`: a process at 0 gets three times as much of a processor that both want."""
+"""As for `os.nice`: a process at 0 gets three times as much of a processor that both compete for."""
 
 _SESSION = Path("/proc/self/autogroup")
-"""Where Linux shares the processors among sessions first, and only then among the processes of each: the agent, a
-session of its own, would get as much as the whole editor. Writing is how the session's niceness is set (see sched(7)).
-"""
+"""The file that sets the niceness of the session (see sched(7)). It exists if Linux shares the processors first among
+sessions, and only then among the processes of each: the agent, which is a session of its own, would otherwise get as
+much as the whole editor."""
 
 
 def give_way() -> None:
-    """Lower the priority of this process and of what it will start, unless that is low already; nothing on Windows."""
+    """Lower the priority of this process and its future children, if it is not low already; not on Windows."""
     with contextlib.suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
     with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The folder that the user's code finds itself in, and the only one that it may write to."""
+"""The scratch folder: the current folder of the user's code, and the only folder that this code may write to."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ CACHES = (
     "TRITON_CACHE_DIR",
     "XDG_CACHE_HOME",
 )
-"""Environment variables that name a folder to keep things in."""
+"""Environment variables that name cache folders."""
 
 DOWNLOADS = {"HF_HOME": "huggingface", "TORCH_HOME": "torch"}
-"""Those whose folder holds what was downloaded, by its usual name: it is read where it is, and nothing is added."""
+"""Environment variables that name folders of downloads, and the folders' usual names: code reads them in place, and
+adds nothing to them."""
 
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 MOST_MIRRORED = 1000
-"""Names of the current folder that a scratch folder shows."""
+"""How many entries of the previous current folder a scratch folder links to at most."""
 
 
 def keep_caches_in(folder: str) -> None:
-    """Have libraries keep in ``folder`` what they would keep in the user's own, and read downloads from there."""
+    """Have libraries keep their caches in ``folder``, but read downloads from the user's own folders."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
     for name, usual in DOWNLOADS.items():
         os.environ.setdefault(name, str(Path(cache, usual)))
@@ -41,13 +42,15 @@ def keep_caches_in(folder: str) -> None:
 
 
 def scratch_folder(process: int) -> Path:
-    """Where the scratch folder of a child of the agent is; to be called in either of the two."""
+    """The path of the scratch folder of a child of the agent; the agent and the child can both call this."""
     return Path(tempfile.gettempdir(), str(process))
 
 
 def move_into(scratch: Path) -> None:
-    """Make ``scratch`` the current folder. It shows what is in the one before, so that it can be read by the same
-    names."""
+    """Create ``scratch`` and make it the current folder.
+
+    It has links to what is in the previous current folder, so that files can be read by the same names.
+    """
     scratch.mkdir()
     with contextlib.suppress(OSError):
         for entry in itertools.islice(Path.cwd().iterdir(), MOST_MIRRORED):
@@ -66,7 +69,7 @@ def remove(scratch: Path) -> None:
 
 
 def _remove_deep(folder: Path) -> None:
-    """Remove a folder that is nested too deep for that, or has folders that may not be read."""
+    """Remove a folder that is nested too deeply for `shutil.rmtree`, or has folders that may not be read."""
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         while entries := os.listdir(top):  # noqa: PTH208 (a descriptor)
@@ -78,7 +81,7 @@ def _remove_deep(folder: Path) -> None:
 
 
 def _dissolve(name: str, top: int) -> None:
-    """Remove a file of the folder ``top``; put what is in a folder there into ``top`` itself, and remove that."""
+    """Remove a file from the folder ``top``; of a folder in it, first move the contents to ``top`` itself."""
     with contextlib.suppress(IsADirectoryError, PermissionError):
         os.unlink(name, dir_fd=top)
         return

@@ -1,7 +1,7 @@
-"""A forked or spawned process of the agent, and the watchdog that ends it where it takes too long.
+"""A forked or spawned process of the agent, and the watchdog that ends it if it takes too long.
 
-`ChildProcess` holds what both kinds of process share: how long they may be silent, what they say, how they are ended
-and what is known of them when they are dead. How they are started, and how their pipes are read, is for the subclasses.
+`ChildProcess` has what both kinds of process share: how long they may be silent, what they emit, how they are ended,
+and what is known about them once they are dead. The subclasses start the processes and read their pipes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from fx_lsp.agent.processes.patience import Patience
 from fx_lsp.agent.wire import decode
 
 LAST_WORDS = 1 << 20
-"""Bytes that are read of the stack that a dying process writes."""
+"""How many bytes are read of the stack that a dying process writes."""
 
 LAST_WORDS_SECONDS = 1.0
-"""Seconds that an aborted process has to write its stack; then it is killed."""
+"""Seconds that an aborted process has to write its stack; after that, it is killed."""
 
 HEARTBEAT_SECONDS = 1.0
-"""How often a process that waits for others says so."""
+"""How often a process that waits for others reports that it does."""
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""Windows has no other signal for that."""
+"""The signal that kills a process; Windows has no SIGKILL."""
 
 
 Hear = Callable[[Any], object]
@@ -47,16 +47,16 @@ class ChildProcess(abc.ABC):
     """It leads a process group, which is killed with it."""
 
     def __init__(self, pid: int, seconds: float, longest: float = math.inf) -> None:
-        """It may be silent for ``seconds`` at a time, and live for ``longest``, whatever it says."""
+        """The process may be silent for ``seconds`` at a time, and live for ``longest``, even if it is never silent."""
         self.pid = pid
         self.overdue = False
         """It was ended because it was silent, or lived, for too long."""
         self.status = 0
         """Once it is dead: the exit status, or minus the number of the signal that ended it."""
         self.processor_seconds = 0.0
-        """Once it is dead: the processor time that it used; 0 where that is not known."""
+        """Once it is dead: the processor time that it used; 0 if that is not known."""
         self.stack = ""
-        """Once it is dead: the Python stack that `faulthandler` wrote, where a signal ended it."""
+        """Once it is dead: the Python stack that `faulthandler` wrote, if a signal ended it."""
         self._frames = Frames()
         self._talks_nonsense = False
         self._lifetime = _Allowance(pid, longest)
@@ -64,14 +64,14 @@ class ChildProcess(abc.ABC):
 
     @abc.abstractmethod
     def hear(self, item: Any) -> None:
-        """Called with every object that it emits."""
+        """Called with every object that the process emits."""
 
     def allow_silence(self, seconds: float) -> None:
-        """Let it be silent for ``seconds`` from now on."""
+        """Let the process be silent for ``seconds`` from now on."""
         self._silence = _Allowance(self.pid, seconds)
 
     def receive(self, data: bytes) -> None:
-        """Hear the objects that ``data`` from its pipe completes; if they make no sense, kill it and stop listening."""
+        """Call `hear` with the objects that ``data`` completes; if they make no sense, kill the process."""
         if self._talks_nonsense:
             return
         try:
@@ -83,7 +83,10 @@ class ChildProcess(abc.ABC):
             self.kill()
 
     def enforce_time_limits(self) -> None:
-        """End it if it takes too long: first so that it writes its stack, then for good."""
+        """End the process if it takes too long.
+
+        A process that is silent for too long is first aborted, so that it writes its stack, and then killed.
+        """
         if self._lifetime.is_over():
             self._lifetime = _Allowance(self.pid, math.inf)
             self.overdue = True
@@ -94,12 +97,12 @@ class ChildProcess(abc.ABC):
             self.allow_silence(LAST_WORDS_SECONDS)
 
     def abort(self) -> None:
-        """Have it write its stack and end, unless it blocks the signal."""
+        """Have the process write its stack and end, unless it blocks the signal."""
         with contextlib.suppress(OSError):
             self.send_signal(signal.SIGABRT)
 
     def kill(self) -> None:
-        """End it at once, and with it its process group where it leads one and the system has them."""
+        """End the process at once, with its process group if it leads one and the system has process groups."""
         with contextlib.suppress(OSError):
             if self.leads_group and hasattr(os, "killpg"):
                 os.killpg(self.pid, KILL)
@@ -107,30 +110,30 @@ class ChildProcess(abc.ABC):
                 self.send_signal(KILL)
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal. Raises OSError where it is gone."""
+        """Send the process a signal. Raises OSError if the process is gone."""
         os.kill(self.pid, number)
 
     def read_stack(self, file: IO[bytes]) -> None:
-        """Keep the end of what it wrote to ``file`` when it died; the user's code may have written there, too."""
+        """Keep the end of what the process wrote to ``file`` when it died; user code may have written there, too."""
         file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_WORDS))
         self.stack = file.read(LAST_WORDS).decode("ascii", "replace")
 
     @property
     def deadline(self) -> float:
-        """When, by ``time.monotonic``, there may be something to enforce."""
+        """When, by ``time.monotonic``, `enforce_time_limits` may next have something to do."""
         return min(self._silence.deadline, self._lifetime.deadline)
 
 
 class _Allowance:
-    """The patience with a process, and when to ask for it next."""
+    """How much patience there is with a process, and when to check that next."""
 
     def __init__(self, pid: int, seconds: float) -> None:
         self._patience = Patience(pid, seconds)
         self.deadline = time.monotonic() + seconds
-        """By ``time.monotonic``: it is not over before."""
+        """The time, by ``time.monotonic``, before which the allowance can't be over."""
 
     def is_over(self) -> bool:
-        """Whether the process has used what it was granted."""
+        """Whether the process has used the time that it was granted."""
         if time.monotonic() < self.deadline:
             return False
         left = self._patience.left()
@@ -139,7 +142,7 @@ class _Allowance:
 
 
 class HeartbeatTimer:
-    """Has a process that waits for others say, every second, that it does."""
+    """Calls ``beat`` every second while this process waits for others."""
 
     def __init__(self, beat: Callable[[], None]) -> None:
         self._beat = beat
@@ -150,12 +153,12 @@ class HeartbeatTimer:
         return max(0.0, self._next - time.monotonic())
 
     def beat_if_due(self) -> None:
-        """Say it, unless that was less than a second ago."""
+        """Call ``beat``, unless the last call was less than a second ago."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + HEARTBEAT_SECONDS
             self._beat()
 
 
 def time_left(processes: Iterable[ChildProcess]) -> float:
-    """Seconds until the first deadline among ``processes``; infinite where there is none."""
+    """Seconds until the first deadline among ``processes``; infinite if there are no processes."""
     return max(0.0, min((process.deadline for process in processes), default=math.inf) - time.monotonic())

@@ -1,7 +1,7 @@
-"""The failures of a program before and after an edit, told apart by the expression that fails: an edit moves lines.
+"""The failures of a program before and after an edit, identified by the failing expression, since an edit moves lines.
 
-Of what fails in a library the expression is the one in the workspace that leads there: how it fails may depend on what
-the library was asked before.
+A failure in a library is identified by the expression in the workspace that leads there, since how the library fails
+may depend on earlier calls of the library.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.source import SourceSpan
 
 Place = str
-"""The expression that failed, however it is laid out."""
+"""The expression that failed, regardless of its layout."""
 
 Owns = Callable[[str], bool]
 """Whether a file is part of the workspace."""
@@ -47,25 +47,26 @@ LONGEST_SHOWN = 60
 
 @dataclass(frozen=True)
 class FoundFailures:
-    """Where the trace of a target can't go through."""
+    """The places where tracing a target breaks."""
 
     places: Places
     certain: Places
-    """The failures without those that an earlier assumption may have caused: errors of the program's own."""
+    """``places`` without errors of the program's own after the first failure: an earlier assumption may have caused
+    these."""
     lines: frozenset[tuple[Place, str, int]]
-    """Of each place the file and the line where it begins."""
+    """Each place, with the file and the line where it begins."""
     complete: bool
-    """Whether the program was seen to its end."""
+    """Whether the program was explored to its end."""
     doubtful: bool
     """Whether tensors without memory may have caused the first failure."""
 
 
 NOWHERE = FoundFailures(Counter(), Counter(), frozenset(), complete=True, doubtful=False)
-"""Of a program that traces."""
+"""The result for a program that traces."""
 
 
 def explored_failures(apart: ChildRunner, file: ImportedFile, target: Target) -> FoundFailures:
-    """The places where ``target`` fails, with guessed inputs. Raises `ProofEnded` where they can't be found."""
+    """The places where ``target`` fails, with guessed inputs. Raises `ProofEnded` if they can't be found."""
     try:
         found = apart(partial(_guessed, file, target, on_meta=True))
     except ProofEnded:
@@ -76,28 +77,29 @@ def explored_failures(apart: ChildRunner, file: ImportedFile, target: Target) ->
 
 
 def failures_met(apart: ChildRunner, built: Built, owns: Owns, examples: Mapping[str, Any]) -> FoundFailures:
-    """The places that the program passes for ``examples``, a value for each parameter. Raises `ProofEnded`."""
+    """The failures that the program meets on ``examples``, a value for each parameter. Raises `ProofEnded`."""
     traceable = dataclasses.replace(built, tracer=tracer_for(built.tracer))
     first = apart(partial(_first_failure, traceable, owns))
     return NOWHERE if first is None else apart(partial(_explored, traceable, owns, first, examples))
 
 
 def place_of(failure: Failure, owns: Owns) -> Place:
-    """The place of a failure that was reported of the text that this process has imported."""
+    """The place of a failure that was reported for the text that this process has imported."""
     return _expression(span_of(failure, owns))
 
 
 def span_of(failure: Failure, owns: Owns) -> Span | None:
-    """The innermost place of a failure that is in the workspace; where none is, the innermost of all."""
+    """The innermost span of a failure that is in the workspace; if there is no such span, the innermost of all."""
     return _innermost([step.span for step in failure.chain], owns)
 
 
 def check_places(
     before: FoundFailures, after: FoundFailures, mended: Places, edited: Collection[tuple[str, int]]
 ) -> None:
-    """Raises `ProofEnded` unless ``mended``, a part of ``before``, are gone ``after`` the edit, and none is new.
+    """Raises `ProofEnded` unless the failures ``mended`` are gone ``after`` the edit and no failure is new.
 
-    Behind the end of what was seen before, a place is new only if it begins in a line that is ``edited``.
+    ``mended`` is a part of ``before``. If the program was not explored to its end before the edit, a failure counts as
+    new only if it begins in a line that is ``edited``.
     """
     for place, count in mended.items():
         if after.places[place] > before.places[place] - count:
@@ -127,12 +129,12 @@ def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> FoundFailu
     first = _first_failure(_built(file, target, on_meta), owns)
     if first is None:
         return NOWHERE
-    found = _explored(_built(file, target, on_meta), owns, first)  # the trace may have left its mark on the other
+    found = _explored(_built(file, target, on_meta), owns, first)  # the trace may have changed the first one
     return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
 
 
 def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any] | None = None) -> FoundFailures:
-    """What exploring finds. As in a report, the first failure has the kind that a plain trace gives it."""
+    """The failures that exploring finds. As in a report, the first one has the kind that a plain trace gives it."""
     exploration = explore(built.root, built.concrete_args, examples=examples, tracer=built.tracer)
     stops = [_stop(site.failure, owns) for site in exploration.sites]
     if stops and stops[0][1] == first[1]:
@@ -154,7 +156,7 @@ def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
 
 
 def _first_failure(built: Built, owns: Owns) -> _Stop | None:
-    """Where a plain trace ends; None where it does not fail."""
+    """Where and how a plain trace fails; None if it does not fail."""
     try:
         built.tracer.trace(built.root, built.concrete_args)
     except TraceFailure as failure:
@@ -169,7 +171,7 @@ def _stop(failure: TraceFailure, owns: Owns) -> _Stop:
 
 
 def _innermost(spans: Sequence[AnySpan], owns: Owns) -> AnySpan | None:
-    """The last of a failure's places that is in the workspace; where none is, the last."""
+    """The last of a failure's spans that is in the workspace; if there is no such span, the last one."""
     own = [span for span in spans if owns(span.file)]
     return next(reversed(own or spans), None)
 

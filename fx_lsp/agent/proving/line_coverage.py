@@ -1,7 +1,7 @@
-"""Which code a program runs: where no input reaches an edit, nothing is proven about it.
+"""Which code a program runs: if no input reaches an edit, nothing is proven about the edit.
 
 Statements are identified by their lines, and the two sides of a conditional expression by the instructions that are run
-(Python 3.11 and later know the place of each). That a branch without an ``else`` is also skipped is not required.
+(Python 3.11 and later record the position of each). No input is required to skip an ``if`` that has no ``else``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from fx_lsp.agent.importing.workspace_importer import lines_of
 
 Seen = set[tuple[str, int, int]]
-"""The file, line and column (UTF-8 bytes, from 0) of instructions that were run; of lines the column is `LINE`."""
+"""The file, line and column (UTF-8 bytes, from 0) of instructions that were run; for a line, the column is `LINE`."""
 
 LINE = -1
 
@@ -29,14 +29,14 @@ Ends = tuple[tuple[int, int], tuple[int, int]]
 
 @dataclass(frozen=True)
 class Part:
-    """Lines of a file of which one at least is to be run, or an expression in them."""
+    """Lines of a file, at least one of which should be run, or an expression in these lines."""
 
     file: str
     lines: range
     expression: Ends | None = None
 
     def is_in(self, seen: Seen) -> bool:
-        """Whether it was run."""
+        """Whether this part was run."""
         if self.expression is None:
             return any((self.file, line, LINE) in seen for line in self.lines)
         start, end = self.expression
@@ -82,10 +82,10 @@ def parts_not_run(parts: Collection[Part], seen: Seen) -> tuple[Part, ...]:
 
 
 def replaced_parts(file: str, old: str, new: str) -> list[Part]:
-    """The statements of functions in ``old`` that are not in ``new``, but for those that lead to a ``raise``.
+    """The statements of functions in ``old`` that are not in ``new``, except for those that lead to a ``raise``.
 
-    Of a compound statement the head counts alone: what is in it are statements of their own. Of conditional expressions
-    that are not in ``new`` both sides count.
+    Of a compound statement, only the head counts, since the statements in it count separately. Of conditional
+    expressions that are not in ``new``, both sides count.
     """
     matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
     opcodes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
@@ -97,7 +97,7 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
 
 
 def _run_through(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """All that is in some statements, but for blocks that end with a ``raise``."""
+    """All nodes of the statements, except for blocks that end with a ``raise``."""
     if statements and isinstance(statements[-1], ast.Raise):
         return
     for node in statements:
@@ -126,7 +126,7 @@ def _sides(file: str, nodes: Collection[ast.AST], new: str) -> Iterator[Part]:
 
 
 def _parsed(text: str) -> ast.Module:
-    """The tree of a text; an empty one where it is no Python, which the import will tell."""
+    """The tree of ``text``; an empty tree if it is not valid Python, which the import will report."""
     try:
         return ast.parse(text)
     except SyntaxError:

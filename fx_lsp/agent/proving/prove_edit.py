@@ -1,7 +1,8 @@
-"""Trying an edit: the program as it is and the edited one, each in a process of its own, side by side.
+"""Tries an edit: examines the program before and after the edit, each in a process of its own, and compares the two.
 
-An edit is proven when the failures that it is for are gone, none is new, and the edited program does the same as the
-old one on at least `inputs.LEAST` inputs, as it stands and as its graph. What can't be found out proves nothing.
+An edit is proven when the failures that it should fix are gone, no failure is new, and both the edited program and its
+graph do the same as the old program on at least `input_search.LEAST` inputs. If one of these can't be determined, the
+edit is not proven.
 """
 
 from __future__ import annotations
@@ -44,27 +45,27 @@ from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
 NICENESS = 10
-"""A proof leaves the processor to the traces that someone waits for."""
+"""The niceness of a proof, which leaves the processor to the traces that someone is waiting for."""
 
 SEARCH_SHARE = 0.3
-"""Of the time for a proof, how much may go into finding inputs."""
+"""The share of the time for a proof that may be spent on finding inputs."""
 
 RUN_SECONDS = 1.0
-"""Processor time that the program may take on all inputs that are more than enough: it runs on each three times more,
-and backwards."""
+"""Processor time that the program may take on all inputs together, once there are enough of them: it runs on each
+another three times, and backwards."""
 
 
 @dataclass(frozen=True)
 class _Before:
-    """What was learnt of the program as it is."""
+    """What is known about the program before the edit."""
 
     found: FoundFailures
     on_way: Input | None
-    """What the program was followed on to find that; None where it was guessed which way it goes."""
+    """The input on which the program was followed to find the failures; None if its branches were guessed."""
     mended: Places
-    """Those that the edit is for."""
+    """The failures that the edit should fix."""
     runs: ProgramRuns | ProofEnded
-    """The failures, or why they are not known."""
+    """What the program does on inputs, or why that is not known."""
 
 
 def prove(request: Prove, builtin: Collection[str], emit: Emit) -> None:
@@ -87,7 +88,7 @@ class _EditProof:
         self._end = time.monotonic() + request.limits.seconds
 
     def run(self) -> str:
-        """What speaks for the edit. Raises `ProofEnded` where it is not proven."""
+        """Why the edit is proven, as a sentence for people. Raises `ProofEnded` if it is not proven."""
         apart = self._apart()
         before = apart(self._before)
         apart(partial(self._after, before))
@@ -98,7 +99,7 @@ class _EditProof:
             raise ProofEnded("untried", f"no input was found that reaches {where}")
         return f"the edited code behaves the same on {len(before.runs.inputs)} inputs"
 
-    # The next two run in a process that imports one of the two texts.
+    # The next two methods each run in a process that imports one of the two texts.
 
     def _before(self) -> _Before:
         request, apart = self._request, self._apart()
@@ -157,9 +158,10 @@ class _EditProof:
         check_places(before.found, after, before.mended, self._edited_lines())
 
     def _watched(self, file: ImportedFile) -> list[Part]:
-        """What some input has to reach: what the edit removes, and the failing expressions.
+        """The parts that some input has to reach: what the edit removes, and the failing expressions.
 
-        An edit that fixes an argument may be meant to keep the program from reaching them.
+        If the edit gives an argument a fixed value, the failing expressions don't count, since the edit may be meant to
+        keep the program from reaching them.
         """
         fixes_argument = self._request.target.recipe.concrete_args != self._request.edited_target.recipe.concrete_args
         failures = () if fixes_argument else self._request.failures
@@ -169,7 +171,7 @@ class _EditProof:
         return [*failing, *itertools.chain.from_iterable(edited)]
 
     def _edited_lines(self) -> set[tuple[str, int]]:
-        """The file and number of each line of the new texts that the old ones don't have."""
+        """The file and number of each line of the new texts that is not in the old ones."""
         return {(path, line) for path, old, new in self._edits() for line in edited_lines(old, new)}
 
     def _edits(self) -> Iterator[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Whether two calls did the same: bit by bit, where NaN equals NaN."""
+"""Whether two calls did the same, compared bit by bit, except that NaN equals NaN."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fx_lsp.agent.running.observation import Observation
 from fx_lsp.agent.running.plain_values import Tree, as_in_graph
 
 GRADIENT_TOLERANCE = 1e-4
-"""How far gradients may be apart, in units of the largest: they are sums whose order an edit may change."""
+"""How much gradients may differ, relative to the largest element: they are sums whose order an edit may change."""
 
 
 def difference(old: Observation, new: Observation) -> str | None:
-    """What differs between the calls, as the subject of a sentence; None where they did the same."""
+    """What differs between the calls, as the subject of a sentence; None if the calls did the same."""
     return (
         _difference("the output", old.output, new.output)
         or _difference("the content of the inputs after the call", old.inputs, new.inputs)
@@ -27,7 +27,7 @@ def difference(old: Observation, new: Observation) -> str | None:
 
 
 def difference_in_graph(program: Observation, graph: Observation) -> str | None:
-    """As `difference`, where mappings of any class are the same: a graph returns a ``dict`` for each."""
+    """Like `difference`, except that mappings of any class are the same: a graph returns a ``dict`` for each."""
     old, new = (replace(seen, output=as_in_graph(seen.output)) for seen in (program, graph))
     return difference(old, new)
 
@@ -71,7 +71,7 @@ def _same_bits(old: torch.Tensor, new: torch.Tensor) -> bool:
 def _gradients(
     old: Mapping[str, torch.Tensor | None] | None, new: Mapping[str, torch.Tensor | None] | None
 ) -> str | None:
-    """A gradient that is no longer, or was not there before, is as good as zeros."""
+    """The first gradient that differs, if any; a gradient that exists only on one side is compared to zeros."""
     if old is None or new is None:
         return None
     for name in dict.fromkeys([*old, *new]):

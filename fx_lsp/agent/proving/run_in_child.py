@@ -1,4 +1,4 @@
-"""Running a job in a child of one's own and waiting for what it returns: what it did to its process is gone then."""
+"""Runs a job in a child and waits for its result, so that whatever the job does to its process is gone afterwards."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class JobResult:
     """What a job returned, or how it ended."""
 
     pickled: str
-    """As base64: both ends run the same code of the user's, under the same confinement."""
+    """The pickle, as base64. It is safe, since both ends run the same user code, under the same confinement."""
 
     @classmethod
     def of(cls, value: object) -> JobResult:
-        """The answer that is ``value``."""
+        """The result of a job that returned ``value``."""
         return cls(base64.b64encode(pickle.dumps(value)).decode())
 
     @property
@@ -41,7 +41,7 @@ class JobResult:
 
 
 class ProofEnded(Exception):
-    """A proof is at its end; ``reason`` is one sentence without its full stop."""
+    """Ends a proof with a verdict; ``reason`` is one sentence without its full stop."""
 
     def __init__(self, verdict: Verdict, reason: str) -> None:
         super().__init__(verdict, reason)
@@ -50,7 +50,7 @@ class ProofEnded(Exception):
 
 
 class ChildRunner:
-    """Runs jobs in children, one after another, until ``end`` (by ``time.monotonic``). One for each process."""
+    """Runs jobs in children, one after another, until ``end`` (by ``time.monotonic``). Each process needs its own."""
 
     def __init__(self, end: float, memory_mb: int) -> None:
         self._end = end
@@ -58,7 +58,7 @@ class ChildRunner:
         self._children = ForkedChildren()
 
     def __call__(self, job: Callable[[], T]) -> T:
-        """What ``job`` returns, which must be picklable. Raises `ProofEnded` where it raises or never ends."""
+        """What ``job`` returns, which must be picklable. Raises `ProofEnded` if the job raises or takes too long."""
         answers: list[JobResult] = []
         seconds = max(self._end - time.monotonic(), 0.0) + GRACE / 10
         self._children.fork(
@@ -89,7 +89,7 @@ class ChildRunner:
 
 
 def _gone(answers: list[JobResult], child: ChildProcess) -> None:
-    """Settle for a child that is dead; only what came before that counts."""
+    """Add an answer for a child that is dead; if the child has answered before, only that answer counts."""
     why = (
         "trying it takes too long" if child.overdue else f"the process that was trying it {describe_exit(child.status)}"
     )

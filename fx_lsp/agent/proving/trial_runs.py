@@ -1,4 +1,4 @@
-"""Runs a program on inputs, and the edited program and its graph on the same ones."""
+"""Runs a program on inputs, and the edited program and its graph on the same inputs."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 from fxcore.failures import TraceFailure
 
 LARGEST_OUTPUTS = 1 << 26
-"""Bytes of all that a program returns on all inputs."""
+"""The most bytes that a program may return on all inputs together."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program that was built, and what holds its state."""
+    """A program that was built, and the module that holds its state."""
 
     built: Built
     state: torch.nn.Module
     names: frozenset[str]
-    """Of its weights and buffers, those that are looked at."""
+    """The names of those of its weights and buffers that are observed."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class ProgramRuns:
 
     inputs: tuple[Input, ...]
     names: frozenset[str]
-    """Of its weights and buffers."""
+    """The names of those of its weights and buffers that were observed."""
     observations: tuple[Observation, ...]
     missed: tuple[Part, ...]
-    """The parts that no input reaches."""
+    """The watched parts that no input reaches."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ class InputSearch:
     """How inputs are looked for."""
 
     fixed: Callable[[], Mapping[str, Any]]
-    """Arguments that are no inputs."""
+    """Returns the arguments that are not inputs."""
     inputs: Snippet | None
     """The inputs that the workspace shows."""
     until: float
-    """When it ends, by ``time.monotonic``."""
+    """When the search ends, by ``time.monotonic``."""
     seconds: float
-    """Processor time that the program may take on what is found, if that is enough."""
+    """Processor time that the program may take on all inputs together, once there are enough of them."""
     watched: Collection[Part]
     """The parts that the inputs should reach."""
 
 
 def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:
-    """The program with weights of its own: those of ``names``, by default all, are nudged. Raises `ProofEnded`."""
+    """Build the program, and add noise to its weights: those of ``names``, by default all. Raises `ProofEnded`."""
     seed_all()
     try:
         built = build_target(target, file.workspace.file, file.namespace, on_meta=False)
@@ -93,14 +93,14 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
     return Program(built, state, names)
 
 
-# Each of the jobs below is run in a child that is born with the program, so that nothing one does to it counts for
-# another.
+# Each of the jobs below is run in a child that starts with a copy of the program, so that what one job does to the
+# program does not affect another job.
 
 
 def run_on_inputs(apart: ChildRunner, file: ImportedFile, program: Program, search: InputSearch) -> ProgramRuns:
-    """What the program does on inputs that are looked for.
+    """Find inputs, and observe what the program does on them.
 
-    Raises `ProofEnded` where there are too few of them, or what it returns can't be compared.
+    Raises `ProofEnded` if there are too few inputs, or if what the program returns can't be compared.
     """
     inputs, gradients = apart(partial(_find, file, program, search))
     observations, missed = apart(partial(_observed, program, inputs, gradients, search.watched))
@@ -108,12 +108,12 @@ def run_on_inputs(apart: ChildRunner, file: ImportedFile, program: Program, sear
 
 
 def check_program(program: Program, runs: ProgramRuns) -> None:
-    """Raises `ProofEnded` unless the program does what ``runs`` says."""
+    """Raises `ProofEnded` unless the program does what ``runs`` has recorded."""
     _check(program.built.root, "the edited code", program.state, runs, difference)
 
 
 def check_graph(program: Program, runs: ProgramRuns) -> None:
-    """The same of its graph, if the program can be traced."""
+    """Raises `ProofEnded` if the program can be traced and its graph does not do what ``runs`` has recorded."""
     tracer = tracer_for(program.built.tracer)
     try:
         graph = tracer.trace(program.built.root, program.built.concrete_args)
@@ -123,7 +123,7 @@ def check_graph(program: Program, runs: ProgramRuns) -> None:
     signature = inspect.signature(forward_of(program.built.root))
 
     def positional(*args: Any, **kwargs: Any) -> Any:
-        # The graph knows a parameter that is fixed by another name.
+        # In the graph, a parameter with a fixed value has a different name.
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return module(*bound.args, **bound.kwargs)

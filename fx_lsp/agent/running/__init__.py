@@ -1,4 +1,4 @@
-"""Finds inputs that a program accepts, runs it on them, and records its values and the shapes of its nodes.
+"""Finds inputs that a program accepts, runs the program on them, and records its values and its nodes' shapes.
 
 Imports `building`. Begin reading with `observation`, then `input_search`.
 """

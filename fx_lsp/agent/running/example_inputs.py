@@ -1,4 +1,4 @@
-"""The inputs that a recipe names as an example."""
+"""The example inputs that a recipe names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fx_lsp.agent.running.plain_values import map_tensors
 
 
 def example_input(inputs: Snippet | None, namespace: dict[str, Any]) -> Input | None:
-    """The values of ``inputs`` in the file's namespace; None where there are none, or evaluating them fails."""
+    """The values of ``inputs`` in the file's namespace; None if there are no inputs, or if evaluating them fails."""
     if inputs is None:
         return None
     given = {**namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
@@ -22,13 +22,13 @@ def example_input(inputs: Snippet | None, namespace: dict[str, Any]) -> Input | 
     try:
         with Devices():
             found: Input = eval(f"_given{inputs.source}", given)
-    except Exception:  # whatever it reads is not there, or not what the text seems to say
+    except Exception:  # what the expression reads may be missing, or not be what the text suggests
         return None
     return found
 
 
 def values_for_exploring(given: Input | None, root: Any) -> dict[str, Any] | None:
-    """The values of ``given`` by parameter, on the device meta if ``root``'s weights are; None if they don't fit."""
+    """The values of ``given`` by parameter, on the meta device if weights of ``root`` are; None if they don't fit."""
     if given is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """Inputs that a program runs on, found by running it.
 
-They come from what the recipe names, then from calls with literal tensors in the file, from what the module looks like,
-and from habit. Around the first that works others are made: other values, other sizes.
+Candidates come from the recipe, then from calls with literal tensors in the file, from the module's layers, and last
+from a list of common shapes. The first candidate that works is varied: other values, other sizes.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fxcore.explore.guess_inputs import guesses
 
 LEAST, MOST = 3, 10
-"""How many inputs a proof takes."""
+"""How many inputs a proof uses."""
 
 LARGEST = 1 << 22
-"""Elements of a tensor that is invented."""
+"""The most elements that a resized tensor may have."""
 
 MOST_GUESSES = 24
-"""How many of the guesses that the layers suggest are tried."""
+"""How many of the inputs that the layers suggest are tried."""
 
 SIDES = (64, 224, 32, 299)
-"""Pixels, where a module doesn't say how large its images are."""
+"""Image sizes in pixels to try if nothing in a module determines the size."""
 
 SHAPES = ((3, 8), (2, 5, 8), (2, 3, 32, 32), (2, 3, 64, 64), (2, 3, 224, 224), (4, 4), (6,), (1, 1, 16, 16))
-"""What to try where no layer says more."""
+"""Shapes to try if the layers suggest nothing that works."""
 
 _FACTORIES = frozenset({"rand", "randn", "zeros", "ones", "full", "randint", "arange", "tensor", "empty"})
 _BY_ANNOTATION: Mapping[Any, Any] = {int: 2, bool: False, float: 0.5}
 
 Runs = Callable[[Input], bool]
-"""Whether the program runs on an input to its end."""
+"""Whether the program runs to its end on an input."""
 
 
 class NoInputs(Exception):
@@ -55,11 +55,11 @@ def find_inputs(
     until: float,
     seconds: float,
 ) -> tuple[Input, ...]:
-    """`LEAST` to `MOST` inputs that ``runs``: the first of ``candidates``, and what is ``around`` it.
+    """`LEAST` to `MOST` inputs for which ``runs`` is true: one of ``candidates``, and variations ``around`` it.
 
-    ``missed`` tells how much of what should be run was not run yet. The search ends at ``until`` (by
-    ``time.monotonic``); when to run on those found takes more than ``seconds`` of processor time, only such are added
-    that come by more. Raises `NoInputs` where there are too few.
+    ``missed`` returns how much of the code to cover has not been run yet. The search ends at ``until`` (by
+    ``time.monotonic``). Once the runs on the inputs found have taken more than ``seconds`` of processor time, an input
+    is added only if it covers more code. Raises `NoInputs` if too few inputs are found.
     """
     for first in candidates:
         if time.monotonic() > until:
@@ -83,10 +83,10 @@ def find_inputs(
 def candidates(
     root: Callable[..., Any], fixed: Mapping[str, Any], known: Input | None, source: str, namespace: dict[str, Any]
 ) -> Iterator[Input]:
-    """Inputs that ``root`` may take, the likeliest first.
+    """Inputs that ``root`` may accept, the likeliest first.
 
-    ``fixed``: values of parameters that are not inputs; ``known``: inputs that it is given somewhere. ``source`` and
-    ``namespace`` are the file's: calls of others may fit, too.
+    ``fixed`` are the values of parameters that are not inputs, ``known`` is an input that the recipe names. ``source``
+    and ``namespace`` are the file's: the arguments of calls to other functions may fit, too.
     """
     for given in itertools.chain([known] if known else [], literal_calls(source, namespace)):
         yield Input(given.args, {**given.kwargs, **fixed})
@@ -103,7 +103,7 @@ def candidates(
 def _required(
     parameters: Mapping[str, inspect.Parameter], fixed: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Of what has to be given: values for the parameters that are annotated as flags, and the others' names."""
+    """The required parameters: values for those annotated as ``int``, ``bool`` or ``float``, and the others' names."""
     flags: dict[str, Any] = {}
     names = []
     for name, parameter in parameters.items():
@@ -132,21 +132,21 @@ def _habits(names: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _token_counts(root: Callable[..., Any]) -> list[int]:
-    """How many different tokens there may be, for each embedding."""
+    """The vocabulary size of each embedding; 4 if there is no embedding."""
     modules = root.modules() if isinstance(root, torch.nn.Module) else []
     counts = [module.num_embeddings for module in modules if isinstance(module, torch.nn.Embedding)]
     return list(dict.fromkeys(counts)) or [4]
 
 
 def _real(tensor: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
-    """Random values of the shape and type of a tensor that has none; whole numbers are of ``count`` different ones."""
+    """A tensor of random values with the shape and dtype of ``tensor``; integers are less than ``count``."""
     if tensor.is_floating_point():
         return _random(tensor.shape, tensor.dtype, generator)
     return torch.randint(count, tensor.shape, generator=generator).to(tensor.dtype)
 
 
 def literal_calls(source: str, namespace: dict[str, Any]) -> Iterator[Input]:
-    """The arguments of the calls in ``source`` that are given tensors made of literals: ``net(torch.randn(2, 3))``."""
+    """The arguments of those calls in ``source`` that pass tensors made from literals: ``net(torch.randn(2, 3))``."""
     tree = ast.parse(source)
     made = {
         target.id: node.value
@@ -165,12 +165,12 @@ def literal_calls(source: str, namespace: dict[str, Any]) -> Iterator[Input]:
                 yield Input(
                     tuple(_run(arg, namespace) for arg in args), {k: _run(v, namespace) for k, v in kwargs.items()}
                 )
-            except Exception:  # whatever it reads is not there, or not what the text seems to say
+            except Exception:  # what the call reads may be missing, or not be what the text suggests
                 continue
 
 
 def _made(node: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr | None:
-    """The expression that makes the value of ``node``: a tensor's factory, or a literal."""
+    """The expression that creates the value of ``node``, a tensor factory's call or a literal; None if unknown."""
     if isinstance(node, ast.Name):
         return made.get(node.id)
     return node if isinstance(node, ast.Constant) or _is_factory(node) else None
@@ -197,7 +197,7 @@ def _run(node: ast.expr | None, namespace: dict[str, Any]) -> Any:
 
 
 def around(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
-    """Like ``first``, with other values and other sizes."""
+    """Variations of ``first``, with other values and other sizes."""
     generator = torch.Generator().manual_seed(1)
     yield _changed(first, generator, torch.abs)
     tensors = tensors_of([*first.args, *first.kwargs.values()])
@@ -216,7 +216,7 @@ def around(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
 
 
 def _longest_weight(root: Callable[..., Any]) -> int:
-    """The largest size that a buffer or a weight has: behind it ends what is cut out of one."""
+    """The largest size of any dimension of a buffer or weight: a longer input makes slices of them come out short."""
     if not isinstance(root, torch.nn.Module):
         return 1
     sizes = [size for tensors in (root.buffers(), root.parameters()) for tensor in tensors for size in tensor.shape]
@@ -229,8 +229,11 @@ def _changed(
     change: Callable[[torch.Tensor], torch.Tensor] = lambda tensor: tensor,
     resize: tuple[int, int, int] = (0, 0, 0),
 ) -> Input:
-    """``first`` with other random values, changed; with ``resize`` (dimension, old size, new size) where it has that
-    size there: inputs share a batch or a length."""
+    """``first`` with other random values, to which ``change`` is applied.
+
+    ``resize`` is (dimension, old size, new size). It applies to every tensor that has the old size in that dimension,
+    since inputs often share a batch size or a length.
+    """
     dim, old, new = resize
 
     def changed(tensor: torch.Tensor) -> torch.Tensor:
@@ -242,7 +245,7 @@ def _changed(
 
 
 def _like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
-    """Random values of the same type and, where they are whole numbers, of the same range."""
+    """Random values of the same dtype and, if they are integers, in the same range."""
     if tensor.is_floating_point() or tensor.is_complex():
         return _random(shape, tensor.dtype, generator)
     low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, 1)
@@ -250,6 +253,6 @@ def _like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator
 
 
 def _random(shape: Sequence[int], dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:
-    """Normally distributed values. Rows of four ascend: they may be boxes, whose first corner is before the other."""
+    """Normally distributed values. Rows of four ascend: they may be boxes, whose first corner precedes the second."""
     values = torch.randn(tuple(shape), generator=generator, dtype=dtype)
     return values.sort(-1).values if len(shape) == 2 and shape[1] == 4 and dtype.is_floating_point else values

@@ -1,7 +1,7 @@
-"""What the nodes of a graph yield, for an input that was found, and for others that differ from it in some sizes.
+"""The values of a graph's nodes, for an input that was found, and for inputs that differ from it in some sizes.
 
-The graph is run on the device meta: nothing is computed, so that a large model takes as long as a small one of as many
-nodes.
+The graph is run on the meta device. Nothing is computed there, so a large model takes as long as a small model with as
+many nodes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_INPUTS = 40
 """How many inputs are tried."""
 
 FACTOR, CHECK = 2, 3
-"""How many times larger a size is in the run that varies it, and all are in the last run."""
+"""How many times larger a size is in the run that varies it alone, and how many times all are in the last run."""
 
 NAMES: Mapping[int, tuple[str, ...]] = {
     1: ("b",),
@@ -39,14 +39,14 @@ NAMES: Mapping[int, tuple[str, ...]] = {
 """What the sizes of a tensor are called, by the number of its dimensions."""
 
 MODULES_FOR_META = ("torch._meta_registrations", "torch.fx.experimental.symbolic_shapes")
-"""What torch imports for the first operation on meta, which takes it half a second."""
+"""What torch imports for the first operation on the meta device, which takes half a second."""
 
 Run = dict[str, Value]
-"""The values of one run by the nodes' names, without those that depend on data."""
+"""The values of one run by node name, except for values that depend on data."""
 
 
 class NotRun(Exception):
-    """The graph does not run on an input, or there was no time."""
+    """The graph does not run on an input, or the time ran out."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class NodeValues:
     """The values of a graph's nodes, as text."""
 
     input: str
-    """What they hold for, e.g. ``x: [2, 3, 224, 224]``."""
+    """The input that the values belong to, e.g. ``x: [2, 3, 224, 224]``."""
     symbols: Mapping[str, int]
-    """The sizes of that input which may be others."""
+    """The sizes of that input that may vary, by their names."""
     values: Mapping[str, tuple[Value, tuple[str, ...]]]
-    """By the nodes' names: the value for the input, and its sizes as text."""
+    """By node name: the value for the input, and its sizes as text."""
 
 
 def values_of_nodes(
@@ -68,10 +68,10 @@ def values_of_nodes(
     inputs: Iterator[Input],
     until: float,
 ) -> NodeValues | None:
-    """What the nodes yield for the first of ``inputs`` on which the graph runs; None where there is none.
+    """The nodes' values for the first of ``inputs`` on which the graph runs; None if the graph runs on none of them.
 
-    ``module`` holds what the graph refers to, and is moved to meta; ``forward`` is what the graph was traced from. No
-    run begins or goes on after ``until`` (by ``time.process_time``).
+    ``module`` holds what the graph refers to, and is moved to the meta device; ``forward`` is what the graph was traced
+    from. No run begins or continues after ``until`` (by ``time.process_time``).
     """
     program = _Program(graph, module.to("meta"), inspect.signature(forward), until)
     for given in itertools.islice(inputs, MOST_INPUTS):
@@ -85,7 +85,7 @@ def values_of_nodes(
 
 
 def _varied(program: _Program, given: Input, base: Run) -> NodeValues:
-    """The values of ``base`` with symbols for the sizes that may be others."""
+    """The values of ``base`` with symbols for the sizes that may vary."""
     runs: dict[str, Run] = {}
     dims: dict[str, tuple[int, int]] = {}
     tensors = tensors_of([*given.args, *given.kwargs.values()])
@@ -98,7 +98,7 @@ def _varied(program: _Program, given: Input, base: Run) -> NodeValues:
             continue
     try:
         together = program.run(_resized(given, dict(dims.values()), CHECK))
-    except NotRun:  # each may be another, but not all of them
+    except NotRun:  # each size may vary alone, but not all of them at once
         runs, dims, together = {}, {}, base
     symbols = Symbols({name: size for name, (_, size) in dims.items()}, FACTOR, CHECK)
     values = {
@@ -119,14 +119,14 @@ class _Program:
     until: float
 
     def bound(self, given: Input) -> inspect.BoundArguments:
-        """The arguments by parameter. Raises `NotRun` where they don't fit."""
+        """The arguments by parameter. Raises `NotRun` if they don't fit the signature."""
         try:
             return self.signature.bind(*given.args, **given.kwargs)
         except TypeError:
             raise NotRun from None
 
     def run(self, given: Input) -> Run:
-        """What the nodes yield for ``given``. Raises `NotRun`."""
+        """The nodes' values for ``given``. Raises `NotRun`."""
         arguments = self.bound(given)
         arguments.apply_defaults()
         recorder = _Recorder(self.module, self.graph, self.until)
@@ -139,7 +139,7 @@ class _Program:
 
 
 class _Recorder(fxcore.Interpreter):
-    """Notes what the nodes yield, and goes on where only data could tell."""
+    """Records the nodes' values, and continues past nodes whose values depend on data."""
 
     def __init__(self, module: torch.nn.Module, graph: Graph, until: float) -> None:
         super().__init__(module, graph=graph)
@@ -149,7 +149,7 @@ class _Recorder(fxcore.Interpreter):
         self._unknown: set[Node] = set()
 
     def run_node(self, n: Node) -> Any:
-        """The node's value; None where it depends on data."""
+        """The node's value; None if it depends on data."""
         if time.process_time() > self._until:
             raise NotRun
         if not self._unknown.isdisjoint(n.all_input_nodes):
@@ -158,7 +158,7 @@ class _Recorder(fxcore.Interpreter):
         try:
             value = super().run_node(n)
         except Exception as error:
-            # On meta, tensors have no values: is it an operation that needs them?
+            # On meta, tensors have no values: did the node fail because its operation needs them?
             if not isinstance(error, NotImplementedError) and "meta tensor" not in str(error):
                 raise
             self._unknown.add(n)
@@ -178,7 +178,7 @@ def _on_meta(given: Input) -> Input:
 
 
 def _resized(given: Input, sizes: Mapping[int, int], factor: int) -> Input:
-    """``given`` with each of ``sizes`` (dimension -> size) ``factor`` times larger in whatever tensor has it there."""
+    """``given`` with each of ``sizes`` (dimension -> size) ``factor`` times larger in tensors that have it there."""
 
     def resized(tensor: torch.Tensor) -> torch.Tensor:
         shape = [size * factor if sizes.get(dim) == size else size for dim, size in enumerate(tensor.shape)]
@@ -188,7 +188,7 @@ def _resized(given: Input, sizes: Mapping[int, int], factor: int) -> Input:
 
 
 def _described(arguments: inspect.BoundArguments) -> str:
-    """e.g. ``x: [2, 3, 224, 224], mask: None``; the type of tensors where it isn't the usual one."""
+    """e.g. ``x: [2, 3, 224, 224], mask: None``; the dtype of a tensor is shown unless it is ``float32``."""
     parts = []
     for name, argument in arguments.arguments.items():
         value = value_of(argument)

@@ -1,7 +1,7 @@
 """What one call of a program does, as plain values that two processes can compare.
 
-That is more than what it returns: what it writes to its inputs and to the module's buffers, and the gradients that go
-back through it.
+Besides the result, an `Observation` holds what the call writes to its inputs and to the module's buffers, and the
+gradients that flow back through it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from fx_lsp.agent.building.random_seeds import SEED, seed_all
 from fx_lsp.agent.running.plain_values import tensors_of, to_plain
 
 NUDGE = 0.01
-"""How far weights are moved, in units of a standard deviation of 1."""
+"""The standard deviation of the noise that perturbs weights."""
 
 SKETCHED = 1024
-"""Elements of a gradient that are kept: a large model has as many as weights, for each input."""
+"""Elements of a gradient that are kept: in full, the gradients for one input are as large as the model's weights."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Input:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def by_parameter(self, program: Callable[..., Any]) -> dict[str, Any]:
-        """The arguments by name. Raises TypeError where ``program`` doesn't take them."""
+        """The arguments by name. Raises TypeError if ``program`` doesn't accept them."""
         return inspect.signature(forward_of(program)).bind(*self.args, **self.kwargs).arguments
 
     def __str__(self) -> str:
@@ -43,19 +43,19 @@ class Input:
 
 @dataclass(frozen=True)
 class Observation:
-    """What one call did. Values are tensors, numbers, texts and `Tree`s of them."""
+    """What one call did. Values are tensors, numbers, strings and `Tree`s of them."""
 
     output: Any
     inputs: Any
     """The arguments after the call."""
     buffers: Mapping[str, torch.Tensor]
-    """The module's, after the call."""
+    """The module's buffers after the call."""
     gradients: Mapping[str, torch.Tensor | None] | None
-    """Of the sum of all outputs, by input and weight, large ones as a `sketch`; None where they were not asked for."""
+    """Gradients of the sum of all outputs, by input and weight, large ones as a `sketch`; None if not requested."""
 
 
 def forward_of(program: Callable[..., Any]) -> Callable[..., Any]:
-    """What has the signature of ``program``, a function or a module."""
+    """The callable that has the signature of ``program``: a module's ``forward``, or the function itself."""
     forward: Callable[..., Any] = program.forward if isinstance(program, torch.nn.Module) else program
     return forward
 
@@ -65,7 +65,7 @@ def call(
 ) -> tuple[Any, list[Any]]:
     """What ``program`` returns for a copy of ``given``, from a fixed random state, and that copy after the call.
 
-    ``leaves``, where it is given, takes what gradients can be asked of. Raises what the program raises.
+    ``leaves``, if given, receives the inputs that gradients can be computed for. Raises what the program raises.
     """
     args, kwargs = _copied(given, leaves)
     seed_all()
@@ -84,8 +84,8 @@ def observe(
 ) -> Observation:
     """What one call of ``program`` does; see `call`.
 
-    ``root`` holds the program's state, of which what is called one of ``names`` is looked at. Raises what the program
-    raises, and `Opaque`.
+    ``root`` holds the program's state; only its weights and buffers with one of ``names`` are observed. Raises what the
+    program raises, and `NotComparable`.
     """
     leaves: dict[str, torch.Tensor] = {}
     output, inputs = call(program, given, leaves if gradients else None)
@@ -104,9 +104,9 @@ def weight_names(root: torch.nn.Module) -> frozenset[str]:
 
 
 def perturb_weights(root: torch.nn.Module, names: Collection[str]) -> None:
-    """Move the weights of these names off where their initialization left them, by the name alone.
+    """Add noise to the weights with these names; the noise depends only on a weight's name and shape.
 
-    A scale that starts at zero would hide every difference behind it.
+    A scale that is initialized to zero would hide every difference in what it multiplies.
     """
     with torch.no_grad():
         for name, weight in root.named_parameters():
@@ -116,7 +116,7 @@ def perturb_weights(root: torch.nn.Module, names: Collection[str]) -> None:
 
 
 def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments of the same values. Where ``leaves`` is given it takes what gradients are asked of."""
+    """Arguments with the same values. ``leaves``, if given, receives the tensors that gradients are computed for."""
 
     def copied(name: str, value: Any) -> Any:
         if isinstance(value, list | tuple):
@@ -128,7 +128,7 @@ def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple
         if leaves is None or not value.is_floating_point():
             return value.clone()
         leaves[name] = value.clone().requires_grad_()
-        return leaves[name].clone()  # no leaf itself, so that the program may write to it
+        return leaves[name].clone()  # not a leaf itself, so that the program may write to it
 
     args = tuple(copied(f"input {index}", value) for index, value in enumerate(given.args))
     return args, {name: copied(f"input {name}", value) for name, value in given.kwargs.items()}
@@ -146,9 +146,9 @@ def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, to
 
 
 def sketch(values: torch.Tensor) -> torch.Tensor:
-    """A tensor of more than `SKETCHED` elements as so many sums of them, weighted at random, else itself.
+    """`SKETCHED` randomly weighted sums of the elements of a larger tensor; a smaller tensor itself.
 
-    Two tensors that differ have sketches that do; it is a projection as Johnson and Lindenstrauss's (1984).
+    Tensors that differ have sketches that differ, as in the projections of Johnson and Lindenstrauss (1984).
     """
     if values.numel() <= SKETCHED:
         return values

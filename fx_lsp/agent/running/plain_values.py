@@ -1,4 +1,4 @@
-"""Values of a program as plain ones, which two processes can compare, and the tensors in them."""
+"""Converts a program's values to plain ones, which two processes can compare, and finds the tensors in them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 import torch
 
 POINTER = struct.calcsize("P")
-"""Bytes that an object has for each of its slots."""
+"""Bytes that each slot takes in an object."""
 
 AGAIN = "again"
-"""The kind of a tree that stands for an object or a container that was met before; its one value says which."""
+"""The kind of a `Tree` for an object or a container that was met before; its one value is the number of that one."""
 
 
 class NotComparable(Exception):
-    """A program returned what has no values to compare; the text is the type's name."""
+    """A program returned an object whose state can't be read, and so not compared; the text is the type's name."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A container or an object, without the class itself: two processes have two classes of the same name."""
+    """A container or an object, with its class's name instead of the class, which differs between processes."""
 
     kind: str
     keys: tuple[Any, ...] | None = None
@@ -36,18 +36,18 @@ class Tree:
 
 
 def to_plain(value: Any) -> Any:
-    """``value`` as tensors, numbers, texts and `Tree`s of them. Raises `NotComparable` where that is impossible."""
+    """``value`` as tensors, numbers, strings and `Tree`s of them. Raises `NotComparable` if that is impossible."""
     return _Copy().of(value)
 
 
 class _Copy:
-    """One value on its way to be portable."""
+    """Converts one value."""
 
     def __init__(self) -> None:
         self._met: dict[int, int] = {}
-        """The numbers of mutable values, by id: which are the same one is part of what they are, and may be a cycle."""
+        """The numbers of mutable values, by id. The copy records which values are one object; there may be cycles."""
         self._tensors: dict[int, torch.Tensor] = {}
-        """The copies of tensors, by id: of those the values count alone."""
+        """The copies of tensors, by id. Only a tensor's values are compared, not which object it is."""
 
     def of(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -76,7 +76,7 @@ class _Copy:
 
 
 def as_in_graph(value: Any) -> Any:
-    """A portable value as a graph returns it, which has a ``dict`` for each mapping, whatever its class."""
+    """A plain value as a graph would return it: with a ``dict`` for each mapping, whatever the mapping's class."""
     if not isinstance(value, Tree):
         return value
     values = tuple(map(as_in_graph, value.values))
@@ -98,13 +98,13 @@ def _attributes(value: Any) -> dict[str, Any]:
     for name, slot in _slots(type(value)):
         try:
             found[name] = slot.__get__(value)
-        except AttributeError:  # it has none now
+        except AttributeError:  # the slot is empty
             continue
     return found
 
 
 def _slots(cls: type) -> list[tuple[str, MemberDescriptorType]]:
-    """Of all its bases, too; a base's may have the same name."""
+    """The slots of ``cls`` and its bases, by qualified names, since slots of two classes may have the same name."""
     return [
         (f"{_name(base)}.{name}", slot)
         for base in cls.__mro__
@@ -114,9 +114,10 @@ def _slots(cls: type) -> list[tuple[str, MemberDescriptorType]]:
 
 
 def _hides_state(cls: type) -> bool:
-    """Whether objects of ``cls`` hold something that is no attribute, as those do that are written in C.
+    """Whether objects of ``cls`` hold state that is not in attributes, as objects of classes written in C do.
 
-    They take more room then. ``pickle`` goes by this, too, before it takes the attributes for all there is (PEP 307).
+    Such objects are larger than their attributes account for. ``pickle`` makes the same check before it treats the
+    attributes as the whole state (PEP 307).
     """
     pointers = len(_slots(cls)) + (cls.__dictoffset__ > 0) + (cls.__weakrefoffset__ > 0)
     return cls.__basicsize__ != object.__basicsize__ + POINTER * pointers
@@ -127,7 +128,7 @@ def _name(cls: type) -> str:
 
 
 def map_tensors(change: Callable[[torch.Tensor], torch.Tensor], value: Any) -> Any:
-    """``value`` with ``change`` made to each tensor in it."""
+    """``value`` with ``change`` applied to each tensor in it."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, list | tuple):
@@ -138,7 +139,7 @@ def map_tensors(change: Callable[[torch.Tensor], torch.Tensor], value: Any) -> A
 
 
 def tensors_of(values: Iterable[Any]) -> list[torch.Tensor]:
-    """The tensors in ``values``, which are as the program has them or portable."""
+    """The tensors in ``values``, which may be the program's own values or plain ones."""
     return list(_tensors(values, set()))
 
 
@@ -152,7 +153,7 @@ def _tensors(values: Iterable[Any], met: set[int]) -> Iterator[torch.Tensor]:
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """The items of a container, and the attributes of an object; those of a container repeat its items, if any."""
+    """The items of a container or the attributes of an object; a container's attributes only repeat its items."""
     if isinstance(value, dict | list | tuple):
         return _items(value)
     return () if isinstance(value, type) or _hides_state(type(value)) else _attributes(value).values()

@@ -1,7 +1,7 @@
-"""Values of a program with their sizes, and how these follow the input's sizes: inferred from a few runs.
+"""A program's values with their sizes, and how these sizes depend on the input's sizes, inferred from a few runs.
 
-No formula is derived. One is guessed from runs that vary one size of the input at a time, and kept if it holds in
-another run, which varies all of them.
+No formula is derived. Instead, a formula is guessed from runs that vary one size of the input at a time, and kept if it
+holds in another run, which varies all of them.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ from typing import Any
 import torch
 
 UNKNOWN = "?"
-"""Stands for a size that is another in other runs, nobody knows how."""
+"""Stands for a size that differs between runs in a way that no simple formula describes."""
 
 LARGEST_DENOMINATOR = 16
-"""Of a fraction like 3/2, which an image may be scaled by; stranger ones are chance. Of 1/1024 it may be any."""
+"""The largest denominator in a fraction such as 3/2, by which an image may be scaled: a larger one is likely chance.
+
+A fraction whose numerator is 1, such as 1/1024, may have any denominator.
+"""
 
 LONGEST_TEXT = 40
-"""Characters of a value that is shown as its ``repr``."""
+"""The most characters of a value's ``repr`` that are shown."""
 
 _SLOT = "\0"
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value as text, but for its sizes."""
+    """A value as text, with its sizes kept apart."""
 
     template: str
-    """Has a NUL in the place of each of the sizes."""
+    """The text, with a NUL in place of each size."""
     sizes: tuple[int, ...]
     dtype: str | None = None
-    """Of one tensor; None for every other value."""
+    """The dtype if the value is a tensor; None for every other value."""
 
     def text(self, sizes: Sequence[str]) -> str:
         """The whole text, with ``sizes`` in their places."""
@@ -42,7 +45,7 @@ class Value:
 
 
 def value_of(value: Any) -> Value:
-    """Tensors are shown by their shape and type, whole numbers count as sizes."""
+    """Describe a value: a tensor is shown by its shape and dtype, and an integer counts as a size."""
     sizes: list[int] = []
     template = _template(value, sizes)
     return Value(template, tuple(sizes), _dtype(value) if isinstance(value, torch.Tensor) else None)
@@ -65,7 +68,7 @@ def _template(value: Any, sizes: list[int]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A plain value in short; of any other object its class."""
+    """A plain value's ``repr``, shortened; the class name of any other object."""
     if value is None or isinstance(value, bool | float | str | slice):
         text = repr(value)
         return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
@@ -83,22 +86,22 @@ class Symbols:
     sizes: Mapping[str, int]
     """Name -> size in the first run."""
     factor: int
-    """How many times larger each is in the run in which it alone is larger."""
+    """How many times larger each size is in the run in which it alone is larger."""
     check: int
-    """How many times larger they all are in the last run."""
+    """How many times larger all the sizes are in the last run."""
 
     def size(self, base: int, alone: Mapping[str, int], together: int) -> str:
         """A size as text: a number, a formula, or `UNKNOWN`.
 
-        ``base`` is what it is in the first run, ``alone`` in the runs in which one symbol is larger, ``together`` in
-        the last one. A formula is ``part * product of symbols + rest``.
+        ``base`` is the size in the first run, ``alone`` has the sizes in the runs in which one symbol is larger, and
+        ``together`` is the size in the last run. A formula is ``part * product of symbols + rest``.
         """
         parts = {Fraction(size - base, self.factor - 1) for size in alone.values() if size != base}
         if not parts:
             return str(base) if together == base else UNKNOWN
         part = parts.pop()
         if parts:
-            return UNKNOWN  # it follows two symbols, but not as their product
+            return UNKNOWN  # the size depends on several symbols, but not on their product
         names = [name for name, size in alone.items() if size != base]
         product = 1
         for name in names:
@@ -110,7 +113,7 @@ class Symbols:
 
 
 def _formula(ratio: Fraction, names: Sequence[str], rest: int) -> str:
-    """``ratio * names + rest`` as one writes it: ``h*w/256 + 1``."""
+    """``ratio * names + rest`` as it is usually written: ``h*w/256 + 1``."""
     factors = [*([] if abs(ratio.numerator) == 1 else [str(abs(ratio.numerator))]), *names]
     sign = "-" if ratio < 0 else ""
     text = sign + "*".join(factors) + (f"/{ratio.denominator}" if ratio.denominator > 1 else "")
@@ -118,9 +121,9 @@ def _formula(ratio: Fraction, names: Sequence[str], rest: int) -> str:
 
 
 def merged(base: Value, alone: Mapping[str, Value], together: Value, symbols: Symbols) -> tuple[Value, tuple[str, ...]]:
-    """``base`` and its sizes as text, told from the same value in the other runs.
+    """``base`` and its sizes as text, inferred from the same value in the other runs.
 
-    Where it is another value there, not one of other sizes, each of its sizes is `UNKNOWN`.
+    If the values of the runs differ in more than their sizes, each size is `UNKNOWN`.
     """
     others = [*alone.values(), together]
     if any(other.template != base.template for other in others):

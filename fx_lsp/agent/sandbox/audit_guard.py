@@ -1,9 +1,9 @@
 """What the user's code may not do while it is imported, built and traced, and the record of what it tried.
 
-Python itself announces what its code is about to do (PEP 578), so one hook sees every library call that would write
-outside the scratch folder, use the network, start a process or signal another; each raises `Denied` at its line. That
-is for programs that mean no harm: code that is out to get around the hook can, and is then up against the system's own
-means (``confinement.py``).
+Python raises an event for what its code is about to do (PEP 578), so one hook sees every library call that would write
+outside the scratch folder, use the network, start a process or signal another; each such call raises `Denied`. That is
+enough for programs that mean no harm. Malicious code can get around the hook; it is then up to the system's own means
+to stop it (``confinement.py``).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from fx_lsp.agent.own_files import is_own_file
 try:
     import _posixsubprocess
     import resource
-except ImportError:  # Windows has neither, nor what they are needed for here
+except ImportError:  # Windows has neither module, nor the functions that need them here
     _posixsubprocess = resource = None  # type: ignore[assignment]
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-"""Flags of ``open``, any of which makes it more than reading."""
+"""The flags of ``open`` that allow more than reading."""
 
 PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.chflags": ((0, None),),
@@ -48,10 +48,13 @@ PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.utime": ((0, 3),),
     "torch.save": ((1, None),),
 }
-"""Events that change files: of their arguments, those that are a path and the folder (a descriptor) it starts from."""
+"""Events that change files: the indices of the arguments that are a path and the folder (a descriptor) it starts in.
+
+The index of the folder is None if the function takes no such argument.
+"""
 
 ON_THE_LINK = frozenset({"os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink"})
-"""Those that are about a name itself, even where it is a symbolic link to elsewhere."""
+"""The events that concern a path itself, even if it is a symbolic link that leads elsewhere."""
 
 DENIED = {
     event: words
@@ -70,7 +73,7 @@ DENIED = {
     }.items()
     for event in events.split()
 }
-"""Other events, and what they announce in words."""
+"""Other events that are denied, and what they mean in words."""
 
 SILENT: tuple[tuple[Any, str], ...] = (
     (_posixsubprocess, "fork_exec"),
@@ -81,10 +84,10 @@ SILENT: tuple[tuple[Any, str], ...] = (
     (os, "setsid"),
     (torch, "save"),
 )
-"""Functions that Python doesn't announce, or that do without Python; they are replaced by ones that are announced."""
+"""Functions that raise no event, or that don't go through Python; wrappers that inform the guard replace them."""
 
 Tell = Callable[[str, FrameType], object]
-"""Takes what is denied, in words, and the frame that asked for it."""
+"""Receives what is denied, in words, and the frame that asked for it."""
 
 
 class Denied(PermissionError):
@@ -95,21 +98,21 @@ class Denied(PermissionError):
 
 
 class Guard:
-    """The hook of this process. It does nothing until the process is closed."""
+    """The audit hook of this process. It denies nothing until `close` is called."""
 
     def __init__(self) -> None:
         self._scratch: str | None = None
         self._tell: Tell = lambda what, frame: None
 
     def install(self) -> None:
-        """Have this process, and those that it forks, announce what they do. It can't be undone."""
+        """Install the hook in this process and those that it forks. This can't be undone."""
         sys.addaudithook(self._hear)
         for owner, name in SILENT:
             if hasattr(owner, name):
                 setattr(owner, name, self._announcing(f"{owner.__name__}.{name}", getattr(owner, name)))
 
     def close(self, scratch: str) -> None:
-        """From now on deny what the user's code may not do; of files, only those in the folder ``scratch`` change."""
+        """Start denying what the user's code may not do; only files in the folder ``scratch`` may be changed."""
         self._scratch = os.path.realpath(scratch) + os.sep
 
     def reopen(self) -> None:
@@ -117,7 +120,7 @@ class Guard:
         self._scratch = None
 
     def on_denial(self, tell: Tell) -> None:
-        """Call ``tell`` with all that is denied from now on."""
+        """Call ``tell`` for everything that is denied from now on."""
         self._tell = tell
 
     def _hear(self, event: str, args: tuple[Any, ...]) -> None:
@@ -141,7 +144,7 @@ class Guard:
             self._deny(DENIED[event], frame)
 
     def _check(self, real: str, frame: FrameType) -> None:
-        """Deny to change what the path ``real`` names unless it is in the scratch folder."""
+        """Deny changing the file ``real``, unless it is in the scratch folder."""
         if self._scratch is not None and real != os.devnull and not (real + os.sep).startswith(self._scratch):
             self._deny(f"writing to {real}", frame)
 
@@ -159,13 +162,13 @@ class Guard:
 
 
 GUARD = Guard()
-"""The one of this process: a hook can't be removed."""
+"""The only guard of this process, since an audit hook can't be removed."""
 
 
 def _real(path: Any, folder: int | None, *, follow: bool = True) -> str:
-    """Where ``path`` leads, from the open ``folder`` if it is relative and there is one.
+    """Where ``path`` leads; a relative path starts at the open ``folder``, if one is given.
 
-    What is no path, a descriptor or a file, was opened before, and that was allowed.
+    ``path`` may also be a descriptor or a file. Opening it was allowed, so the result is a path that may be written to.
     """
     if not isinstance(path, str | bytes | os.PathLike):
         return os.devnull
@@ -174,8 +177,10 @@ def _real(path: Any, folder: int | None, *, follow: bool = True) -> str:
 
 
 def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
-    """Whether the event is about this process alone: a signal to itself, a socket that it has, another limit than that
-    of its memory."""
+    """Whether the event concerns this process alone.
+
+    That is so for a signal to itself, a socket that it already has, and a limit of its own other than its memory's.
+    """
     if event == "os.kill":
         return bool(args[0] == os.getpid())
     if event == "resource.setrlimit":
@@ -191,5 +196,5 @@ _GUARDED = PATHS.keys() | DENIED.keys() | {"open"}
 
 @functools.lru_cache(maxsize=1024)
 def _is_free(filename: str) -> bool:
-    """Whether code of this file may do anything: the agent's own, and Python's import, which writes bytecode."""
+    """Whether code in this file may do anything: the agent's own code, and Python's import, which writes bytecode."""
     return is_own_file(filename) or filename.startswith("<frozen importlib")

@@ -1,7 +1,7 @@
-"""The system's own means against code that is out to do harm: what they are, and which of them this system has.
+"""The operating system's own protections against malicious code, and which of them this system has.
 
-A child gives up its rights before the user's code runs, for itself and for all that it starts, and can't get them back.
-Where the system lacks a means, only the audit hook in Python (``audit_guard.py``) is left.
+A child gives up its rights before the user's code runs, for itself and for every process that it starts, and can't get
+them back. Where the system lacks a protection, only the audit hook in Python (``audit_guard.py``) is left.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from fx_lsp.agent.sandbox import landlock, seccomp
 
 WITHOUT = "FX_LSP_WITHOUT"
-"""The environment variable that names means to do without, e.g. ``landlock,seccomp``; or ``fork``."""
+"""The environment variable that names what to do without, separated by commas: ``landlock``, ``seccomp``, ``fork``."""
 
 READING = 1 << 2
-"""``CAP_DAC_READ_SEARCH``: what the superuser may read, it may go on reading."""
+"""``CAP_DAC_READ_SEARCH``: a superuser may continue to read every file."""
 
 CAPABILITIES_VERSION = 0x20080522
 """``_LINUX_CAPABILITY_VERSION_3`` of <linux/capability.h>."""
@@ -31,14 +31,14 @@ class Mechanisms:
     """The means of confinement that the system offers."""
 
     landlock: int
-    """The version of Landlock; 0 where there is none."""
+    """The version of Landlock; 0 if there is none."""
     machine: seccomp.Machine | None
-    """None where calls can't be filtered."""
+    """The system calls to filter; None if they can't be filtered."""
 
 
 @functools.cache
 def mechanisms() -> Mechanisms:
-    """Those of this system, without the ones that the environment variable excludes."""
+    """The mechanisms of this system, without those that the environment variable excludes."""
     return Mechanisms(
         landlock.version() if sys.platform == "linux" and _is_wanted("landlock") else 0,
         seccomp.machine() if _is_wanted("seccomp") else None,
@@ -46,7 +46,7 @@ def mechanisms() -> Mechanisms:
 
 
 def can_fork() -> bool:
-    """Whether processes can be forked, unless the environment says to do without."""
+    """Whether the system can fork processes and the environment variable does not exclude that."""
     return hasattr(os, "fork") and _is_wanted("fork")
 
 
@@ -55,7 +55,7 @@ def _is_wanted(name: str) -> bool:
 
 
 def missing_protections() -> Iterator[str]:
-    """A sentence for each protection that the system itself does not offer, and for what is slower therefore."""
+    """A sentence for each protection that is not available, and one if processes can't be forked."""
     if not can_fork():
         yield "This system cannot fork processes, so fx-lsp starts one for each trace (slower) and does not try fixes."
     known = mechanisms().landlock
@@ -68,7 +68,7 @@ def missing_protections() -> Iterator[str]:
 
 
 def confine(scratch: str) -> None:
-    """Give up all that importing, building and tracing don't need, but to fork."""
+    """Give up all rights that importing, building and tracing don't need, except for forking."""
     if mechanisms() == Mechanisms(0, None):
         return
     _try(seccomp.give_up_new_privileges)
@@ -80,7 +80,7 @@ def confine(scratch: str) -> None:
 
 
 def confine_alone() -> None:
-    """Give up as well to fork, and to signal the process that this one was forked by."""
+    """Also give up the rights to fork, and to signal the process that forked this one."""
     if mechanisms().landlock:
         _try(landlock.give_up_signals)
     if this := mechanisms().machine:
@@ -95,7 +95,7 @@ def _try(step: Callable[[], object]) -> None:
 
 
 def _drop_capabilities() -> None:
-    """Be no superuser, even where one runs the agent. Raises OSError."""
+    """Give up the superuser's capabilities, except for reading, in case a superuser runs the agent. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     header = struct.pack("=Ii", CAPABILITIES_VERSION, 0)
     held = ctypes.create_string_buffer(24)

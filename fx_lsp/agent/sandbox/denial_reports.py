@@ -1,4 +1,4 @@
-"""What the guard denied to the user's code, as something to tell."""
+"""Adds what the guard denied to the user's code to the reports."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fx_lsp.agent.sandbox.audit_guard import GUARD
 from fx_lsp.agent.traceback_steps import Belongs, chain_of_frame
 
 MOST = 100
-"""The most denials that are reported of one file or target; its code may try for ever."""
+"""The most denials that are reported for one file or target; its code may try forever."""
 
 
 def reporting_denials(emit: Emit, belongs: Belongs) -> Emit:
-    """``emit``, but that the reports tell, as notices, of what is denied to this process from now on.
+    """``emit``, with what is denied to this process from now on added to the reports.
 
-    ``belongs`` says which files are the workspace's: elsewhere there is no place to tell anything at.
+    ``belongs`` says which files are the workspace's. A denial in code that no such file called is not reported.
     """
     denials = _Denials(belongs)
     GUARD.on_denial(denials.note)
@@ -30,13 +30,13 @@ class _Denials:
         self._found: dict[Failure, None] = {}
 
     def note(self, what: str, frame: FrameType) -> None:
-        """Remember that ``what``, which ``frame`` asked for, was denied."""
+        """Record that ``what``, which ``frame`` asked for, was denied."""
         chain = chain_of_frame(frame, self._belongs)
         if chain and len(self._found) < MOST:
             self._found[Failure("denied", what, chain)] = None
 
     def added_to(self, report: Report) -> Report:
-        """``report`` with them all. What went wrong at the place of a denial, went wrong because of it."""
+        """``report`` with all denials, as notices; a denial replaces a failure at its place, which it has caused."""
         denied: dict[Span | None, Failure] = {denial.chain[-1].span: denial for denial in self._found}
         failures = []
         for failure in report.failures:
@@ -46,6 +46,6 @@ class _Denials:
         return dataclasses.replace(report, failures=tuple(failures), notices=(*others, *denied.values()))
 
     def _place(self, failure: Failure) -> Span | None:
-        """Where it is in the workspace."""
+        """The innermost place of the failure in the workspace."""
         own = [step.span for step in failure.chain if self._belongs(step.span.file)]
         return own[-1] if own else None

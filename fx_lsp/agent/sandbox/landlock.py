@@ -1,6 +1,6 @@
-"""Landlock (Linux 5.13 and later): a process gives up rights for good, and for all that it starts.
+"""Landlock (Linux 5.13 and later): a process permanently gives up rights, for itself and for all that it starts.
 
-Its system calls are reached through `ctypes`; their interface is that of ``<linux/landlock.h>``.
+The system calls are reached through `ctypes`; their interface is described in ``<linux/landlock.h>``.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ FILE_RIGHTS = ((1, (1 << 13) - 1), (2, 1 << 13), (3, TRUNCATE), (5, IOCTL_DEV))
 """The rights to files, by the version that introduced them."""
 
 NETWORK_VERSION, TCP = 4, 0b11
-"""The rights to bind and to connect."""
+"""The version that introduced rights to the network, and the rights to bind and to connect."""
 
 SCOPE_VERSION, ABSTRACT_SOCKETS, SIGNALS = 6, 0b01, 0b10
-"""What can be confined to the processes with the same restrictions."""
+"""The version that introduced scopes, and what they can confine to processes with the same restrictions."""
 
 BENEATH_PATH = 1
 
 
 def version() -> int:
-    """The version of Landlock that the system has; 0 where there is none."""
+    """The version of Landlock that the system has; 0 if there is none."""
     try:
         found: int = _syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     except OSError:
@@ -39,10 +39,10 @@ def version() -> int:
 
 
 def give_up(scratch: str) -> None:
-    """Give up to change files outside ``scratch``, to execute programs, to use TCP, to signal processes outside.
+    """Give up the rights to change files outside ``scratch``, execute programs, use TCP and signal outside processes.
 
-    The last two where the version has them. Raises OSError where the system refuses. Only the calling thread and what
-    it starts afterwards are concerned.
+    TCP and signals are restricted only if this version of Landlock can. The restrictions apply to the calling thread
+    and to what it starts afterwards. Raises OSError if the system refuses.
     """
     known = version()
     rights = sum(rights for since, rights in FILE_RIGHTS if since <= known) & ~(READ_FILE | READ_DIR)
@@ -53,7 +53,7 @@ def give_up(scratch: str) -> None:
 
 
 def give_up_signals() -> None:
-    """Give up to signal those that this process was started by, where the version has it. Raises OSError."""
+    """Give up the right to signal the processes that started this one, if the version can. Raises OSError."""
     if version() >= SCOPE_VERSION:
         _enter(0, 0, SIGNALS, {})
 
@@ -80,7 +80,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
 
 
 def _syscall(number: int, *args: object) -> int:
-    """Raises OSError where the system call fails."""
+    """Make a system call. Raises OSError if it fails."""
     result: int = _LIBC.syscall(ctypes.c_long(number), *args)
     if result < 0:
         error = ctypes.get_errno()

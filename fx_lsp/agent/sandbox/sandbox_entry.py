@@ -1,4 +1,4 @@
-"""Where the user's code runs: in a scratch folder, allowed nothing but what it takes to trace."""
+"""Runs the user's code in a scratch folder, where it is allowed only what tracing needs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fx_lsp.agent.sandbox.confinement import confine
 
 
 def run_confined(job: Job, emit: Emit) -> None:
-    """Run the job, the only one of this process, in a scratch folder and with all restrictions."""
+    """Run the only job of this process, in a scratch folder and with all restrictions."""
     scratch = scratch_folder(os.getpid())
     move_into(scratch)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(write_through=False)  # a million lines are not a million calls of the system
+        sys.stdout.reconfigure(write_through=False)  # a million lines should not take a million system calls
     limit_resources()
     GUARD.close(str(scratch))
     confine(str(scratch))

@@ -1,4 +1,4 @@
-"""A seccomp filter (Linux): system calls that a process, and all that it starts, can't make any more.
+"""A seccomp filter (Linux): takes system calls away from a process and from all that it starts.
 
 A filter is a program for the kernel's packet filter machine, which sees a call's number and arguments, but not what the
 arguments point to; see ``Documentation/userspace-api/seccomp_filter.rst`` in the kernel's sources.
@@ -15,58 +15,64 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE = 38, 22, 2
-"""For ``prctl``: <linux/prctl.h> and <linux/seccomp.h>."""
+"""Constants for ``prctl``, from <linux/prctl.h> and <linux/seccomp.h>."""
 
 LOAD, AND, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_BITS, RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
-"""Operations of the machine: <linux/bpf_common.h>."""
+"""Operations of the machine, from <linux/bpf_common.h>."""
 
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24
-"""Offsets in the ``struct seccomp_data`` that it reads; of an argument, the half that counts in what is filtered."""
+"""Offsets in the ``struct seccomp_data`` that the machine reads; for an argument, the offset of its low half."""
 
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
-"""What it returns; to fail, plus the error's number. With 0 the call does nothing and says that it succeeded."""
+"""What a filter returns. `FAIL` is combined with an error number; with 0 the call does nothing but seems to succeed."""
 
 THREAD = 0x00010000
-"""``CLONE_THREAD``: what is cloned is a thread of the same process."""
+"""``CLONE_THREAD``: the clone is a thread of the same process."""
 
 NEW_NAMESPACES = 0x7E020000
-"""``CLONE_NEW…`` but for that of time, which `clone` doesn't know."""
+"""All ``CLONE_NEW…`` flags except for ``CLONE_NEWTIME``, which `clone` doesn't accept."""
 
 SET_DEATH_SIGNAL, KILL = 1, 9
-"""``PR_SET_PDEATHSIG``, and the signal by which a child goes with its parent."""
+"""``PR_SET_PDEATHSIG``, and the signal that ends a child when its parent ends."""
 
 FILE_REQUESTS, REQUEST_TYPE = (ord("f"), ord("X"), 0x94), 0xFF00
-"""Types of ``ioctl`` that change attributes of files, or make folders, without the right to write; and their bits."""
+"""Types of ``ioctl`` that change file attributes or make folders without the right to write, and the type's bits."""
 
 PRIORITY_OF_PROCESS, IO_PRIORITY_OF_PROCESS = 0, 1
 """``PRIO_PROCESS`` and ``IOPRIO_WHO_PROCESS``."""
 
 Instruction = tuple[int, int, int, int]
-"""Operation, instructions to jump over where it is true and where it is not, operand."""
+"""The operation, how many instructions to skip if it is true and if it is false, and the operand."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The numbers that an architecture has for what is filtered."""
+    """The numbers of the filtered system calls on one architecture."""
 
     architecture: int
     """``AUDIT_ARCH_…`` of <linux/audit.h>."""
     foreign: int | None
-    """Where the numbers of a second interface to the kernel begin."""
+    """Where the numbers of a second interface to the kernel begin; None if there is no such interface."""
     refused: tuple[int, ...]
-    """Making sockets; executing; leaving the process group; looking into other processes; other namespaces; mounting;
-    keys; System V's and POSIX's queues, semaphores and memory, which stay; what would do such things around the filter
-    (io_uring, bpf, …)."""
+    """The calls that fail.
+
+    They make sockets, execute programs, leave the process group, look into other processes, enter other namespaces,
+    mount, use keys, make System V's and POSIX's queues, semaphores and memory (which would outlive the process), or
+    could do such things around the filter (io_uring, bpf, …).
+    """
     pretended: tuple[int, ...]
-    """Changing a file's mode, owner, times and extended attributes, which Landlock doesn't know of."""
+    """The calls that do nothing but seem to succeed.
+
+    They change a file's mode, owner, times and extended attributes, which Landlock doesn't control.
+    """
     clone: int
     other_forks: tuple[int, ...]
     ioctl: int
     prctl: int
     limits: int
-    """``prlimit64``, of any process."""
+    """``prlimit64``, which can change the limits of any process."""
     scheduling: tuple[int, ...]
-    """``sched_set…``, of any process or thread."""
+    """``sched_set…``, which can change the scheduling of any process or thread."""
     priority: int
     io_priority: int
 
@@ -78,7 +84,7 @@ EVERYWHERE_PRETENDED = (452, 463, 466, 469)
 """fchmodat2, setxattrat, removexattrat, file_setattr."""
 
 CLONE3 = 435
-"""It keeps its flags behind a pointer. The C library does without where it seems not to exist."""
+"""A call that is reported as missing: it passes its flags by a pointer, and the C library can do without it."""
 
 MACHINES = {
     "x86_64": Machine(
@@ -119,12 +125,12 @@ MACHINES = {
 
 
 def machine() -> Machine | None:
-    """This machine, if its numbers are known."""
+    """The numbers for this machine; None if they are not known."""
     return MACHINES.get(os.uname().machine) if sys.platform == "linux" and sys.maxsize > 1 << 32 else None
 
 
 def refuse(this: Machine) -> None:
-    """Refuse what a trace has no business with. Raises OSError where the system doesn't filter."""
+    """Refuse the system calls that no trace needs. Raises OSError if the system doesn't filter."""
     _install(
         _program(
             this,
@@ -140,17 +146,17 @@ def refuse(this: Machine) -> None:
 
 
 def refuse_processes(this: Machine) -> None:
-    """Refuse to start processes; threads go on working. Raises OSError."""
+    """Refuse to start processes; threads can still be started. Raises OSError."""
     _install(_program(this, _failing(this.other_forks, errno.EPERM), _failing([CLONE3], errno.ENOSYS), _no_fork(this)))
 
 
 def give_up_new_privileges() -> None:
-    """Keep programs that this process executes from gaining rights, which filters and Landlock require."""
+    """Keep programs that this process executes from gaining rights; seccomp and Landlock require this."""
     _prctl(NO_NEW_PRIVILEGES, 1, 0)
 
 
 def _program(this: Machine, *parts: Iterable[Instruction]) -> list[Instruction]:
-    """Refuse calls in another interface's numbers; judge the number by ``parts``; allow what none of them ends."""
+    """A filter that refuses calls in another interface's numbers, applies ``parts``, and allows all other calls."""
     missing = FAIL | errno.ENOSYS
     start = [(LOAD, 0, 0, ARCHITECTURE), (JUMP_IF_EQUAL, 1, 0, this.architecture), (RETURN, 0, 0, missing)]
     start.append((LOAD, 0, 0, NUMBER))
@@ -166,21 +172,21 @@ def _failing(numbers: Iterable[int], error: int) -> Iterator[Instruction]:
 
 
 def _judged(number: int, *steps: Instruction) -> Iterator[Instruction]:
-    """Judge the calls of this number by ``steps``, which may load an argument in the number's place."""
+    """Apply ``steps``, which may load an argument in place of the number, to the calls with this number."""
     yield JUMP_IF_EQUAL, 0, len(steps) + 1, number
     yield from steps
     yield LOAD, 0, 0, NUMBER
 
 
 def _unless(number: int, argument: int, value: int, error: int) -> Iterator[Instruction]:
-    """End the calls of this number whose ``argument`` has not this value."""
+    """End the calls with this number in ``error`` unless ``argument`` has this value."""
     return _judged(number, (LOAD, 0, 0, argument), (JUMP_IF_EQUAL, 1, 0, value), (RETURN, 0, 0, FAIL | error))
 
 
 def _own_alone(this: Machine) -> Iterator[Instruction]:
-    """Of limits and priorities, those of the calling process or thread alone: of others they stay as they are."""
+    """Let a process or thread change only its own limits and priorities; calls about others fail or do nothing."""
     yield from _unless(this.limits, FIRST_ARGUMENT, 0, errno.EPERM)
-    for number in this.scheduling:  # the C library names threads of this process so
+    for number in this.scheduling:  # ignored, not refused: the C library names this process's threads by number
         yield from _unless(number, FIRST_ARGUMENT, 0, 0)
     for number, own in ((this.priority, PRIORITY_OF_PROCESS), (this.io_priority, IO_PRIORITY_OF_PROCESS)):
         yield from _unless(number, FIRST_ARGUMENT, own, 0)
@@ -198,7 +204,7 @@ def _no_attributes(this: Machine) -> Iterator[Instruction]:
 
 
 def _dies_with_parent(this: Machine) -> Iterator[Instruction]:
-    """A process can't change that it ends when its parent does."""
+    """Keep a process from changing that it ends when its parent does."""
     return _judged(
         this.prctl,
         (LOAD, 0, 0, FIRST_ARGUMENT),

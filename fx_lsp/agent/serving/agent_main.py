@@ -1,4 +1,4 @@
-"""The agent's first steps: keep its channel to itself, say hello, serve."""
+"""Starts the agent: claims its channel to the server, says hello, and serves."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 
 
 def claim_channel() -> tuple[int, int]:
-    """Take standard input and output for the messages, and put /dev/null and standard error in their place.
+    """Reserve standard input and output for messages, and put /dev/null and standard error in their place.
 
-    What is printed from now on, by whomever and from whatever language, can no longer garble the messages: the two
-    descriptors returned (to read from, to write to) are known to the agent alone and are closed in what it executes.
+    After that, nothing that is printed, from whatever language, can garble the messages: only the agent knows the two
+    descriptors returned (to read from, to write to), and they are closed in the programs that it executes.
     """
     read, write = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -22,10 +22,10 @@ def claim_channel() -> tuple[int, int]:
 
 
 def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> None:
-    """Serve the server at the other end of standard input and output until it hangs up.
+    """Answer the server at the other end of standard input and output until it hangs up.
 
-    ``scratch`` is a folder that the server will remove. With ``last_words``, a path, this is a process that an agent
-    has started for one job (see ``worker.py``).
+    ``scratch`` is a folder that the server will remove. If ``last_words``, a path, is given, this process is a worker
+    that an agent has started for one job (see ``worker.py``).
     """
     read, write = claim_channel()
     # Only now may anything be loaded that could print.
@@ -50,7 +50,7 @@ def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> Non
 
 
 def serve(read: int, write: int) -> None:
-    """Answer requests, in forked children where the system can fork."""
+    """Answer requests, in forked children if the system can fork."""
     from fx_lsp.agent.sandbox.confinement import can_fork
 
     if can_fork():

@@ -1,4 +1,4 @@
-"""The agent where processes can be forked: each request is answered by a child that begins with all that is loaded."""
+"""The agent on systems that can fork: each request is answered by a child that starts with everything loaded."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from fx_lsp.agent.tracing.death_reports import death_report, describe_exit
 from fx_lsp.agent.tracing.trace_request import TraceSession
 
 LONGEST = 20
-"""A request may take this many times its allowed silence for each of its targets, and once more: a target can be built
-in several ways, and may have to wait for a processor.
+"""How long a request may take, in multiples of its allowed silence, for each of its targets and once more.
+
+A target can be built in several ways, and may have to wait for a processor.
 """
 
 MOST_NAMED = 10_000
-"""Files, and modules, that a request may have imported."""
+"""The most files, and the most modules, that are recorded as imported for a request."""
 
 
 @dataclass
@@ -38,28 +39,28 @@ class _Request:
 
     message: Trace | Prove
     sessions: deque[Trace] = field(default_factory=deque)
-    """For a trace: what is being traced in a session of its own, and what will be."""
+    """For a trace: the session that is running, and those that will follow."""
     is_second_try: bool = False
-    """A session has died, and what it left open is being tried again."""
+    """Whether a session has died, and the targets that it left open are being tried again."""
     imported: bool = False
-    """The file was imported, at least once."""
+    """Whether the file was imported at least once."""
     child: ForkedChild | None = None
     waiting: set[str] = field(default_factory=set)
     """Keys of the targets that are not reported yet."""
     dependencies: set[str] = field(default_factory=set)
     third_party: dict[str, None] = field(default_factory=dict)
-    """Modules from elsewhere that it has imported, in order."""
+    """Modules from outside the workspace that the request has imported, in order."""
     answered: bool = False
     cancelled: bool = False
 
     def note(self, imported: Imported) -> None:
-        """Keep what its processes have imported; they may name what they like."""
+        """Record what the request's processes say they have imported; they may name anything."""
         self.dependencies.update(only_strings(imported.dependencies)[: MOST_NAMED - len(self.dependencies)])
         self.third_party.update(dict.fromkeys(only_strings(imported.third_party)[: MOST_NAMED - len(self.third_party)]))
 
 
 class ForkService(Service[_Request]):
-    """A process with everything loaded that forks per request."""
+    """Forks a child for each request, with everything loaded."""
 
     def __init__(self, read: int, write: int) -> None:
         self._children = ForkedChildren(private=[write], heartbeat=self._send_heartbeats)
@@ -82,7 +83,7 @@ class ForkService(Service[_Request]):
     def _start_session(self, request: _Request) -> None:
         """Start the next session of a trace."""
         trace = request.sessions[0]
-        # A session speaks after the import, and every second while it attends to its own children.
+        # A session sends something after the import, and every second while it waits for its own children.
         seconds = trace.limits.seconds + 2 * GRACE
         self._start(request, lambda emit: TraceSession(trace, self._builtin, emit).run(), seconds)
 
@@ -131,7 +132,7 @@ class ForkService(Service[_Request]):
         self._send(Done(message.id, tuple(sorted({message.file, *request.dependencies})), request.cancelled))
 
     def _answer_for(self, request: _Request, child: ChildProcess) -> None:
-        """Answer what a child that is dead did not, or have it tried again."""
+        """Answer for a dead child what it left unanswered, or start another try."""
         if isinstance(request.message, Prove):
             if not request.answered:
                 reason = f"the process that was trying it {describe_exit(child.status)}"
@@ -149,8 +150,9 @@ class ForkService(Service[_Request]):
 
 
 def _tried_again(left: Sequence[Target], request: _Request) -> list[tuple[Target, ...]]:
-    """The targets of each session that follows one that died: one for each target, so that one costs only itself.
+    """The targets of each session that follows a session that died.
 
-    Where it was the import that ended it, none would live longer than all together.
+    Each target gets its own session, so that a crash costs only one target. If the import ended the session, it would
+    end each of these, too: then there is a single session for all targets.
     """
     return [(target,) for target in left] if request.imported else [tuple(left)]

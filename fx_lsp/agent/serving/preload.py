@@ -1,7 +1,7 @@
-"""Third-party modules on their way into the agent, so that the children to come are born with them.
+"""Imports third-party modules into the agent, so that future children start with them.
 
-Importing runs code that is not ours in the one process that has to last. A child imports them first: only what did
-that without an error, a crash, a hang or a thread is then imported in the agent itself.
+Importing runs foreign code in the one process that has to last. Therefore a child imports the modules first. Only
+modules that caused no error, crash, hang or thread there are then imported in the agent itself.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ MODULE_SECONDS = 30.0
 @wire_message
 @dataclass(frozen=True)
 class ImportPassed:
-    """To the agent: this module was imported without harm."""
+    """A message to the agent: this module was imported without harm."""
 
     module: str
 
 
 class Preloader:
-    """What is wanted, what has been refused, and what has passed."""
+    """Keeps track of the modules that are wanted, that were refused and that passed, and imports them."""
 
     def __init__(self, children: ForkedChildren) -> None:
         self._children = children
@@ -48,32 +48,32 @@ class Preloader:
         self._tried: list[str] = []
         self._passed: list[str] = []
         self._roots: dict[tuple[str, ...], Roots] = {}
-        """By their folders, the workspaces that there have been requests about."""
+        """The workspaces of the requests so far, by their folders."""
         self._refused: set[str] = set()
-        """Packages with a module that failed; none of theirs is tried again."""
+        """Packages with a module that failed; none of their modules is tried again."""
         self._running = False
         self._repeated = False
-        """Several requests have imported the same module."""
+        """Whether several requests have imported the same module."""
 
     @property
     def is_due(self) -> bool:
-        """Whether to go on although there is other work: it may never pause, and each request pays for the imports."""
+        """Whether to proceed although there is other work, which may never pause: each request pays for the imports."""
         return not self._running and (self._repeated or bool(self._passed))
 
     def heed(self, request: Trace | Prove) -> None:
-        """Import nothing of the workspace that ``request`` is about, directly or indirectly."""
+        """Keep the workspace of ``request`` from being imported, directly or indirectly."""
         folders = _folders(request)
         self._roots.setdefault(folders, Roots(folders))
 
     def want(self, modules: Iterable[str]) -> None:
-        """Consider ``modules``, which a request has imported, in that order."""
+        """Consider importing ``modules``, which a request has imported in that order."""
         wanted = set(self._wanted)
         for name in modules:
             self._repeated |= name in wanted and package(name) not in self._refused
             self._wanted.append(name)
 
     def proceed(self) -> None:
-        """Take the next step; best while there are no children, since those that there are wait for its end."""
+        """Take the next step; best while there are no other children, since these have to wait until it ends."""
         self._repeated = False
         if self._passed:
             self._import()
@@ -93,7 +93,7 @@ class Preloader:
         self._passed.append(passed.module)
 
     def _judge(self, child: ChildProcess) -> None:
-        """Refuse the package of the module that ended the rehearsal; what comes after it is still wanted."""
+        """Refuse the package of the module that the child failed at; the modules after it are still wanted."""
         self._running = False
         if len(self._passed) < len(self._tried):
             failed, *rest = self._tried[len(self._passed) :]
@@ -115,7 +115,7 @@ class Preloader:
 
 
 def _try_imports(modules: Iterable[str], roots: Sequence[Roots], emit: Emit) -> None:
-    """In the child: import ``modules`` as long as all goes well, and emit the name of each."""
+    """Import ``modules`` in the child, and emit the name of each; stop at the first one that fails."""
     GUARD.close(tempfile.gettempdir())
     sys.meta_path.insert(0, _WorkspaceBarrier(roots))
     for name in modules:
@@ -129,13 +129,14 @@ def _try_imports(modules: Iterable[str], roots: Sequence[Roots], emit: Emit) -> 
 
 
 def third_party_modules(modules: Sequence[str], trace: Trace | Prove) -> list[str]:
-    """Those of ``modules``, which working on ``trace`` has imported, whose packages are none of its workspace's.
+    """Those of ``modules``, which the work on ``trace`` has imported, whose packages are not in its workspace.
 
-    That is for the agent to see: what named them has run the user's code, which the agent is never to run.
+    The agent has to check that itself: the process that named the modules has run the user's code, which could have
+    named modules of the workspace, and the agent must never run these.
     """
     roots = Roots(_folders(trace))
     own = {name: roots.own_package(name) for name in set(map(package, modules))}
-    real.cache_clear()  # the children to come look for themselves
+    real.cache_clear()  # future children look for themselves
     return [module for module in modules if not own[package(module)]]
 
 
@@ -144,7 +145,7 @@ def _folders(request: Trace | Prove) -> tuple[str, ...]:
 
 
 class _WorkspaceBarrier(MetaPathFinder):
-    """Has what belongs to workspaces not be found."""
+    """Keeps the modules of workspaces from being imported."""
 
     def __init__(self, roots: Sequence[Roots]) -> None:
         self._roots = roots
@@ -152,7 +153,7 @@ class _WorkspaceBarrier(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What other finders find. Raises ImportError where that is a workspace's."""
+        """The spec that the other finders find. Raises ImportError if the module belongs to a workspace."""
         for finder in sys.meta_path:
             if finder is not self and (spec := finder.find_spec(fullname, path, target)):
                 if any(roots.own_module(spec) for roots in self._roots):
@@ -163,7 +164,7 @@ class _WorkspaceBarrier(MetaPathFinder):
 
 @contextlib.contextmanager
 def _without_workspaces(roots: Iterable[Roots]) -> Iterator[None]:
-    """Within it, what belongs to workspaces can't be imported."""
+    """A context in which the modules of workspaces can't be imported."""
     barrier = _WorkspaceBarrier([*roots])
     sys.meta_path.insert(0, barrier)
     try:

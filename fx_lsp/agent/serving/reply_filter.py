@@ -1,6 +1,6 @@
-"""What the agent passes on of what is said to it: answers to what was asked, and to nothing else.
+"""Filters what a child or worker sends to the agent: only answers to its own request are passed on.
 
-The process that says it has run the user's code, which may have written to its pipe whatever it likes.
+The sending process has run the user's code, which may have written anything to its pipe.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from fx_lsp.agent.messages import Details, Heartbeat, Proof, Prove, Report, Trac
 
 
 def is_answer(item: object, request: Trace | Prove) -> bool:
-    """Whether ``item`` answers ``request``, and not another one or a target that this one has not."""
+    """Whether ``item`` answers ``request``, and not another request or a target that ``request`` does not have."""
     if isinstance(item, Report | Details):
         is_asked = isinstance(request, Trace) and any(item.target == target.key for target in request.targets)
         return is_asked and item.id == request.id
@@ -19,5 +19,5 @@ def is_answer(item: object, request: Trace | Prove) -> bool:
 
 
 def only_strings(items: object) -> tuple[str, ...]:
-    """Those of ``items``, paths or names of modules, that are texts at all."""
+    """Those of ``items``, paths or names of modules, that are strings; empty if ``items`` is not a tuple."""
     return tuple(item for item in items if isinstance(item, str)) if isinstance(items, tuple) else ()

@@ -1,4 +1,4 @@
-"""The agent's main loop: it receives requests, has processes do the work, and answers. It runs no user code itself."""
+"""The agent's main loop: it receives requests, lets other processes do the work, and answers; it runs no user code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 class Service(abc.ABC, Generic[R]):
-    """Answers the server's requests, all of them at the same time."""
+    """Answers the server's requests concurrently."""
 
     def __init__(self, read: int, write: int, processes: ForkedChildren | WorkerPool) -> None:
         self._read = read
@@ -46,7 +46,7 @@ class Service(abc.ABC, Generic[R]):
                 self._proceed()
         finally:
             self._processes.kill_all()
-            remove(Path(tempfile.gettempdir()))  # where the server was ended, nobody else does
+            remove(Path(tempfile.gettempdir()))  # if the server was killed, nobody else removes it
 
     def _receive(self, data: bytes) -> None:
         self._serving = bool(data)
@@ -74,8 +74,8 @@ class Service(abc.ABC, Generic[R]):
 
     @abc.abstractmethod
     def _cancel(self, number: int) -> None:
-        """End the work on the request of this number, if there is any."""
+        """End the work on the request with this number, if there is one."""
 
     @abc.abstractmethod
     def _proceed(self) -> None:
-        """Something has happened: go on with what waits for it."""
+        """Continue with the work that may have waited for what has just happened."""

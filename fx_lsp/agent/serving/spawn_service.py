@@ -1,7 +1,7 @@
-"""The agent where processes can't be forked: each target is traced in a process of the pool, which imports its file.
+"""The agent on systems that can't fork: each target is traced in a process of the pool, which imports its file.
 
-What a forked child begins with, the imported file, can't be handed over. So the agent itself goes through the rounds of
-a request's targets, and each attempt imports the file anew.
+A forked child starts with the imported file, but a process of the pool can't be given one. So the agent itself goes
+through the rounds of a request's targets, and each attempt imports the file again.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.wire import wire_message
 
 SPARES = 4
-"""Processes that wait for work: each has a torch of its own in memory."""
+"""How many processes wait for work; each has its own torch in memory."""
 
 
 @wire_message
 @dataclass(frozen=True)
 class Importable:
-    """What the agent has to know of a file that can be imported."""
+    """A message to the agent: what it has to know about a file that was imported."""
 
     classes: tuple[str, ...]
     notices: tuple[Failure, ...]
 
 
 class SpawnService(Service["_Request"]):
-    """Starts processes ahead, and has each do one thing."""
+    """Starts processes in advance, each for one job."""
 
     def __init__(self, read: int, write: int) -> None:
-        # The command that this process was started with, and by one more argument a worker's.
+        # The command that this process was started with; one more argument makes it the command of a worker.
         command = (sys.executable, *sys.orig_argv[1:])
         self._pool = WorkerPool(command, SPARES, self._send_heartbeats)
         super().__init__(read, write, self._pool)
@@ -88,7 +88,7 @@ class _Request:
         self._steps = self._work()
 
     def is_done(self) -> bool:
-        """Go on until there is something to wait for; returns whether all is done."""
+        """Continue until there is something to wait for; return whether all is done."""
         return next(self._steps, True) is True
 
     def done(self, *, cancelled: bool = False) -> Done:
@@ -96,7 +96,7 @@ class _Request:
         return Done(self._trace.id, tuple(sorted(self._dependencies)), cancelled)
 
     def abandon(self) -> None:
-        """End all its processes."""
+        """End all processes of the request."""
         for task in self._tasks:
             self._pool.abandon(task)
 
@@ -133,18 +133,18 @@ class _Request:
             self._send(item)
 
 
-# What follows is done in the pool's processes.
+# The functions below run in the pool's processes.
 
 
 def import_file(trace: Trace, builtin: frozenset[str], emit: Emit) -> None:
-    """Emit what `TraceSession` says of the import, and, where that succeeds, what is `Importable`."""
+    """Emit what `TraceSession` emits about the import and, if that succeeds, an `Importable`."""
     file = TraceSession(trace, builtin, excluding_time_so_far(emit)).imported()
     if file is not None:
         emit(Importable(tuple(file.classes), file.notices))
 
 
 def import_and_attempt(attempt: Attempt, trace: Trace, builtin: frozenset[str], emit: Emit) -> None:
-    """Import the file, once more, and make an attempt at a target."""
+    """Import the file again, and make an attempt at a target."""
     session = TraceSession(
         replace(trace, targets=(attempt.target, *attempt.parts)), builtin, excluding_time_so_far(emit)
     )
@@ -154,7 +154,7 @@ def import_and_attempt(attempt: Attempt, trace: Trace, builtin: frozenset[str], 
 
 
 def excluding_time_so_far(emit: Emit) -> Emit:
-    """``emit``, but that reports don't count what this process did before now."""
+    """``emit``, with the processor time that this process has used so far subtracted from that of reports."""
     before = time.process_time()
 
     def emit_timed(item: object) -> None:

@@ -1,8 +1,8 @@
-"""Loads torch.compile's machinery, which takes seconds, only for those who compile.
+"""Delays loading torch.compile's machinery, which takes seconds, until a program compiles something.
 
-Functions of torch's that must not be compiled tell the compiler so when they are first called, and load it for that:
-nearly every operation on the device meta calls one. While it is not loaded nothing is compiled, so there is nothing to
-tell.
+Functions of torch that must not be compiled register with the compiler, and so load it, when they are first called.
+Nearly every operation on the meta device calls such a function. While the compiler is not loaded, nothing is compiled,
+and there is no need to register.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 COMPILER = "torch._dynamo"
 
 _KNOWN_AS = "__dynamo_disable"
-"""The attribute by which such a function has its form that the compiler knows of."""
+"""The attribute in which torch caches the form of such a function that is registered with the compiler."""
 
 
 def spare_compiler() -> bool:
-    """Have those functions of torch's do without the compiler while it isn't loaded; False where this torch's can't.
+    """Let such functions of torch run without the compiler while it isn't loaded; False if this torch doesn't allow it.
 
-    They are those that exist by now.
+    Functions that are defined later are not affected.
     """
     code = _code_of_callers()
     if code is None:
@@ -37,7 +37,7 @@ def spare_compiler() -> bool:
 
 
 def _call(caller: Callable[..., Any], function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call ``function``; once the compiler is loaded, as torch itself does, by its ``caller``."""
+    """Call ``function``; once the compiler is loaded, call it by its ``caller``, as torch itself does."""
     if hasattr(sys.modules.get(COMPILER), "disable"):
         delattr(function, _KNOWN_AS)
         return caller(*args, **kwargs)
@@ -45,7 +45,7 @@ def _call(caller: Callable[..., Any], function: Callable[..., Any], /, *args: An
 
 
 def _code_of_callers() -> CodeType | None:
-    """The code that all functions share by which torch calls such a function; None where it is not what is known."""
+    """The code shared by all functions by which torch calls such functions; None if it is not as expected."""
     decorator = getattr(sys.modules.get("torch._compile"), "_disable_dynamo", None)
     for constant in decorator.__code__.co_consts if decorator else ():
         if isinstance(constant, CodeType) and _KNOWN_AS in constant.co_consts and "fn" in constant.co_freevars:

@@ -1,4 +1,4 @@
-"""What is loaded before the first request."""
+"""Loads torch and fxcore before the first request."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from fx_lsp.agent.serving.torch_compile_warmup import spare_compiler
 
 
 def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
-    """Load torch and fxcore; return torch's version, or None and, in one sentence, why it can't be used."""
-    # The accelerators are left to the user's own work: to initialize one takes seconds and its memory, and a process
-    # that has done so can't fork.
+    """Load torch and fxcore; return torch's version, or None and a sentence that says why torch can't be used."""
+    # The accelerators are left to the user's own work: initializing one takes seconds and some of its memory, and a
+    # process that has done so can't fork.
     os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
     try:
         import torch
@@ -23,7 +23,7 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
         if error.name == "torch":
             return None, "torch is not installed in this Python."
         return None, f"torch is installed in this Python but can't be imported: {error}."
-    except Exception as error:  # a broken installation fails in any way it likes
+    except Exception as error:  # a broken installation may raise anything
         return None, f"torch is installed in this Python but can't be imported: {type(error).__name__}: {error}."
     try:
         spare_compiler()
@@ -35,7 +35,7 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
 
 
 def _load_fxcore(folder: str) -> None:
-    """Load the package from where the server keeps it; nothing else there can be imported by its name."""
+    """Load the package from where the server keeps it, without making anything else there importable."""
     init = Path(folder, "__init__.py")
     spec = importlib.util.spec_from_file_location("fxcore", init, submodule_search_locations=[folder])
     assert spec is not None
@@ -48,9 +48,11 @@ def _load_fxcore(folder: str) -> None:
 
 
 def _trace_something() -> None:
-    """Make the first request as fast as the others, and spare each child what is looked up once: torch lists all of
-    its functions when the first of them is traced. No operation runs: that could start threads, and threads and fork
-    don't go together."""
+    """Trace a sample, so that the first request is as fast as the others and no child repeats one-time work.
+
+    For example, torch lists all of its functions when the first of them is traced. No operation is run: it could start
+    threads, and a process with threads must not fork.
+    """
     import torch
 
     from fx_lsp.agent.building.device_redirection import Devices
@@ -69,6 +71,6 @@ def _trace_something() -> None:
 
 
 def freeze() -> None:
-    """Spare the children a private copy of everything that is loaded by now, which collecting garbage would make."""
+    """Keep the children's garbage collection from making private copies of everything that is loaded so far."""
     gc.collect()
     gc.freeze()

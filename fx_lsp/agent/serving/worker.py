@@ -1,4 +1,4 @@
-"""A process that was started ahead of the one job that it will do, on a system where processes are not forked."""
+"""A process that is started in advance and does one job, on systems that can't fork."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fx_lsp.agent.wire import wire_message
 @wire_message
 @dataclass(frozen=True)
 class ImportBegins:
-    """Said before a module is imported, so that the agent knows which one a worker died of."""
+    """Sent before a module is imported, so that the agent knows which module a worker died of."""
 
     module: str
 
@@ -32,19 +32,19 @@ class ImportBegins:
 @wire_message
 @dataclass(frozen=True)
 class WorkerReady:
-    """All is imported: the job can begin."""
+    """Sent when all modules are imported and the job can begin."""
 
 
 @wire_message
 @dataclass(frozen=True)
 class JobBegun:
-    """The job has begun: what is said from here on is what it says, and who dies now dies of it."""
+    """Sent when the job begins: all that is sent after this comes from the job, and a death is due to it."""
 
 
 def run_worker(read: int, write: int, last_words: str) -> None:
-    """Hear from ``read`` which modules to import and then the job; do it, say to ``write`` what comes of it, and exit.
+    """Read from ``read`` which modules to import and then the job; do the job, write what it emits to ``write``, exit.
 
-    Where a signal ends it, the Python stack is written to the file ``last_words``.
+    If a signal ends the process, it writes its Python stack to the file ``last_words``.
     """
     parent_death_signal()()
     GUARD.install()
@@ -54,7 +54,7 @@ def run_worker(read: int, write: int, last_words: str) -> None:
     emit(WorkerReady())
     job = items.next()
     emit(JobBegun())
-    if sys.platform == "linux":  # where it dies with the agent in any case
+    if sys.platform == "linux":  # where the process dies with the agent in any case
         os.close(read)
     else:
         threading.Thread(target=_end_with, args=(read,), daemon=True).start()
@@ -64,7 +64,7 @@ def run_worker(read: int, write: int, last_words: str) -> None:
 
 
 class _ObjectReader:
-    """The objects that come through a pipe."""
+    """Reads the objects that come through a pipe."""
 
     def __init__(self, read: int) -> None:
         self._read = read
@@ -72,7 +72,7 @@ class _ObjectReader:
         self._bodies: list[bytes] = []
 
     def next(self) -> Any:
-        """The next object. Where the pipe is closed, this process ends."""
+        """The next object. If the pipe is closed, this process ends."""
         while not self._bodies:
             data = os.read(self._read, CHUNK)
             if not data:
@@ -82,15 +82,17 @@ class _ObjectReader:
 
 
 def _end_with(read: int) -> None:
-    """End this process when the one at the other end of the pipe does."""
+    """End this process when the process at the other end of the pipe ends."""
     while os.read(read, CHUNK):
         pass
     _exit(1)
 
 
 def _import(modules: Iterable[str], emit: Emit) -> None:
-    """Import modules of third parties, which must neither fail nor start a thread: what confines this process would
-    not confine that."""
+    """Import third-party modules, which must neither fail nor start a thread.
+
+    The job's restrictions would not apply to a thread that was started before them.
+    """
     GUARD.close(tempfile.gettempdir())
     for name in modules:
         emit(ImportBegins(name))

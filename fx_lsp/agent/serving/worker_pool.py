@@ -1,7 +1,7 @@
-"""Worker processes, started ahead with torch and what the workspace imports loaded: each does one job and is replaced.
+"""Worker processes, started in advance with torch and the workspace's imports: each does one job and is replaced.
 
-They stand in for forked children where the system has none. Nothing here takes more than Python has on every system: a
-thread listens to each worker, and what it hears is dealt with by the thread that waits.
+They take the place of forked children on systems that can't fork. This module uses only what Python has on every
+system: a thread listens to each worker, and the thread that calls `WorkerPool.wait` handles what arrives.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fx_lsp.agent.serving.worker import ImportBegins, JobBegun, WorkerReady
 from fx_lsp.agent.wire import HEADER
 
 START_SECONDS = 120.0
-"""How long a process may take until it is ready: it imports torch, perhaps from a cold disk."""
+"""How long a process may take to become ready: it imports torch, perhaps from a cold disk."""
 
 
 @dataclass(eq=False)
@@ -38,38 +38,38 @@ class Task:
 
     job: Job
     seconds: float
-    """How long it may be silent."""
+    """How long the worker may be silent."""
     hear: Hear
     gone: Gone
     abandoned: bool = False
-    """Nobody wants to hear from it any more."""
+    """Whether its messages are to be ignored."""
 
 
 class Worker(ChildProcess):
     """A running worker process."""
 
     def __init__(self, process: subprocess.Popen[bytes], last_words: Path) -> None:
-        """It writes its stack to the file ``last_words`` when a signal ends it."""
+        """``last_words`` is the file to which the worker writes its stack when a signal ends it."""
         super().__init__(process.pid, START_SECONDS)
         self.process = process
         self.task: Task | None = None
         self.ready = False
         self.begun = False
-        """Its job has begun."""
+        """Whether the job has begun."""
         self.leaving = False
-        """It was ended before it had a job."""
+        """Whether the worker was ended before it had a job."""
         self.importing: str | None = None
-        """The module that it imports, before it is ready."""
+        """The module that the worker imports, before it is ready."""
         self._last_words = last_words
 
     def assign(self, task: Task) -> None:
-        """Have it do a job, once it is ready."""
+        """Give the worker a job, which it will do once it is ready."""
         self.task = task
         self._restart_silence()
         self.send(task.job)
 
     def hear(self, item: object) -> None:
-        """Note how far it is, and pass on what its job says."""
+        """Record the worker's progress, and pass on what its job emits."""
         if isinstance(item, JobBegun):
             self.begun = True
         elif self.begun:
@@ -82,21 +82,21 @@ class Worker(ChildProcess):
         self._restart_silence()
 
     def _restart_silence(self) -> None:
-        """Let it be silent for all its time again: as long as it likes without a job, but not while it starts."""
+        """Restart the time that the worker may be silent, which is unlimited if it is ready and has no job."""
         if self.ready:
             self.allow_silence(self.task.seconds if self.task else math.inf)
 
     def send(self, item: object) -> None:
-        """Have it read a picklable object, once it comes to it."""
+        """Send the worker a picklable object, without waiting until it is read."""
         body = pickle.dumps(item)
         threading.Thread(target=self._write, args=(HEADER.pack(len(body)) + body,), daemon=True).start()
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it is known to be dead."""
+        """Send the worker a signal, unless it is known to be dead."""
         self.process.send_signal(number)
 
     def close(self) -> None:
-        """Once it is dead: keep its status and its stack, and release its pipes and its file."""
+        """Keep the dead worker's status and stack, close its pipes and remove its file."""
         self.status = self.process.returncode
         with contextlib.suppress(OSError), self.process:
             with self._last_words.open("rb") as file:
@@ -105,7 +105,7 @@ class Worker(ChildProcess):
 
     def _write(self, data: bytes) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(OSError, ValueError):  # it is dead, which is noticed elsewhere
+        with contextlib.suppress(OSError, ValueError):  # the worker is dead, which is noticed elsewhere
             self.process.stdin.write(data)
             self.process.stdin.flush()
 
@@ -114,11 +114,10 @@ class WorkerPool:
     """The workers of this process, and the loop that attends to them."""
 
     def __init__(self, command: Sequence[str], size: int, heartbeat: Callable[[], None]) -> None:
-        """``command`` starts a worker, with the file for its stack as one more argument; ``size`` of them wait while
-        there is nothing to do.
+        """``command`` starts a worker, with the file for its stack as one more argument.
 
-        ``heartbeat`` is called every second while there are jobs, so that whoever waits for this process knows that it
-        attends to them.
+        ``size`` workers wait while there is nothing to do. ``heartbeat`` is called every second while there are jobs,
+        so that whoever waits for this process knows that it is still working.
         """
         self._heartbeat = HeartbeatTimer(heartbeat)
         self._command = tuple(command)
@@ -126,17 +125,17 @@ class WorkerPool:
         self._events: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._workers: list[Worker] = []
         self._modules: dict[str, None] = {}
-        """What a new process imports."""
+        """The modules that a new process imports, in order."""
         self._refused: set[str] = set()
-        """Packages with a module that failed; none of theirs is tried again."""
+        """Packages with a module that failed; none of their modules is tried again."""
         self._fill()
 
     def listen(self, fd: int, heard: Callable[[bytes], object]) -> None:
-        """Call ``heard``, in `wait`, with what is read from ``fd``, with nothing at its end."""
+        """Call ``heard``, in `wait`, with the data read from ``fd``, and with no data at its end."""
         threading.Thread(target=self._listen, args=(fd, heard), daemon=True).start()
 
     def want(self, modules: Iterable[str]) -> None:
-        """Have the processes to come import ``modules``, which a job has imported, in that order."""
+        """Let future processes import ``modules``, which a job has imported in that order."""
         new = [name for name in modules if name not in self._modules and package(name) not in self._refused]
         if new:
             self._modules.update(dict.fromkeys(new))
@@ -151,14 +150,14 @@ class WorkerPool:
         return task
 
     def abandon(self, task: Task) -> None:
-        """End the process of a task that nobody wants to hear of any more."""
+        """End the process of a task, and ignore its messages."""
         task.abandoned = True
         for worker in self._workers:
             if worker.task is task:
                 worker.kill()
 
     def wait(self) -> None:
-        """Sleep until something happens, and deal with it."""
+        """Sleep until something happens, and handle it."""
         with contextlib.suppress(queue.Empty):
             self._events.get(timeout=self._seconds_to_wait())()
         for worker in self._workers:
@@ -169,7 +168,7 @@ class WorkerPool:
             self._fill()
 
     def kill_all(self) -> None:
-        """End every process; none of them is heard any more."""
+        """End every process, and ignore its messages."""
         for worker in self._workers:
             worker.kill()
         for worker in self._workers:
@@ -177,7 +176,7 @@ class WorkerPool:
         self._workers.clear()
 
     def _spares(self) -> list[Worker]:
-        """Those that wait, the first one for the longest time."""
+        """The workers that wait for a job, the one that has waited longest first."""
         return [worker for worker in self._workers if worker.task is None and not worker.leaving]
 
     def _seconds_to_wait(self) -> float | None:
@@ -197,7 +196,7 @@ class WorkerPool:
             [*self._command, str(last_words)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # for what it starts to end with it
+            start_new_session=True,  # so that what it starts ends with it
         )
         worker = Worker(process, last_words)
         worker.send(tuple(name for name in self._modules if package(name) not in self._refused))
@@ -209,7 +208,7 @@ class WorkerPool:
         worker = next(iter(self._spares()), None) or self._spawn()
         worker.assign(task)
 
-    # These two are for threads of their own.
+    # These two run in threads of their own.
 
     def _listen(self, fd: int, heard: Callable[[bytes], object]) -> None:
         data = os.read(fd, CHUNK)
@@ -225,7 +224,7 @@ class WorkerPool:
         self._events.put(partial(self._bury, worker))
 
     def _bury(self, worker: Worker) -> None:
-        """Release a dead worker; report the end of its task, or start that anew where it had not begun."""
+        """Release a dead worker; report the end of its task, or start the task again if it had not begun."""
         if worker not in self._workers:
             return
         self._workers.remove(worker)
@@ -236,10 +235,10 @@ class WorkerPool:
         if worker.importing:
             self._refused.add(package(worker.importing))
         elif not worker.ready and not worker.leaving:
-            self._size = 0  # it would be for ever that they are started in vain
+            self._size = 0  # otherwise workers would be started in vain forever
         if worker.task is None or worker.task.abandoned:
             return
         if worker.importing or (worker.ready and not worker.begun):
-            self._assign(worker.task)  # it did not die of that
+            self._assign(worker.task)  # the task did not cause the death
         else:
             worker.task.gone(worker)

@@ -1,4 +1,5 @@
-"""Traces the targets of one request, each in a process of its own, and reports what came of each.
+"""Traces the targets of one request, each in its own process, and reports the outcome of each.
 
-Imports every room but `proving` and `serving`. Begin reading with `trace_request`, then `attempt` and `trace_target`.
+Imports every package of the agent except for `proving` and `serving`. Begin reading with `trace_request`, then
+`attempt` and `trace_target`.
 """

@@ -1,4 +1,4 @@
-"""One attempt at a target, in a process of its own that has imported the file, and the messages that it emits."""
+"""One attempt at a target, in its own process that has imported the file, and the messages that it emits."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from fx_lsp.agent.wire import wire_message
 @wire_message
 @dataclass(frozen=True)
 class Imported:
-    """To the agent: what is imported so far."""
+    """A message to the agent: what has been imported so far."""
 
     dependencies: tuple[str, ...]
     """The files of the workspace that were imported."""
     third_party: tuple[str, ...] = ()
-    """Modules from elsewhere that the agent didn't have."""
+    """Modules from outside the workspace that the agent had not loaded."""
     compiled: tuple[str, ...] = ()
-    """Files of the workspace, as they are on the disk, whose code it didn't have."""
+    """Files of the workspace, as saved on disk, that had to be compiled."""
 
 
 @wire_message
 @dataclass(frozen=True)
 class RetryOnCpu:
-    """The result on meta is inconclusive: build the target once more, on the CPU."""
+    """The result on the meta device is inconclusive: the target has to be built once more, on the CPU."""
 
 
 @wire_message
@@ -51,17 +51,17 @@ class HasParts:
 
 @dataclass(eq=False)
 class Attempt:
-    """One attempt at a target: what to build, and where."""
+    """One attempt at a target: what to build, and on which device."""
 
     target: Target
     on_meta: bool = True
     answered: bool = False
     parts: tuple[Target, ...] = ()
-    """What is to be reported instead of it: targets whose classes it has parts of."""
+    """The targets to report on instead of ``target``, which has submodules of their classes."""
 
 
 def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
-    """Build and trace, and emit what comes of it. From here on this process is one for the code of the user."""
+    """Build and trace, and emit the results. The process is restricted from here on: it is only for the user's code."""
     limit_memory(request.limits.memory_mb)
     confine_alone()
 
@@ -81,11 +81,11 @@ def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:
 
 
 def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
-    """Trace the parts of one target, and emit reports on the targets of their classes."""
+    """Trace the parts of one target, and emit reports on the targets for the parts' classes."""
     known, seconds = file.workspace.dependencies, request.limits.seconds
     host = Host(request.id, file, partial(_host, attempt, file))
     for part in attempt.parts:
-        emit(Heartbeat(request.id))  # each has all the time
+        emit(Heartbeat(request.id))  # each part may take the whole time limit
         with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
             report = host.report(part)
             if report is not None:
@@ -97,7 +97,7 @@ def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emi
 
 
 def _host(attempt: Attempt, file: ImportedFile) -> Built:
-    """Build the module that holds the parts: on the CPU where another file shows it and building it on meta fails."""
+    """Build the module that holds the parts: on the CPU if its recipe is from another file and fails on meta."""
     build = partial(build_target, attempt.target, file.workspace.file, file.namespace)
     try:
         return build(on_meta=attempt.on_meta)
@@ -108,7 +108,7 @@ def _host(attempt: Attempt, file: ImportedFile) -> Built:
 
 
 def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
-    """Trace one target and emit what comes of it."""
+    """Trace one target and emit the results."""
     seconds, on_meta = request.limits.seconds, attempt.on_meta
     run = TargetRun(request.id, attempt.target, file)
 
@@ -128,7 +128,7 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
         emit(HasParts(held))
     if isinstance(answer, Report) and is_explorable(answer):
         emit(dataclasses.replace(answer, partial=True))
-        # The first failure is told already: what goes wrong from here on costs no more than the rest.
+        # The first failure is already reported: an error from here on costs only the further failures.
         with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
             emit(run.explore(answer, on_meta=on_meta, for_details=request.details))
     else:
@@ -138,7 +138,7 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
 
 
 def _describe(run: TargetRun, request: Trace, emit: Emit) -> None:
-    """Tell the details of what a run traced, or recorded where it failed."""
+    """Emit the details of what a run traced or, if it failed, of what it recorded."""
     seconds = request.limits.seconds
     with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
         for details in run.details(seconds):

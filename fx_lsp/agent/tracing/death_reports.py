@@ -1,4 +1,4 @@
-"""What to report for a target whose child died before it could."""
+"""The report for a target whose child died before it could send one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 """A line of a stack that `faulthandler` writes."""
 
 ESCAPED = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
-"""How it writes a character that is not ASCII."""
+"""How `faulthandler` writes a character that is not ASCII."""
 
 
 LARGEST = 8_000_000
-"""Bytes of a file whose lines are looked up."""
+"""The largest size, in bytes, of a file whose lines are looked up."""
 
 
 def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
@@ -35,7 +35,7 @@ def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
 
 
 def describe_exit(status: int) -> str:
-    """In words: a process's exit status, or minus the signal that ended it."""
+    """Describe how a process ended; ``status`` is its exit status, or minus the number of the signal that ended it."""
     if status >= 0:
         return f"exited with status {status}"
     try:
@@ -54,12 +54,12 @@ def _chain(stack: str, request: Trace) -> tuple[Step, ...]:
             for file, line, name in reversed(frames)
             if is_outside_python(file)
         )
-    except (ValueError, OverflowError, OSError):  # no stack, but what the code that the child ran has written there
+    except (ValueError, OverflowError, OSError):  # not a stack, but something that the user's code has written there
         return ()
 
 
 def _line_span(file: str, line: int, request: Trace) -> Span:
-    """A line of the text that was traced, without its indentation: a dying process knows no columns."""
+    """A line of the text that was traced, without its indentation: the stack of a dying process has no columns."""
     overlay = request.overlays.get(file)
     lines = _saved_lines(file) if overlay is None else lines_of(overlay)
     text = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
@@ -68,7 +68,10 @@ def _line_span(file: str, line: int, request: Trace) -> Span:
 
 
 def _saved_lines(file: str) -> list[str]:
-    """The lines of a file; none where it is no usual one: it is what the user's code ran in that has named it."""
+    """The lines of a file; none unless it is a regular file and not too large.
+
+    The path comes from a process that has run the user's code, so it can be anything.
+    """
     path = Path(file)
     return linecache.getlines(file) if path.is_file() and path.stat().st_size <= LARGEST else []
 

@@ -1,4 +1,4 @@
-"""Which failures to believe: those that would be there however the module is built."""
+"""Decides which failures to believe: those that would occur however the module is built."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from fxcore.proxy import Proxy
 def missing_dependency(
     root: object = None, error: BaseException | None = None, *, building: bool = False
 ) -> str | None:
-    """Why nothing can be said about ``root``: it depends on something that is missing. None where it does not.
+    """Why nothing is known about ``root``: it depends on something that is missing. None if it does not.
 
-    ``error`` is what its trace, or with ``building`` its build, ended in.
+    ``error`` is the error that ended its trace or, with ``building``, its build.
     """
     name = used_stand_in()
     if name is None and isinstance(root, StandInBase) and is_only_a_stand_in(root):
@@ -52,7 +52,7 @@ def undecided_call() -> str | None:
 
 
 def condition_of(root: object) -> str:
-    """Under which condition ``root`` can be traced: "`a.B` can be traced if …"; empty where there is none."""
+    """The condition under which ``root`` can be traced: "if …" or "up to …"; empty if there is no condition."""
     modules, bases = (", ".join(f"`{name}`" for name in names) for names in missing_parts(root))
     looked = f"up to {modules} (missing, so not looked into)" if modules else ""
     based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
@@ -63,7 +63,7 @@ _VALUES: tuple[type, ...] = (StandIn, NoWeights)
 
 
 def _handled(error: BaseException | None, kinds: tuple[type, ...]) -> str | None:
-    """The name of a stand-in among the local variables on the way of ``error``; None where there is none."""
+    """The name of a stand-in among the local variables of the frames that raised ``error``; None if there is none."""
     for cause in causes(error, stated=True):
         for frame, _ in traceback.walk_tb(cause.__traceback__):
             for value in frame.f_locals.values():
@@ -73,11 +73,11 @@ def _handled(error: BaseException | None, kinds: tuple[type, ...]) -> str | None
 
 
 def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs: Belongs) -> str | None:
-    """Why a trace that ended in ``error`` says nothing about the program; None where it does.
+    """Why a trace that ended in ``error`` says nothing about the program; None if the failure is certain.
 
-    What a traced value refuses, or a library that was given one, fails however the module was built. An error of the
-    program itself may be due to arguments that fx-lsp invented, or to weights that the program asked for parts to
-    build, unless a name is not defined. ``belongs`` says which files are the program's.
+    An operation that a traced value refuses, or that a library refuses for a traced value, fails however the module was
+    built. An error that the program itself raises may be due to arguments that fx-lsp invented, or to weights that
+    could not be loaded, unless the error is an undefined name. ``belongs`` says which files are the program's.
     """
     cause = error.__cause__ or error
     raised_by_program = not isinstance(error, TraceFailure) or error.kind is FailureKind.EXCEPTION
@@ -109,7 +109,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
 
 
 def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:
-    """Whether it was raised by a library that the program had handed a traced value to."""
+    """Whether ``error`` was raised by a library to which the program had passed a traced value."""
     handed = False
     for frame, _ in traceback.walk_tb(error.__traceback__):
         name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
@@ -121,7 +121,7 @@ def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:
 
 
 def _has_proxy(value: object) -> bool:
-    """Whether it is a traced value, or a few values with one among them: ``*args``, ``**kwargs``."""
+    """Whether ``value`` is a traced value, or a container of values with a traced value, such as ``*args``."""
     if type(value) in (list, tuple, dict):
         items = value.values() if isinstance(value, dict) else value
         return any(isinstance(item, Proxy) for item in items)  # type: ignore[attr-defined]
@@ -129,7 +129,11 @@ def _has_proxy(value: object) -> bool:
 
 
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
-    """Whether the program raised it because it was handed a traced value: where it had nothing else, or asked that."""
+    """Whether the program itself raised ``error`` because of traced values.
+
+    That is assumed if all parameters of the function that raised it are traced values, or all variables in the test of
+    the ``if`` around the ``raise``.
+    """
     *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
     if frame is None or not belongs(frame.f_code.co_filename):
         return False
@@ -142,7 +146,7 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
 
 
 def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
-    """What decided that the ``raise`` of a line is run: the test of the ``if`` whose branch it is in."""
+    """The tests that decided that the ``raise`` at ``line`` is run: of each ``if`` whose branch it is in."""
     try:
         lines, first = inspect.getsourcelines(code)
         tree = ast.parse(textwrap.dedent("".join(lines)))

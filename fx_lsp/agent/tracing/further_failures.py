@@ -1,4 +1,4 @@
-"""The failures that lie behind a target's first one, and what can be recorded in spite of them."""
+"""The failures after a target's first one, and what can be recorded in spite of them."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class Recorded:
     """What was recorded of a program that can't be traced."""
 
     graph: Graph
-    """Without an output, unless a trace came to the end."""
+    """The graph so far, without an output unless a trace reached the end."""
     root: torch.nn.Module
     """The module that the graph refers to."""
     failing: Mapping[Node, tuple[Span, ...]]
-    """The nodes that stand for failing expressions, and these."""
+    """The nodes that stand for failing expressions, each with the places of these expressions."""
     order: ExecutionInfo | None = None
 
 
 class Explored:
-    """A trace of a fresh build that goes on past failures."""
+    """A trace of a fresh build that continues past failures."""
 
     def __init__(self, built: Built, examples: Mapping[str, Any] | None, *, with_order: bool) -> None:
-        """``examples`` has a value for each input, if some are known: they show which way the program really goes.
+        """``examples`` has a value for each input, if known: they show which branches the program really takes.
 
-        ``with_order``: whether to note in which order modules and parameters are used.
+        ``with_order``: whether to record the order in which modules and parameters are used.
         """
         order = ExecOrderTracer(deep=True) if with_order else None
         self._found = explore(built.root, built.concrete_args, tracer=built.tracer, examples=examples, order=order)
@@ -49,8 +49,8 @@ class Explored:
     def failures(self, first: Failure) -> tuple[Failure, ...]:
         """``first``, which ended a plain trace, and after it the other failures.
 
-        An error of the program's own is left out behind the first: an earlier assumption, or parameters without memory,
-        may have caused it. So is what a missing module or function returned.
+        Exceptions that the program itself raises after ``first`` are left out: an earlier assumption, or parameters
+        without memory, may have caused them. So are failures that depend on what a missing module or function returns.
         """
         sites = [site for site in self._found.sites if site.failure.kind is not FailureKind.EXCEPTION]
         found = [_failure(site) for site in sites if not missing_behind(site.failure.node, self._found.root)]
@@ -60,7 +60,7 @@ class Explored:
         return first, *(failure for failure in found if failure is not same)
 
     def recorded(self) -> Recorded:
-        """What was recorded; an expression that nothing stands for fails where something else is recorded at it."""
+        """What was recorded. If no node stands for a failing expression, the nodes recorded at its place fail."""
         graph = self._found.recorded
         failing: dict[Node, tuple[Span, ...]] = {}
         for site in self._found.sites:

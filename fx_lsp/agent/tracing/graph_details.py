@@ -1,4 +1,4 @@
-"""What was traced, for views: nodes and where they come from, what they yield, what is called in which order."""
+"""Describes what was traced, for views: the nodes, their places and values, and the order of the calls of modules."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from fxcore.source import Place, span_at
 
 
 def details_of(request: int, target: str, built: Built, inputs: Iterator[Input], seconds: float) -> Iterator[Details]:
-    """The details of a program that can be traced, first without what its nodes yield; it is traced once more for them.
+    """The details of a program that can be traced: first without, then with its nodes' values.
 
-    What its nodes yield is told for the first of ``inputs`` that it runs on, if it is found within ``seconds`` of
-    processor time. Raises what tracing raises.
+    The program is traced once more. The values are those for the first of ``inputs`` that the program runs on, if one
+    is found within ``seconds`` of processor time. Raises what tracing raises.
     """
     tracer, root = built.tracer, built.root
     recorder = ExecOrderTracer(deep=True)
@@ -41,7 +41,7 @@ def details_of(request: int, target: str, built: Built, inputs: Iterator[Input],
         graph = tracer.trace(root, built.concrete_args)
     code = graph.python_code("self")
     nodes, imports = _Nodes(tracer.root, _lines(graph, code), {}), imports_of(code)
-    names = _parameter_names(tracer.root)  # running on meta may give it other ones
+    names = _parameter_names(tracer.root)  # running on meta may replace the parameters
 
     def told(shapes: NodeValues | None) -> Details:
         described = tuple(nodes.described(node, shapes) for node in graph.nodes)
@@ -64,12 +64,12 @@ def details_of_failing(request: int, target: str, recorded: Recorded) -> Details
 
 
 def parameter_count(root: object) -> int:
-    """How many numbers the parameters of ``root`` hold; 0 where it is no module."""
+    """How many numbers the parameters of ``root`` hold; 0 if it is not a module."""
     return sum(parameter.numel() for parameter in root.parameters()) if isinstance(root, torch.nn.Module) else 0
 
 
 def inputs_for(built: Built, known: Input | None, file: str, namespace: dict[str, Any]) -> Iterator[Input]:
-    """What the program may take: what it is ``known`` to be given, then what is found in its file, then guesses."""
+    """Inputs that the program may accept: the ``known`` input, then those found in its file, then guesses."""
     fixed = built.concrete_args if isinstance(built.concrete_args, Mapping) else {}
     return candidates(built.root, fixed, known, "".join(linecache.getlines(file)), namespace)
 
@@ -92,7 +92,7 @@ class _Nodes:
         self._failing = failing
 
     def described(self, node: Node, shapes: NodeValues | None) -> GraphNode:
-        """One node; what it yields where ``shapes`` know that."""
+        """Describe one node, with its value if ``shapes`` has it."""
         span = node.span
         value, sizes = shapes.values.get(node.name, (None, ())) if shapes else (None, ())
         is_tensor = value is not None and value.dtype is not None
@@ -113,14 +113,14 @@ class _Nodes:
         )
 
     def _module(self, node: Node) -> str:
-        """The class of the module that it calls; empty for one that is not below the root, too."""
+        """The class of the module that ``node`` calls; empty if it calls none, or one that is not below the root."""
         if node.op == "call_module":
             with contextlib.suppress(AttributeError):
                 return type(self._root.get_submodule(str(node.target))).__name__
         return ""
 
     def _scope(self, node: Node) -> str:
-        """The innermost module of its stack; the call of a module belongs to the one that makes it."""
+        """The innermost module of the node's stack; a call of a module belongs to the module that makes the call."""
         stack = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
         if node.op == "call_module" and stack:
             stack.pop()
@@ -128,9 +128,9 @@ class _Nodes:
 
 
 def imports_of(code: PythonCode) -> tuple[str, ...]:
-    """The statements that bring in the globals of generated code, for those who have torch.fx and not fxcore.
+    """The import statements for the globals of generated code, for users who have torch.fx and not fxcore.
 
-    Where there is none for a name, a comment says so.
+    For each global that no statement can import, there is a comment instead.
     """
     return tuple(dict.fromkeys(_import_of(name, value) for name, value in code.globals.items()))
 
@@ -138,7 +138,7 @@ def imports_of(code: PythonCode) -> tuple[str, ...]:
 def _import_of(name: str, value: object) -> str:
     try:
         return re.sub(r"\bfxcore\b", "torch.fx", import_block({name: value}))
-    except Exception:  # what is written there is up to the object of the user's code that is named
+    except Exception:  # the text depends on an object of the user's code, which may raise anything
         return f"# No import was found for `{name}`; define it here."
 
 
@@ -162,7 +162,7 @@ def _order(
     info: ExecutionInfo,
     shapes: NodeValues | None,
 ) -> tuple[ModuleCall, ...]:
-    """The calls of modules, each parameter with the first call of the module that has it."""
+    """The calls of modules; each parameter is listed with the first call of the innermost called module that has it."""
     if root not in info.module_forward_order:
         return ()  # a function was traced
     paths = {module: path for path, module in root.named_modules()}
@@ -192,7 +192,7 @@ def _span(place: Place | None) -> Span | None:
 
 
 def _value(result: Any, shapes: NodeValues | None) -> str:
-    """What a call returned, as text; empty where some of it is not known."""
+    """What a call returned, as text; empty if any part of the result is unknown."""
     if isinstance(result, fxcore.Proxy):
         value, sizes = shapes.values.get(result.node.name, (None, ())) if shapes else (None, ())
         return value.text(sizes) if value else ""
@@ -203,6 +203,6 @@ def _value(result: Any, shapes: NodeValues | None) -> str:
 
 
 def _upwards(path: str) -> list[str]:
-    """The paths that ``path`` lies in, the innermost first, the root's last."""
+    """The paths of the modules that contain ``path``, the innermost first, the root's (empty) last."""
     atoms = path.split(".")
     return [".".join(atoms[:depth]) for depth in range(len(atoms) - 1, -1, -1)]

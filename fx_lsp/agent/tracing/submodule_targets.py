@@ -1,7 +1,7 @@
-"""Tracing the parts of a module that was built: a class that nobody shows how to build takes its host's word.
+"""Traces the parts (submodules) of a module that was built, their host, for classes that no code shows how to build.
 
-A part is traced alone. What fails then may still be traced through in the host, which hands over a list where the part
-alone gets a symbol: then the host's trace counts.
+A part is traced alone first. If that fails, a trace of the host may still pass through the part, for example because
+the host passes a list where the part alone gets a proxy. In that case the host's trace counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fxcore.failures import TraceFailure
 
 
 def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) -> tuple[str, ...]:
-    """The keys of those of ``targets`` whose class is that of a module below ``root``."""
+    """The keys of those ``targets`` whose class is the class of a module below ``root``."""
     if not isinstance(root, torch.nn.Module):
         return ()
     classes = {type(part) for path, part in root.named_modules() if path}
@@ -32,7 +32,7 @@ def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) 
 
 
 class Host:
-    """A module that is built anew whenever a trace may have left its mark on it."""
+    """A module with parts, which is built again whenever a trace may have modified it."""
 
     def __init__(self, request: int, file: ImportedFile, make: Callable[[], Built]) -> None:
         self._request = request
@@ -40,10 +40,10 @@ class Host:
         self._make = make
         self._built: Built | None = None
         self.traced: list[TargetRun] = []
-        """The runs of the parts that were traced alone."""
+        """The runs of the parts that could be traced alone."""
 
     def report(self, target: Target) -> Report | None:
-        """What is known of the class of ``target`` by its place in the host; None where that is nothing."""
+        """The report on the class of ``target``, by its first instance in the host; None if the host shows nothing."""
         cls = self._file.namespace[target.symbol or ""]
         run = TargetRun(self._request, target, self._file, lambda on_meta: self._part(cls))
         try:
@@ -74,7 +74,7 @@ class Host:
 
 
 class _HostTrace:
-    """A trace of the whole host, and which classes it came through."""
+    """A trace of the whole host, and the classes that it passed through."""
 
     def __init__(self, host: Built) -> None:
         self._tracer = _HostTracer(host.tracer)
@@ -84,11 +84,11 @@ class _HostTrace:
             self._tracer.trace(host.root, host.concrete_args)
         except TraceFailure as failure:
             self._failure = to_failure(failure)
-        except Exception:  # nothing that a tracer would say
+        except Exception:  # not a failure of tracing
             self._tracer.passed.clear()
 
     def report_on(self, cls: type, alone: Report) -> Report | None:
-        """The report on a part that can't be traced alone; None where the trace did not reach it."""
+        """The report on a part that can't be traced alone; None if the host's trace did not reach the part."""
         if cls in self._tracer.stopped and self._failure is not None:
             return dataclasses.replace(alone, outcome="failed", failures=(self._failure,), reason="")
         if cls in self._tracer.passed:
@@ -98,7 +98,7 @@ class _HostTrace:
 
 
 class _HostTracer(fxcore.Tracer):
-    """A tracer that notes of which classes it came through a call, and within which ones it ended."""
+    """A tracer that records the classes whose calls returned, and the classes in whose calls the trace ended."""
 
     def __init__(self, like: Any) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class _HostTracer(fxcore.Tracer):
     def call_module(
         self, m: torch.nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Make the call and take note of how it ended."""
+        """Make the call and record how it ended."""
         try:
             result = super().call_module(m, forward, args, kwargs)
         except BaseException:

@@ -1,8 +1,8 @@
-"""The targets of a request, in rounds, each target in a process that has imported the file.
+"""Traces the targets of a request in rounds, each target in a process that has imported the file.
 
-What the workspace shows how to build comes first. A class that it does not, or not so that it works, is looked for
-among the parts of what was built, here or by other files; only then is it built with invented arguments, and last it is
-looked for among the parts of what was built so.
+First come the targets that the workspace shows how to build. A class without a recipe that works is then looked for
+among the parts of what was built, in this file or by recipes of other files. If it is not found, it is built with
+invented arguments. Last, it is looked for among the parts of modules that were built with invented arguments.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from fx_lsp.agent.tracing.attempt import Attempt, HasParts, RetryOnCpu, with_not
 from fx_lsp.agent.tracing.death_reports import death_report
 
 _EXCEEDED: tuple[Outcome, ...] = ("timed-out", "out-of-memory")
-"""Outcomes that other arguments may not have."""
+"""Outcomes that other arguments may avoid."""
 
 _RANKS: tuple[Outcome, ...] = (*_EXCEEDED, "not-built", "unchecked", "failed")
-"""Outcomes that something better may come after; of two, the later one tells more."""
+"""Outcomes that a better one may replace, in ascending order of how much they tell."""
 
 Start = Callable[[Attempt, Hear, Gone], object]
-"""Starts an attempt in a process of its own, and says who hears what it emits, and that it is over."""
+"""Starts an attempt in its own process; the callbacks receive what the attempt emits, and the process when it ends."""
 
 
 class TargetRounds:
@@ -35,7 +35,7 @@ class TargetRounds:
     def __init__(
         self, request: Trace, classes: Collection[str], notices: tuple[Failure, ...], start: Start, emit: Emit
     ) -> None:
-        """``classes`` are the names of the file's classes; ``notices`` are those of its import."""
+        """``classes`` are the names of the file's classes; ``notices`` are the notices of its import."""
         self._request = request
         self._notices = notices
         self._start = start
@@ -44,19 +44,19 @@ class TargetRounds:
         self._waiting: deque[Attempt] = deque()
         self._running = 0
         self._unanswered: set[Attempt] = set()
-        """Those under way that the next round waits for; what the others have yet to tell changes nothing in it."""
+        """The running attempts that the next round waits for; it does not depend on what other attempts still emit."""
         self._classes = classes
         self._open = {target.key: target for target in request.targets}
-        """Those that nothing final is known of."""
+        """The targets without a final report, by key."""
         self._provisional: dict[str, tuple[Report, Attempt]] = {}
-        """The report on an open target unless a better one comes, and the attempt that it comes from."""
+        """By the key of an open target: the best report so far, and the attempt that it came from."""
         self._told: dict[str, Attempt] = {}
-        """By its key, what the report on a target that is not open came from."""
+        """By the key of a target that is not open: the attempt that its report came from."""
         self._hosts: dict[str, tuple[Attempt, tuple[str, ...]]] = {}
         """By the key of a target that has parts: the attempt, and the keys of the targets of the parts' classes."""
 
     def steps(self) -> Iterator[None]:
-        """Trace them all, and emit a `Report` for each; whenever this waits for a process, that is a step."""
+        """Trace all targets, and emit a `Report` for each; each step is a wait for a process."""
         sure = [_sure(target) for target in self._request.targets if not target.recipe.made_up]
         yield from self._trace(Attempt(target) for target in sure)
         yield from self._trace(self._part_attempts())
@@ -81,7 +81,7 @@ class TargetRounds:
             yield
 
     def _part_attempts(self) -> list[Attempt]:
-        """For the open targets that are parts of a host: of the one that has most of them first."""
+        """The attempts at open targets that are parts of a host, the host with the most parts first."""
         attempts = []
         left = set(self._open)
         for attempt, keys in sorted(self._hosts.values(), key=lambda host: -len(host[1])):
@@ -92,7 +92,7 @@ class TargetRounds:
         return attempts
 
     def _trace_in_hosts(self, *, made_up: bool) -> Iterator[None]:
-        """For the open targets that have parts in modules of other files: each one's first host, then its second."""
+        """Trace open targets as parts of modules of other files: each in its first host, then in its second, …"""
         hosts = {key: [host for host in target.hosts if host.made_up == made_up] for key, target in self._open.items()}
         for turn in range(max(map(len, hosts.values()), default=0)):
             held: dict[Recipe, list[Target]] = {}
@@ -119,12 +119,15 @@ class TargetRounds:
                 self._emit(item)
 
     def _answered(self, attempt: Attempt) -> None:
-        """It has said what it has to; the same may follow in full."""
+        """Stop waiting for an attempt: it has answered, although a fuller report may follow."""
         attempt.answered = True
         self._unanswered.discard(attempt)
 
     def _reported(self, report: Report, attempt: Attempt) -> None:
-        """Tell what is final, and keep the best of the rest; what a part of a host says is no better than as much."""
+        """Emit a final report; otherwise keep the best one so far.
+
+        A report on a part of a host replaces an earlier report only if it ranks higher, not if both rank the same.
+        """
         if report.target not in self._open:
             if self._told.get(report.target) is attempt:
                 self._emit(report)
@@ -136,20 +139,20 @@ class TargetRounds:
                 self._provisional[report.target] = report, attempt
 
     def _worth(self, report: Report) -> int:
-        """How much it tells. That a class can't be built as it stands is more than that arguments can't be made up."""
+        """The rank of a report. That a class can't be built without arguments ranks as high as that it fails."""
         target = self._open[report.target]
         if report.outcome == "not-built" and target.recipe.root.source == f"{target.symbol}()":
             return _RANKS.index("failed")
         return _RANKS.index(report.outcome)
 
     def _is_final(self, report: Report) -> bool:
-        """Whether no other recipe and no host can tell better; a host may be traced through what can't be alone."""
+        """Whether no other recipe and no host can improve the report; a class that fails alone may pass in a host."""
         target = self._open[report.target]
         is_class = target.intent != "explicit" and target.symbol in self._classes
         return report.outcome not in _RANKS or (report.outcome == "failed" and not is_class)
 
     def _settle(self, *outcomes: Outcome) -> None:
-        """Have done with the targets whose provisional reports have these outcomes."""
+        """Make the provisional reports with these outcomes final."""
         for report, attempt in list(self._provisional.values()):
             if report.outcome in outcomes:
                 self._close(report, attempt)
@@ -169,11 +172,11 @@ class TargetRounds:
 
 
 def _sure(target: Target) -> Target:
-    """The target with the recipes alone that the workspace shows."""
+    """The target with only those fallbacks that the workspace shows."""
     return dataclasses.replace(target, fallbacks=tuple(recipe for recipe in target.fallbacks if not recipe.made_up))
 
 
 def _made_up(target: Target) -> Target:
-    """The target with the recipe that makes arguments up, if it has one."""
+    """The target with only the recipe that invents arguments, if it has one."""
     recipe = next((recipe for recipe in target.fallbacks if recipe.made_up), target.recipe)
     return dataclasses.replace(target, recipe=recipe, fallbacks=())

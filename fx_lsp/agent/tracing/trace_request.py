@@ -1,4 +1,4 @@
-"""One request, in a process of its own: import the file once, then trace each target in a child that starts from it."""
+"""Works on one request, in its own process: imports the file once, then traces each target in a forked child."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class TraceSession:
             children.wait()
 
     def imported(self) -> ImportedFile | None:
-        """The imported file; None where it could not be imported, which has then been reported.
+        """Import the file; None if that failed, which has then been reported.
 
-        From here on this process is one for the code of the user.
+        The process is restricted from here on: it is only for the user's code.
         """
         limit_memory(self._request.limits.memory_mb)
         stand_in_for_accelerators()
@@ -77,10 +77,10 @@ class TraceSession:
         return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
 
     def _load_for_meta(self) -> None:
-        """Spare each child the import of what running on meta takes, and have the agent spare it the next request."""
+        """Import what running on the meta device needs, before children are forked, and have the agent preload it."""
         self._emit_imported(MODULES_FOR_META)
         for name in MODULES_FOR_META:
-            with contextlib.suppress(ImportError):  # another torch has others
+            with contextlib.suppress(ImportError):  # other versions of torch have other modules
                 importlib.import_module(name)
 
     def _import_failed(self, error: BaseException) -> None:

@@ -1,4 +1,4 @@
-"""Tracing one target and putting what came of it into a `Report`."""
+"""Traces one target, and puts the outcome into a `Report`."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.notices.watch import noticing
 
 LONGEST_CODE = 200_000
-"""Characters of generated code that a report carries; a reader wants far fewer."""
+"""The most characters of generated code in a report; a reader wants far fewer."""
 
 
 DOUBTFUL = frozenset({FailureKind.EXCEPTION, FailureKind.FOREIGN_CALL})
-"""Kinds of failure that a tensor without memory can be the cause of."""
+"""Kinds of failure that a tensor without memory can cause."""
 
 
 class InconclusiveOnMeta(Exception):
-    """The failure may be due to the device meta: only a build on the CPU can tell."""
+    """The failure may be due to the meta device; a build on the CPU is needed to tell."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +48,29 @@ class ImportedFile:
     namespace: dict[str, Any]
     """The namespace of its module."""
     complete: bool
-    """Its code ran to the end. Otherwise it used the result of a failed call of torch.fx (see ``import_tolerance.py``),
-    or only its definitions were run.
+    """Whether its code ran to the end.
+
+    If not, it used the result of a failed call of torch.fx (see ``import_tolerance.py``), or only its definitions were
+    run.
     """
     notices: tuple[Failure, ...] = ()
-    """What its import had to do without, and what that raised."""
+    """What the import had to do without, and the errors that were raised."""
 
     @property
     def classes(self) -> frozenset[str]:
-        """The names that its module has for classes."""
+        """The names of classes in the module's namespace."""
         return frozenset(name for name, value in self.namespace.items() if isinstance(value, type))
 
 
 Make = Callable[[bool], Built]
-"""Builds what is to be traced; the argument says whether on meta."""
+"""Builds what is to be traced; the argument says whether to build it on the meta device."""
 
 
 class TargetRun:
-    """The build and trace of one target, in a process of its own."""
+    """The build and trace of one target."""
 
     def __init__(self, request: int, target: Target, file: ImportedFile, make: Make | None = None) -> None:
-        """``make`` builds it, by default by the target's recipes."""
+        """``make`` builds what is traced; by default, the target's recipes do."""
         self._request = request
         self._target = target
         self._file = file
@@ -77,7 +79,7 @@ class TargetRun:
         self._start = time.perf_counter()
         self._built: Built | None = None
         self._recorded: Callable[[], Recorded] | None = None
-        """Of what failed: tells what was recorded."""
+        """For a failed trace: returns what was recorded."""
 
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the time since the run began."""
@@ -93,11 +95,11 @@ class TargetRun:
 
     @property
     def root(self) -> object:
-        """What was built last; None where nothing was."""
+        """What was built last; None if nothing was built."""
         return None if self._built is None else self._built.root
 
     def run(self, *, on_meta: bool) -> Report:
-        """Build and trace. Raises `InconclusiveOnMeta` where that failed with ``on_meta`` and might not without."""
+        """Build and trace. Raises `InconclusiveOnMeta` if that fails with ``on_meta`` and might not without it."""
         forget_used_stand_ins()
         try:
             built = self._build(on_meta)
@@ -120,10 +122,10 @@ class TargetRun:
         return dataclasses.replace(report, reason=condition, parameters=0) if condition else report
 
     def _by_default(self, built: Built, on_meta: bool) -> Report | None:
-        """Trace once more without the optional inputs, where nobody shows how to call the program.
+        """Trace once more without the optional inputs, if no code shows how to call the program.
 
-        With symbols for them it takes paths that hardly any caller takes. None where there are none, or where it fails
-        without them, too.
+        With proxies for these inputs, the program takes paths that hardly any caller takes. None if there are no
+        optional inputs, or if nothing certain is known without them either.
         """
         optional = _optional_inputs(built.root) if self._intent == "assumed" and built.concrete_args is None else {}
         if not optional:
@@ -138,15 +140,15 @@ class TargetRun:
             return failed if failed and failed.outcome == "failed" else None
 
     def explore(self, first: Report, *, on_meta: bool, for_details: bool) -> Report:
-        """``first``, the report of a failed trace, with all the failures that there are."""
-        built = self._build(on_meta)  # the trace may have left its mark on the other
+        """``first``, the report of a failed trace, with all further failures that can be found."""
+        built = self._build(on_meta)  # the failed trace may have modified what was built for it
         given = example_input(built.recipe.inputs, self._file.namespace)
         found = Explored(built, values_for_exploring(given, built.root), with_order=for_details)
         self._recorded = found.recorded
         return self.report("failed", *found.failures(first.failures[0]))
 
     def details(self, seconds: float) -> Iterator[Details]:
-        """The details of the trace that was just reported; the last ones are complete if ``seconds`` are enough."""
+        """The details of the trace that was just reported; the last details are complete if ``seconds`` suffice."""
         if self._recorded is not None:
             yield details_of_failing(self._request, self._target.key, self._recorded())
             return
@@ -159,7 +161,7 @@ class TargetRun:
 
     @property
     def _intent(self) -> Intent:
-        """That of the recipe that was used."""
+        """The intent of the recipe that was used."""
         if self._built is not None and self._built.recipe.made_up:
             return "assumed"
         return "inferred" if self._target.intent == "assumed" else self._target.intent
@@ -208,7 +210,7 @@ class TargetRun:
         return is_name and self._target.intent != "explicit" and symbol not in self._file.namespace
 
     def _lost(self) -> Report:
-        """The report on what the import did not define; the place where the import ended says why."""
+        """The report on a target that the import did not define, with the notices of where the import ended."""
         ended = [notice for notice in self._file.notices if notice.kind in ("import", "definitions-only")]
         return self.report("not-imported", *ended) if ended else self.report("skipped")
 
@@ -222,7 +224,7 @@ class TargetRun:
         self._recorded = partial(recorded_until, error, built)
         if isinstance(error, TraceFailure):
             failure = to_failure(error)
-        else:  # SystemExit and the like
+        else:  # such as SystemExit
             failure = Failure("exception", describe(error), chain_of_error(error, is_user_code))
         return self.report("failed", failure)
 
@@ -233,21 +235,21 @@ class TargetRun:
 
 
 def is_explorable(report: Report) -> bool:
-    """Whether there may be more failures behind the reported one, and they are worth reporting.
+    """Whether there may be more failures after the reported one that are worth reporting.
 
-    That is so where the program was being traced, with arguments that are not invented: more would be guesses upon
-    guesses.
+    That is so if the program failed while it was being traced, with arguments that were not invented: with invented
+    arguments, further failures would be guesses based on guesses.
     """
     kinds = {kind.value for kind in FailureKind} - {FailureKind.CALL_BINDING.value}
     return report.outcome == "failed" and report.intent != "assumed" and report.failures[0].kind in kinds
 
 
 def is_traceable(root: object) -> bool:
-    """Whether ``root`` is what a tracer takes: a module, or a function or method written in Python."""
+    """Whether a tracer accepts ``root``: a module, or a function or method written in Python."""
     return isinstance(root, torch.nn.Module) or (callable(root) and hasattr(inspect.unwrap(root), "__code__"))
 
 
 def _optional_inputs(root: torch.nn.Module) -> dict[str, Any]:
-    """The parameters of its forward that may be left out, with what they are then."""
+    """The parameters of the module's ``forward`` that may be left out, with their defaults."""
     parameters = inspect.signature(root.forward).parameters.values()
     return {one.name: one.default for one in parameters if one.default is not one.empty}

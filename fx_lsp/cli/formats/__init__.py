@@ -1,4 +1,4 @@
-"""What ``fx-lsp check`` prints: one module per format, named like the format, with ``render(checked) -> str``.
+"""The output formats of ``fx-lsp check``: one module per format, named after it, with ``render(checked) -> str``.
 
 Imports ``fx_lsp.check``, ``fx_lsp.analysis``, ``fx_lsp.documents``, ``fx_lsp.fixes`` and ``fx_lsp.rules``. Begin with
 ``concise.py``, the shortest.
@@ -12,6 +12,6 @@ from fx_lsp.check.check_files import Checked
 
 
 def render(format: str, checked: Checked) -> str:
-    """``checked`` in ``format``, the name of a module here, which is imported only when it is needed."""
+    """``checked`` in ``format``, the name of a module in this package; the module is imported only when needed."""
     text: str = importlib.import_module(f"{__name__}.{format}").render(checked)
     return text

@@ -1,6 +1,6 @@
 """``path:line:column: code message``, one line each, for grep; lines and columns (characters) count from 1.
 
-In a notebook they count within a cell: ``path:cell 3:line:column``.
+In a notebook, they count within a cell: ``path:cell 3:line:column``.
 """
 
 from __future__ import annotations

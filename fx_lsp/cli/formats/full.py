@@ -1,4 +1,4 @@
-"""For people: each problem with its source line, the calls that lead there, and the fixes as diffs."""
+"""For people: each problem with its source line, the calls that lead to it, and the fixes as diffs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STYLES = {
 
 
 def render(checked: Checked) -> str:
-    """Every problem and a summary; in color on a terminal that wants it (https://no-color.org)."""
+    """Every problem and a summary; in color on a terminal, unless the user opts out (https://no-color.org)."""
     wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return full(checked, color=wanted)
 
@@ -107,9 +107,9 @@ class _Page:
             yield self._framed(width, "", "...")
 
     def _edits(self, fix: Fix, place: Place) -> Iterator[str]:
-        """Each file that the fix changes as a diff of whole lines, numbered as before and after it; not for notebooks.
+        """A diff of whole lines for each file that the fix changes, numbered as before and after it; not for notebooks.
 
-        A file's path is shown unless it is that of the problem's ``place``.
+        The path of a file is shown if the problem's ``place`` is in another file.
         """
         if any(change.span.file in self._documents.notebooks for change in fix.changes):
             return
@@ -130,7 +130,7 @@ class _Page:
 
 
 def _changed_lines(path: str, old: str, new: str) -> Iterator[tuple[int, str, str]]:
-    """The lines that ``new`` lacks (``-``) and adds (``+``), each with its number; without blank ones."""
+    """The lines that ``new`` removes (``-``) and adds (``+``), each with its number, except for blank lines."""
     before, after, shift = LineIndex(old), LineIndex(new), 0
     for change in changes_between(path, old, new):
         first, end = change.span.line, change.span.end_line
@@ -142,7 +142,7 @@ def _changed_lines(path: str, old: str, new: str) -> Iterator[tuple[int, str, st
 
 
 def _visible(text: str) -> str:
-    """``text`` with each tab as the spaces that it is shown as."""
+    """``text`` with tabs expanded to spaces."""
     shown, *others = text.split("\t")
     for other in others:
         shown += " " * (_TAB - _columns(shown) % _TAB) + other

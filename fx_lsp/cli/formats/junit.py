@@ -1,4 +1,4 @@
-"""JUnit's XML, which build servers show as tests: one suite for each file, one case for each target.
+"""JUnit XML, which build servers show as tests: one suite for each file, one case for each target.
 
 There is no specification; this follows the schema of Jenkins's xUnit plugin.
 """

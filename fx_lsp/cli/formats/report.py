@@ -1,6 +1,6 @@
 """The outcome of every target: one JSON object per line, in the order of the files and of their text.
 
-All but ``seconds`` is the same in every run over the same files with the same versions of everything.
+Everything except for ``seconds`` is the same in every run over the same files with the same versions of all software.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from fx_lsp.check.shown_places import ends, protocol_location, shown_path
 from fx_lsp.documents.documents import Documents
 
 SCHEMA = 1
-"""The version of what a line holds. It changes when a field gets another meaning or is dropped."""
+"""The version of the format of a line. It changes when a field changes its meaning or is dropped."""
 
 Verdict = Literal["ok", "fails", "unknown", "skipped"]
-"""It traces; it does not; fx-lsp cannot tell, and ``reason`` says why; it turned out not to be something to trace."""
+"""The target traces; it fails; fx-lsp cannot tell, and ``reason`` says why; it is not something that can be traced."""
 
 _VERDICTS: dict[Outcome, Verdict] = {"traced": "ok", "failed": "fails", "skipped": "skipped"}
 

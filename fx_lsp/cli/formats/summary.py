@@ -1,4 +1,4 @@
-"""A table by folder: how many targets trace, fail, are unknown and were skipped."""
+"""A table by folder: how many targets trace, fail, are unknown or were skipped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COLUMNS = ("files", "ok", "fails", "unknown", "skipped")
 
 
 def render(checked: Checked) -> str:
-    """One row for each folder that has targets, and one for all of them."""
+    """One row for each folder that has targets, and a row for the total."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for path, result in checked.results.items():
         if result.traced:

@@ -1,4 +1,4 @@
-"""What fixes are made of: reading a file's syntax, values and data flow, and writing the smallest changes to its text.
+"""The building blocks of fixes: they read a file's syntax, values and data flow, and make small changes to its text.
 
 Imports ``fx_lsp.documents``, ``fx_lsp.targets`` and ``fx_lsp.agent.messages``, never a fix. Begin with
 ``edited_source.py``: a file's text, its syntax tree, and how to get from one to the other.
@@ -27,7 +27,7 @@ class Fix:
     title: str
     """In the imperative, e.g. ``Insert torch.fx.wrap("len")``."""
     changes: tuple[TextChange, ...]
-    """They don't overlap, and each refers to the text before any of them."""
+    """The changes do not overlap, and each refers to the text before any of them is applied."""
 
 
 ReadText = Callable[[str], "str | None"]

@@ -1,7 +1,7 @@
-"""Splits a condition into conditions that must all hold, each of which can be recorded.
+"""Splits a condition into several that must all hold and that can be recorded one by one.
 
-While tracing, ``and``, ``or``, ``not``, ``in`` and a chain of comparisons decide at once; a single comparison, ``|``
-and ``torch.sym_not`` are recorded.
+While tracing, Python evaluates ``and``, ``or``, ``not``, ``in`` and chained comparisons immediately; a single
+comparison, ``|`` and ``torch.sym_not`` are recorded.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
 """Expressions that can be evaluated twice."""
 
 _LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
-"""Expressions that need brackets beside ``and``."""
+"""Expressions that need brackets as operands of ``and``."""
 
 
 class Conditions:
-    """Conditions of one file as text; an empty list where a condition cannot be written so that it is recorded."""
+    """Writes conditions of one file as text; a list of conditions is empty if they cannot be recorded."""
 
     def __init__(self, source: Source, torch: str) -> None:
         self._source = source
         self._torch = torch
 
     def required(self, test: ast.expr) -> list[str]:
-        """What must hold for ``test`` to be true."""
+        """The conditions that must hold for ``test`` to be true."""
         match test:
             case ast.BoolOp(op=ast.And(), values=values):
                 return _together([self.required(value) for value in values])
@@ -56,7 +56,7 @@ class Conditions:
         return [self._source.slice(test)]
 
     def excluded(self, test: ast.expr) -> list[str]:
-        """What must hold for ``test`` to be false."""
+        """The conditions that must hold for ``test`` to be false."""
         match test:
             case ast.BoolOp(op=ast.Or(), values=values):
                 return _together([self.excluded(value) for value in values])
@@ -75,7 +75,7 @@ class Conditions:
         return [f"{self._torch}.sym_not({self._source.slice(test)})"]
 
     def recorded(self, test: ast.expr, *, of_tensors: bool) -> str | None:
-        """``test`` as one recorded expression, a boolean or a tensor of booleans; None where that is not possible."""
+        """``test`` as one recorded expression, a boolean or a tensor of booleans; None if this is not possible."""
         match test:
             case ast.BoolOp(op=operator, values=values):
                 parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
@@ -97,7 +97,7 @@ class Conditions:
         return f"({text})" if "\n" in text else text
 
     def _links(self, chain: ast.Compare) -> list[str]:
-        """``a < b`` and ``b < c`` of ``a < b < c``."""
+        """The comparisons that a chain consists of: ``a < b`` and ``b < c`` for ``a < b < c``."""
         sides = [chain.left, *chain.comparators]
         known = all(type(operator) in _OPERATORS for operator in chain.ops)
         if not known or not all(isinstance(side, _REPEATABLE) for side in sides[1:-1]):
@@ -108,7 +108,7 @@ class Conditions:
         ]
 
     def _of_each(self, each: ast.GeneratorExp | ast.ListComp, *, required: bool) -> list[str]:
-        """What must hold for every item, where the source lists the items: a tuple, or a part of a shape."""
+        """The conditions for all items, if the source lists the items, as a tuple, a list or a part of a shape."""
         match each.generators:
             case [ast.comprehension(target=ast.Name(id=name), iter=iterated, ifs=[])]:
                 items = self._items(iterated)
@@ -124,7 +124,7 @@ class Conditions:
         return Values(self._source).items(iterated) or []
 
     def _filled(self, node: ast.expr, name: str, item: str) -> str:
-        """The text of ``node`` with ``item`` for ``name``."""
+        """The text of ``node`` with ``item`` in place of ``name``."""
         begin = self._source.offsets(node)[0]
         text = self._source.slice(node)
         spots = [self._source.offsets(inner) for inner in ast.walk(node) if is_name(inner, name)]
@@ -140,7 +140,7 @@ class Conditions:
         return self._choices(left, "!=", right)
 
     def _choices(self, left: ast.expr, operator: str, right: ast.expr) -> list[str]:
-        """``left == a`` and ``left == b`` for ``(a, b)``."""
+        """Comparisons of ``left`` with each item of ``right``: ``left == a`` and ``left == b`` for ``(a, b)``."""
         right = Values(self._source).only_value(right) or right
         if not isinstance(right, (ast.Tuple, ast.List, ast.Set)) or not isinstance(left, (*_REPEATABLE, ast.Call)):
             return []
@@ -172,7 +172,7 @@ def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
 
 
 def _either(parts: list[list[str]]) -> list[str]:
-    """One condition that holds if one of several does; none if one of them guards the others, as ``is None`` does."""
+    """One condition that holds if any of ``parts`` does; empty if a part guards the others, as ``is None`` does."""
     if not all(len(part) == 1 for part in parts) or any(" is " in part[0] or "isinstance" in part[0] for part in parts):
         return []
     return [" | ".join(f"({part[0]})" for part in parts)]

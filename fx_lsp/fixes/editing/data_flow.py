@@ -13,7 +13,7 @@ _AWAY = (ast.Return, ast.Continue, ast.Break)
 
 
 class Flow:
-    """The names of the functions around ``nodes``, adjacent nodes of ``source``: the part."""
+    """The use of names around a part of a function: ``nodes``, which are adjacent in ``source``."""
 
     def __init__(self, source: Source, nodes: Sequence[Node]) -> None:
         self._source = source
@@ -46,7 +46,7 @@ class Flow:
         return _assigns(self._nodes, name)
 
     def is_read_below(self, name: str) -> bool:
-        """Whether the value of ``name`` may be read after the part: below it, or in the next turn of a loop."""
+        """Whether the value of ``name`` may be read after the part: below it, or in the next iteration of a loop."""
         return any(not self._is_assigned_on_the_way(name, load) for load in self._loads_below(name))
 
     def _loads_below(self, name: str) -> Iterator[ast.Name]:

@@ -23,7 +23,7 @@ Part = ast.expr | list[ast.stmt]
 def deciding_part(source: Source, node: ast.expr) -> Part | None:
     """The smallest part around ``node`` whose results no other code needs to know while tracing.
 
-    None where there is none, because the value decides when the function returns or what a loop does next.
+    None if there is no such part, because the value decides when the function returns or what a loop does next.
     """
     if source.function(node) is None:
         return None
@@ -51,7 +51,7 @@ def _with_attribute(source: Source, part: ast.expr) -> ast.expr:
 
 
 def _decides(outer: ast.AST, inner: ast.AST) -> bool:
-    """Whether what ``outer`` does depends on the value of ``inner``, a part of it."""
+    """Whether what ``outer`` does while tracing depends on the value of ``inner``, a part of ``outer``."""
     match outer:
         case ast.If(test=test) | ast.While(test=test) | ast.Assert(test=test) | ast.IfExp(test=test):
             return inner is test
@@ -67,7 +67,10 @@ def _decides(outer: ast.AST, inner: ast.AST) -> bool:
 
 
 def _statements(source: Source, statement: ast.stmt) -> list[ast.stmt] | None:
-    """``statement`` with the ``if`` that it is an ``elif`` of, and if it returns, all statements after it."""
+    """``statement`` (for an ``elif``, the whole ``if``), with all statements after it if it contains a ``return``.
+
+    None if it contains a ``return``, but its block does not always end by returning or raising an error.
+    """
     while source.is_elif(statement):
         parent = source.parent(statement)
         assert isinstance(parent, ast.stmt)

@@ -22,7 +22,7 @@ from fx_lsp.targets.shown_calls import ShownCalls
 from fx_lsp.targets.text_spans import SourceText
 
 TRACE, IGNORE = "Trace this class with…", "Ignore this rule here"
-"""Titles."""
+"""The titles of two edits; the second is followed by the rule's code."""
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -31,9 +31,10 @@ _SAMPLES = {"int": "8", "float": "0.5", "bool": "True", "str": "''", "": "8"}
 
 
 def tracing(path: str, text: str, name: str, recipe: str) -> Fix | None:
-    """``# fx: trace(…)`` above the class ``name``, with the arguments to build it; None if it is not a module.
+    """``# fx: trace(…)`` above the class ``name``, with arguments to build it; None if it is not a module or skipped.
 
-    The arguments are those of ``recipe``, the call that built it last, or else those with which the file calls it.
+    The arguments come from ``recipe``, the call that built the class last, or else from a call in the file, or else
+    they are sample values for the required parameters.
     """
     node, names = _definition(text, name)
     said = directives_of(text).above.get(name, ())
@@ -59,9 +60,9 @@ def skipping(path: str, text: str, name: str) -> Fix | None:
 
 
 def ignoring(path: str, text: str, code: str, first: int, last: int) -> Fix | None:
-    """``# fx: ignore[code]`` for a problem in the lines ``first`` to ``last`` (from 1); None where no comment fits.
+    """``# fx: ignore[code]`` for a problem in the lines ``first`` to ``last`` (from 1); None if no comment fits.
 
-    At the end of the line if a comment can stand there, else above it.
+    The code goes into an existing comment of this kind, or else into a comment at the end of a line, or else above.
     """
     before = _dumped(text)
     for change, moved in _ignoring(path, text, code, first, last):
@@ -73,7 +74,7 @@ def ignoring(path: str, text: str, code: str, first: int, last: int) -> Fix | No
 
 
 def _ignoring(path: str, text: str, code: str, first: int, last: int) -> Iterator[tuple[TextChange, int]]:
-    """Changes that may work, each with the number of lines by which it moves the problem."""
+    """Changes that may work, each with the number of lines by which it moves the problem down."""
     lines = LineIndex(text)
     for directive in directives_of(text).directives:
         if directive.verb == "ignore" and directive.labels and first <= directive.subject <= last:
@@ -115,7 +116,7 @@ def _arguments(recipe: str, name: str, names: Names) -> str:
 
 
 def _required(node: ast.ClassDef) -> str:
-    """A value for each parameter of the constructor that has no default."""
+    """Arguments in brackets: a sample value for each parameter of the constructor that has no default."""
     constructor = next(
         (member for member in node.body if isinstance(member, Function) and member.name == "__init__"), None
     )

@@ -1,4 +1,4 @@
-"""A file to edit: its text, its syntax tree, and which range of the text each node is."""
+"""A file to edit: its text, its syntax tree, and the range of the text that each node covers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPERANDS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast
 """Expressions that need no brackets before a dot or beside an operator; a tuple already has its own."""
 
 _BRACKETED = (ast.Call, ast.keyword, ast.Tuple, ast.List, ast.Set, ast.Dict)
-"""Nodes in which any expression can stand without brackets of its own."""
+"""Nodes that can contain any expression without extra brackets."""
 
 
 class Source:
@@ -106,7 +106,7 @@ class Source:
         return text if isinstance(node, _OPERANDS) else f"({text})"
 
     def is_elif(self, statement: ast.stmt) -> bool:
-        """Whether ``statement`` is an ``if`` that is written as the ``elif`` of another."""
+        """Whether ``statement`` is an ``if`` that is written as the ``elif`` of another ``if``."""
         return self.text.startswith("elif", self.offsets(statement)[0])
 
     def indent(self, statement: ast.stmt) -> str:
@@ -159,12 +159,12 @@ class Source:
         return TextChange(Span(self.path, line, 0, line, 0), definition)
 
     def unused(self, name: str) -> str:
-        """``name``, with a number if the file already uses it."""
+        """``name``, with a number appended if the file already uses it."""
         used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)} | set(self.names.module.bindings)
         return unused_name(name, used)
 
     def with_operation(self, node: ast.expr, text: str) -> TextChange:
-        """The change that replaces ``node`` with ``text``, an operation, in brackets where it needs them."""
+        """The change that replaces ``node`` with the operation ``text``, in brackets if necessary."""
         parent = self.parent(node)
         is_free = isinstance(parent, (ast.stmt, *_BRACKETED)) or (
             isinstance(parent, ast.Subscript) and parent.slice is node
@@ -189,13 +189,13 @@ def first_line(statement: ast.stmt) -> int:
 
 
 def unused_name(name: str, used: Set[str]) -> str:
-    """``name``, with a number if it is among ``used``."""
+    """``name``, with a number appended if it is among ``used``."""
     numbered = (f"{name}_{number}" for number in range(2, len(used) + 3))
     return next(choice for choice in (name, *numbered) if choice not in used)
 
 
 def quoted(text: str) -> str:
-    """``text`` as a Python string in double quotes; what JSON escapes, Python reads."""
+    """``text`` as a Python string in double quotes, with JSON's escapes, which Python understands."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -206,7 +206,7 @@ def tuple_text(items: Sequence[str]) -> str:
 
 @functools.lru_cache(maxsize=8)
 def parsed(path: str, text: str) -> Source | None:
-    """The file; None if its text is not valid Python."""
+    """The file at ``path`` with this text; None if the text is not valid Python."""
     try:
         return Source(path, text)
     except (SyntaxError, ValueError, RecursionError):
@@ -214,13 +214,13 @@ def parsed(path: str, text: str) -> Source | None:
 
 
 def source_of(path: str, read: ReadText) -> Source | None:
-    """The file at ``path``; None where it must not be edited or is not valid Python."""
+    """The file at ``path``; None if it must not be edited or is not valid Python."""
     text = read(path)
     return parsed(path, text) if text is not None else None
 
 
 def editable(chain: Sequence[Step], read: ReadText) -> Iterator[tuple[Source, ast.expr]]:
-    """The expressions of a failure's chain that lie in files that may be edited, the innermost first."""
+    """The expressions of a failure's chain in files that may be edited, each with its file, the innermost first."""
     for step in reversed(chain):
         source = source_of(step.span.file, read)
         node = source.expression(step.span) if source else None
@@ -231,9 +231,9 @@ def editable(chain: Sequence[Step], read: ReadText) -> Iterator[tuple[Source, as
 def for_failing_expression(
     find: Callable[[Source, ast.expr], Iterator[Fix]],
 ) -> Callable[[Failure, ReadText], Iterator[Fix]]:
-    """Make ``fixes(failure, read)`` from a function that takes the failing expression and its file.
+    """Turn ``find``, which takes a file and the failing expression in it, into ``fixes(failure, read)``.
 
-    It finds nothing where the expression lies in a file that must not be edited.
+    The new function finds nothing if the expression is in a file that must not be edited.
     """
 
     @functools.wraps(find)

@@ -1,4 +1,4 @@
-"""What an expression's value is, as far as the source tells: a shape, a number computed from sizes, or neither."""
+"""What the source shows about an expression's value: a shape, a number computed from sizes, or neither."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Values:
         return False
 
     def can_be_tensor(self, node: ast.expr) -> bool:
-        """Whether nothing shows that ``node`` is a list or the like: no annotation, assigned value or loop."""
+        """Whether no annotation, assigned value or loop shows that ``node`` is a list or another collection."""
         match node:
             case ast.List() | ast.Tuple() | ast.Dict() | ast.ListComp() | ast.DictComp():
                 return False
@@ -78,7 +78,7 @@ class Values:
         return not self.is_shape(node)
 
     def reads_elements(self, condition: ast.expr) -> bool:
-        """Whether ``condition`` is a tensor, computed from the elements of others."""
+        """Whether ``condition`` is a tensor that is computed from the elements of other tensors."""
         calls = [node for node in ast.walk(condition) if isinstance(node, ast.Call)]
         names = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
         return not names.isdisjoint(_REDUCTIONS) and "item" not in names
@@ -86,7 +86,7 @@ class Values:
     def items(self, node: ast.expr) -> list[str] | None:
         """The sizes in a part of a shape, one by one: ``x.shape[-2]`` and ``x.shape[-1]`` for ``x.shape[-2:]``.
 
-        None where the source does not tell how many they are.
+        None if the source does not show how many sizes there are.
         """
         match node:
             case ast.Subscript(value=shape, slice=ast.Slice(lower=lower, upper=upper, step=None)):
@@ -100,7 +100,7 @@ class Values:
         return None
 
     def only_value(self, node: ast.expr) -> ast.expr | None:
-        """What the function around assigns to the name that ``node`` is, where it assigns to it once."""
+        """What the enclosing function assigns to ``node``, if ``node`` is a name that it assigns exactly once."""
         values = list(self._values(node)) if isinstance(node, ast.Name) else []
         return values[0] if len(values) == 1 else None
 
@@ -117,12 +117,12 @@ class Values:
         return (self._source.names.qualified(call.func) or "").startswith(_NUMBER_MODULES)
 
     def _values(self, name: ast.Name) -> Iterator[ast.expr | None]:
-        """What the enclosing function assigns to ``name``; None for anything but a plain assignment."""
+        """What the enclosing function assigns to ``name``; None for anything except a plain assignment."""
         for store in self._stores(name):
             yield self._value(store) if isinstance(store, ast.Name) else None
 
     def _stores(self, name: ast.Name) -> Iterator[ast.arg | ast.Name]:
-        """Where the enclosing function gives ``name`` a value."""
+        """The nodes at which the enclosing function gives ``name`` a value."""
         for node in ast.walk(self._source.function(name) or ast.Pass()):
             match node:
                 case ast.arg(arg=name.id) | ast.Name(id=name.id, ctx=ast.Store()):
@@ -136,7 +136,7 @@ class Values:
     def _value(self, target: ast.Name) -> ast.expr | None:
         """The value that ``target`` is assigned."""
         statement = self._source.statement(target)
-        # `n = n + 1` says of n what the other assignments say.
+        # `n = n + 1` shows no more about n than the other assignments do.
         if isinstance(statement, ast.Assign) and target.id in _names(statement.value):
             return None
         match statement:
@@ -150,7 +150,7 @@ class Values:
 
 
 def _element(elements: list[ast.expr], index: int, value: ast.expr) -> ast.expr | None:
-    """The value that the name number ``index`` of ``a, b = value`` is assigned."""
+    """The value that ``elements[index]`` is assigned in ``a, b = value``; None if an element is starred."""
     if any(isinstance(element, ast.Starred) for element in elements):
         return None
     if isinstance(value, ast.Tuple) and len(value.elts) == len(elements):
@@ -159,7 +159,7 @@ def _element(elements: list[ast.expr], index: int, value: ast.expr) -> ast.expr 
 
 
 def _bounds(lower: ast.expr | None, upper: ast.expr | None) -> tuple[int, int] | None:
-    """The indices from and to which ``[lower:upper]`` runs in a tuple that is long enough for them."""
+    """The start and the end of ``[lower:upper]`` in a tuple that is long enough; None if the source does not tell."""
     start = 0 if lower is None else _integer(lower)
     if upper is None:
         return (start, 0) if start is not None and start < 0 else None
@@ -179,14 +179,14 @@ def _integer(node: ast.expr) -> int | None:
 
 
 def _is_collection(annotation: ast.expr | None) -> bool:
-    """Whether an annotation says that something is a list, a dict or the like."""
+    """Whether ``annotation`` names a type of collection, such as a list or a dict."""
     named = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     name = named.attr if isinstance(named, ast.Attribute) else named.id if isinstance(named, ast.Name) else ""
     return name.lower() in ("dict", "iterable", "list", "mapping", "sequence", "size", "tuple")
 
 
 def _is_setting(node: ast.expr) -> bool:
-    """Whether ``node`` is like ``self.heads``, which beside a number is usually a number too."""
+    """Whether ``node`` is an attribute such as ``self.heads``, which beside a number is usually a number."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
 
 

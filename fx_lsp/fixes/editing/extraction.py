@@ -1,4 +1,4 @@
-"""Turns a part of a function into a function of its own: its parameters, its results and its body."""
+"""Turns a part of a function into a separate function: its parameters, its results and its body."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _CHANGING = frozenset({"add", "append", "clear", "extend", "insert", "pop", "rem
 
 @dataclass(frozen=True)
 class Extraction:
-    """A part of a function as a function of its own."""
+    """A part of a function as a separate function."""
 
     inputs: dict[str, str]
     """Parameter -> the argument to pass for it."""
     outputs: tuple[str, ...]
-    """The names that the part assigns and that are read below it; empty if it is an expression or returns."""
+    """The names that the part assigns and that are read below it; empty for an expression, or if the part returns."""
     body: str
     """The statements of the function, not indented."""
 
 
 def extracted(source: Source, part: Part) -> Extraction | None:
-    """``part`` as a function; None where it does more than compute from names and from attributes of ``self``."""
+    """``part`` as a function; None if it does more than compute from names and from attributes of ``self``."""
     return _Extractor(source, part).extraction()
 
 
@@ -69,7 +69,7 @@ class _Extractor:
         return Extraction(inputs, tuple(outputs), self._body(replacements)) if inputs else None
 
     def _can_move(self) -> bool:
-        """Whether nothing ties the part to its place, and it calls nothing that cannot be passed."""
+        """Whether the part can run elsewhere: nothing in it depends on where it is, and it calls no local name."""
         local = self._local_names()
         for node in self._inner:
             match node:
@@ -90,7 +90,7 @@ class _Extractor:
         return True
 
     def _is_known_effect(self, value: ast.expr) -> bool:
-        """Whether ``value``, a statement of its own, changes the value of a name, or calls something global."""
+        """Whether the statement ``value`` is a constant, changes the value of a name, or calls something global."""
         if isinstance(value, ast.Constant) or _changed(value) is not None:
             return True
         return isinstance(value, ast.Call) and _root(value.func) not in {*self._local_names(), None}
@@ -103,13 +103,13 @@ class _Extractor:
         return {name for function in self._functions for name in bound_names(function)}
 
     def _self_name(self) -> str | None:
-        """The name that the method has for its object: usually ``self``."""
+        """The method's name for its instance, usually ``self``; None outside a method."""
         method = self._functions[-1]
         is_method = isinstance(self._source.parent(method), ast.ClassDef)
         return method.args.args[0].arg if is_method and method.args.args else None
 
     def _attributes_of_self(self) -> list[ast.Attribute] | None:
-        """The attributes that the part reads from ``self``; None if it uses ``self`` otherwise or calls its methods."""
+        """The attributes that the part reads from ``self``; None if it uses ``self`` in another way."""
         self_name = self._self_name()
         found = []
         for node in self._inner:
@@ -121,7 +121,7 @@ class _Extractor:
         return sorted(found, key=place)
 
     def _value_of_self(self, name: ast.Name) -> ast.Attribute | None:
-        """The longest ``self.a.b`` around ``self``, without a method that is called; None for ``self.method()``."""
+        """The longest chain ``self.a.b`` at ``name``, without a called method; None for ``self.method()``."""
         chain: list[ast.expr] = [name]
         for inner, outer in pairwise((name, *self._source.around(name))):
             if isinstance(outer, ast.Attribute):
@@ -155,7 +155,10 @@ class _Extractor:
         return (stored - hidden) | {name for name in changed if name is not None}
 
     def _outputs(self) -> list[str] | None:
-        """The names that the part stores and that are read below; None if there are none, or one may have no value."""
+        """The names that the part assigns and that are read below it; empty for an expression, or if the part returns.
+
+        None if no such name is read below, or if one of them may have no value there.
+        """
         if self._is_expression or self._returns:
             return []
         stored = self._stored()

@@ -1,4 +1,4 @@
-"""The name of a module in a file, and the import that the file needs if it has none."""
+"""The name by which a file can use a module, and the import to add if the file does not import the module yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fx_lsp.fixes.editing.line_changes import changes_between
 
 @dataclass(frozen=True)
 class Imported:
-    """A module, or a name in one, that the code of a file can use."""
+    """A module, or a name in a module, that the code of a file can use."""
 
     name: str
     """How the file refers to it: ``torch``, or the name that it was imported as."""
@@ -20,7 +20,7 @@ class Imported:
 
 
 def imported(source: Source, module: str) -> Imported:
-    """``module`` under the name that the file imports it by at module level, or else with an import of it."""
+    """``module``, by the name under which the file imports it at module level, or else with an import to add."""
     names = source.names
     local = {name: local for local, name in names.imported.items() if local in names.module.bindings}
     parent, _, last = module.rpartition(".")

@@ -1,4 +1,4 @@
-"""Where a call of ``wrap`` goes in a file, and where an import does."""
+"""Adds a call of ``wrap``, or an import, to a file at the usual place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libcst.helpers import get_full_name_for_node
 from fx_lsp.documents.parse import is_python
 
 _HOMES = ("torch.fx", "fxcore")
-"""The modules that provide ``wrap``; the first is imported where the file imports neither."""
+"""The modules that provide ``wrap``; the first is imported if the file imports neither."""
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
@@ -21,18 +21,18 @@ _BLANK = cst.EmptyLine(indent=False)
 
 @dataclass(frozen=True)
 class Insertion:
-    """A file with one more call of ``wrap``."""
+    """A file's text with one more call of ``wrap``."""
 
     call: str
-    """The call, as it stands in the new text."""
+    """The call, as written in the new text."""
     text: str
 
 
 def wrapping(source: str, name: str) -> Insertion | None:
-    """``source`` with ``torch.fx.wrap("name")`` at module level; None where that is there already.
+    """``source`` with ``torch.fx.wrap("name")`` at module level; None if the file wraps ``name`` already.
 
-    It goes below the calls of ``wrap`` that are there, or else below the imports at the top. The rest of the text, its
-    comments and its layout, stays as it is.
+    The call goes below existing calls of ``wrap``, or else below the imports at the top. The rest of the text, its
+    comments and its layout included, does not change. Also None if ``source`` is not valid Python.
     """
     module = _module(source)
     if module is None:
@@ -58,7 +58,7 @@ def _module(source: str) -> cst.Module | None:
 
 
 def _insert_below_calls(body: list[Statement], calls: Sequence[int], name: str) -> str:
-    """Put the call below the first group of adjacent ``calls``, written like the last of that group."""
+    """Put the call below the first group of adjacent ``calls``, written like the last of that group; return it."""
     last = calls[0]
     while last + 1 in calls:
         last += 1
@@ -70,7 +70,7 @@ def _insert_below_calls(body: list[Statement], calls: Sequence[int], name: str) 
 
 
 def _insert_below_imports(body: list[Statement], name: str) -> str:
-    """Put the call below the imports at the top, with blank lines around it, and import torch.fx if necessary."""
+    """Put the call below the imports at the top, with blank lines around it; import torch.fx if necessary."""
     end = _end_of_imports(body)
     callee = next((callee for statement in body[:end] for callee in _callees(statement)), None)
     if callee is None:
@@ -85,7 +85,7 @@ def _insert_below_imports(body: list[Statement], name: str) -> str:
 
 
 def importing(source: str, name: str) -> str | None:
-    """``source`` with ``import name`` among the imports at the top; None if it is not valid Python."""
+    """``source`` with ``import name`` among the imports at the top; None if ``source`` is not valid Python."""
     module = _module(source)
     if module is None:
         return None
@@ -99,7 +99,7 @@ def importing(source: str, name: str) -> str | None:
 
 
 def _insert_import(body: list[Statement], end: int, name: str) -> None:
-    """Put ``import name`` among the imports ``body[:end]``: below plain imports of its package, else at the end."""
+    """Put ``import name`` among the imports ``body[:end]``: below plain imports of its package, or else last."""
     new = cst.parse_statement(f"import {name}")
     package = name.partition(".")[0]
     plain = [index for index in range(end) if any(found.partition(".")[0] == package for found in _plain(body[index]))]
@@ -110,7 +110,7 @@ def _insert_import(body: list[Statement], end: int, name: str) -> None:
 
 
 def _end_of_imports(body: Sequence[Statement]) -> int:
-    """The index behind the last import, conditional ones included, above the first class or function."""
+    """The index after the last import, conditional ones included, above the first class or function."""
     end = 1 if body and _is_docstring(body[0]) else 0
     for index, statement in enumerate(body):
         if isinstance(statement, (cst.FunctionDef, cst.ClassDef)) or _is_main_guard(statement):
@@ -184,7 +184,7 @@ def _is_docstring(statement: Statement) -> bool:
 
 
 def _call(statement: Statement) -> cst.Call | None:
-    """The call, if the line is nothing else."""
+    """The call, if the statement consists only of a call."""
     match statement:
         case cst.SimpleStatementLine(body=[cst.Expr(cst.Call() as call)]):
             return call

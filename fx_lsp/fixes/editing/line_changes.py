@@ -1,4 +1,4 @@
-"""The fewest changes of whole lines between a file's old and new text."""
+"""The smallest changes of whole lines from a file's old text to its new text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fx_lsp.fixes.editing import TextChange
 
 
 def changes_between(file: str, old: str, new: str) -> tuple[TextChange, ...]:
-    """The changes that make ``new`` of ``old``, each of whole lines."""
+    """The changes of whole lines that turn ``old`` into ``new``."""
     before, after = _lines(old), _lines(new)
     head = _common(before, after)
     tail = _common(reversed(before[head:]), reversed(after[head:]))
@@ -29,7 +29,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _common(one: Iterable[str], other: Iterable[str]) -> int:
-    """How many lines both begin with."""
+    """The number of lines at the beginning that are the same in both."""
     count = 0
     for line, counterpart in zip(one, other, strict=False):
         if line != counterpart:

@@ -1,4 +1,4 @@
-"""Edits of whole texts: applying the changes of fixes, and putting several fixes together."""
+"""Applies the changes of one or more fixes to the texts of files, and finds changes that conflict."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes.editing import TextChange
 
 LinesOf = Callable[[str], "LineIndex | None"]
-"""Absolute path -> the text that changes refer to."""
+"""Absolute path -> the text that changes refer to; None for a file that cannot be read."""
 
 
 def applied(changes: Iterable[TextChange], lines_of: LinesOf) -> dict[str, str]:
-    """Path -> new text of every file that the changes are for, except files that cannot be read."""
+    """Path -> new text, for every file with changes, except files that cannot be read."""
     by_file: dict[str, list[TextChange]] = defaultdict(list)
     for change in changes:
         by_file[change.span.file].append(change)
@@ -26,7 +26,7 @@ def applied(changes: Iterable[TextChange], lines_of: LinesOf) -> dict[str, str]:
 
 
 def overlap(one: TextChange, other: TextChange) -> bool:
-    """Whether the two changes conflict: they are at the same place but differ."""
+    """Whether the two changes conflict: they overlap or begin at the same place, but differ."""
     if one.span.file != other.span.file or one == other:
         return False
     start, end = _ends(one.span)

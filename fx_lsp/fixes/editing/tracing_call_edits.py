@@ -13,14 +13,14 @@ from fx_lsp.fixes.editing.edited_source import Source, source_of
 
 @dataclass(frozen=True)
 class TracingCall:
-    """A call that traces."""
+    """A call that traces ``root``."""
 
     source: Source
     call: ast.Call
     root: ast.expr
     concrete_args: ast.expr | None
     is_plain: bool
-    """Whether it is ``symbolic_trace``, which uses the stock tracer."""
+    """Whether the called function is ``symbolic_trace``, which uses the default tracer."""
 
 
 def tracing_calls(spans: Sequence[Span], read: ReadText) -> Iterator[TracingCall]:

@@ -1,5 +1,5 @@
-"""What a client sees: each module converts the results that ``fx_lsp.analysis`` keeps to the types of one LSP feature.
+"""What a client sees: each module converts the results that ``fx_lsp.analysis`` stores to the types of one LSP feature.
 
 Nothing here waits for a trace. Imports ``analysis``, ``fixes``, ``rules``, ``settings``, ``documents`` and the agent's
-messages; begin reading at `diagnostics`.
+messages. Start reading at `diagnostics`.
 """

@@ -17,18 +17,18 @@ from fx_lsp.fixes import TextChange
 
 
 class ClientPlaces:
-    """Converts with the texts and the encoding of ``documents``.
+    """Converts places to and from the client's positions, using the texts and the encoding of ``documents``.
 
-    A file is one document for the client or, if it is a notebook, a document for each of its cells.
+    To the client, a file is one document; a notebook is a document for each of its cells.
     """
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._uris: dict[str, str] = {}
-        """Path -> its URI as the client spells it, which may escape other characters than pygls does."""
+        """Path -> its URI as the client spells it: the client may escape other characters than pygls does."""
 
     def path(self, uri: str) -> str | None:
-        """The absolute path of a ``file:`` URI, or of the notebook that a cell's URI belongs to; None for any other."""
+        """The absolute path of a ``file:`` URI, or of the notebook that contains the cell ``uri``; None otherwise."""
         path = uris.to_fs_path(uri)
         if not path:
             return next((path for path, notebook in self._documents.notebooks.items() if notebook.cell(uri)), None)
@@ -37,7 +37,7 @@ class ClientPlaces:
         return path
 
     def uri(self, path: str) -> str:
-        """The URI of a path, as the client spells it if the client has named it."""
+        """The URI of a path, spelled as by the client if the client has sent it."""
         return self._uris.get(path) or str(uris.from_fs_path(path))
 
     def uris(self, path: str) -> list[str]:
@@ -84,7 +84,7 @@ class ClientPlaces:
         return (cell.start if cell else 0) + lines.offset_of_client(_ours(position), self._documents.encoding)
 
     def edits(self, changes: Iterable[TextChange]) -> dict[str, list[types.TextEdit]] | None:
-        """By document, the edits that make ``changes``; None if one of them can't be made."""
+        """The edits that make ``changes``, by document; None if one of the changes can't be made."""
         found: dict[str, list[types.TextEdit]] = defaultdict(list)
         for change in changes:
             ends = self._ends(change.span)

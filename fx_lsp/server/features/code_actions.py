@@ -34,10 +34,10 @@ KINDS = [QUICK_FIX, REWRITE, EXTRACT, FIX_ALL]
 
 @dataclass(frozen=True)
 class Takes:
-    """The parts of code actions that not every client takes, and whether this one does."""
+    """Which optional parts of code actions the client supports."""
 
     versions: bool
-    """Edits that name the versions of their documents."""
+    """Edits that contain the versions of the documents."""
     disabled: bool
     """Disabled actions, with the reason."""
 
@@ -45,10 +45,10 @@ class Takes:
 async def code_actions(
     scheduler: Scheduler, proofs: FixProofs, places: ClientPlaces, params: types.CodeActionParams, takes: Takes
 ) -> list[types.CodeAction]:
-    """The fixes for the diagnostics that the client asks about, the proven ones first; refactorings of the class or the
-    expression there; and the fixes for the whole file.
+    """The fixes for the diagnostics in the request, proven ones first; refactorings of the class or expression at the
+    requested range; and all proven fixes of the file as one action.
 
-    Fixes that were not tried yet are tried now, for the next request.
+    fx-lsp starts to try the fixes that have not been tried yet; later requests show the results.
     """
     path = places.path(params.text_document.uri)
     if path is None:
@@ -85,7 +85,7 @@ async def _quick_fixes(
     if not _fresh(scheduler, files, finding.moment):
         return [*ignored]
     fixes = await asyncio.to_thread(fixes_for, finding.failure, _texts(scheduler, path, files).get, calls)
-    # The thread took a while; places in an older text are not valid in a newer one.
+    # The user may have typed meanwhile; places in an older text are not valid in a newer one.
     if not _fresh(scheduler, files, finding.moment):
         return []
     proofs.want(finding.failure, fixes)
@@ -96,7 +96,7 @@ async def _quick_fixes(
 
 
 def _ignoring(scheduler: Scheduler, finding: Finding) -> Iterator[Fix]:
-    """The comment that suppresses a finding of a trace, in the text as it is now."""
+    """The edit that writes a comment to suppress a finding, if a trace found it and the comment fits."""
     path = finding.place.path
     lines = scheduler.documents.lines(path)
     if finding.targets and lines and path in scheduler.results:
@@ -129,17 +129,17 @@ def _is(proof: Proof | None, verdict: Verdict) -> bool:
 
 
 def _wanted(context: types.CodeActionContext, kind: str) -> bool:
-    """Whether the client asks for actions of this kind: the kinds that it names are dotted prefixes."""
+    """Whether the client requests actions of this kind: the kinds that it names are dotted prefixes."""
     asked = context.only
     return asked is None or any(only == "" or (kind + ".").startswith(only + ".") for only in asked)
 
 
 def _finding(scheduler: Scheduler, places: ClientPlaces, uri: str, diagnostic: types.Diagnostic) -> Finding | None:
-    """The finding that the client shows as ``diagnostic``; None when it is no longer there.
+    """The finding that the client shows as ``diagnostic``; None if it has disappeared.
 
-    It is the one that the diagnostic's data names, if the client sends that back, or the one with its range. Otherwise
-    it is the only one on its line with the same message: some clients (Neovim 0.7) don't send back the range that they
-    were sent if a line has characters beyond ASCII.
+    This is the finding that the diagnostic's data identifies, if the client sends the data back, or the finding at the
+    diagnostic's range. Otherwise it is the only finding on the line with the same message: some clients (Neovim 0.7)
+    don't send back the range that they received if the line has characters beyond ASCII.
     """
     if diagnostic.source != SOURCE:
         return None
@@ -164,20 +164,20 @@ def _fresh(scheduler: Scheduler, files: Iterable[str], moment: int) -> bool:
 
 
 def _texts(scheduler: Scheduler, path: str, files: Iterable[str]) -> dict[str, str | None]:
-    """The texts of those of ``files`` that are the user's own."""
+    """The texts of those ``files`` that belong to the workspace."""
     roots = scheduler.workspace.roots_of(path)
     return {file: scheduler.documents.text(file) for file in files if scheduler.workspace.owns(file, roots)}
 
 
 def _fixes_unavailable(error: ImportError) -> types.CodeAction:
-    """Stands for all fixes if this Python has no libcst; the one that the VS Code extension uses may have none."""
+    """Stands for all fixes if the server's Python has no libcst, as may be the case in the VS Code extension."""
     reason = f"The server's Python, {sys.executable}, can't make this edit: {error}"
     return types.CodeAction("Insert torch.fx.wrap(…)", kind=QUICK_FIX, disabled=types.CodeActionDisabled(reason))
 
 
 @dataclass(frozen=True)
 class _Offers:
-    """Turns fixes into code actions that the client takes."""
+    """Turns fixes into code actions that the client supports."""
 
     places: ClientPlaces
     takes: Takes

@@ -1,4 +1,4 @@
-"""Code lenses: above each target its result, and commands that show it if the client has them."""
+"""Code lenses: above each target its result, and commands that show more if the client implements them."""
 
 from __future__ import annotations
 

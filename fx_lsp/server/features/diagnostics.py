@@ -1,4 +1,4 @@
-"""Shows findings as diagnostics, published to every document that one lies in."""
+"""Publishes findings as diagnostics of the documents that contain them."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ _SEVERITIES = {
 
 @dataclass(frozen=True)
 class Shows:
-    """The parts of a diagnostic that not every client shows, and whether this one does."""
+    """Which optional parts of a diagnostic the client supports."""
 
     related: bool
     """Related places."""
     described: bool
     """A link to the rule's page."""
     data: bool
-    """Data, which the client sends back when it asks for code actions."""
+    """Data, which the client sends back when it requests code actions."""
 
 
 def diagnostic(finding: Finding, found: types.Range, places: ClientPlaces, shows: Shows) -> types.Diagnostic:
-    """One finding as the client shows it, at its range.
+    """The diagnostic for a finding, which is at the range ``found``.
 
-    It has no tag: no rule reports code that is unnecessary or deprecated.
+    Diagnostics have no tags, because no rule reports code that is unnecessary or deprecated.
     """
     rule = rule_for(finding.failure.kind)
     tracing = f"\nWhile tracing {_listed(finding.targets)}." if finding.targets else ""
@@ -89,10 +89,10 @@ def _related(finding: Finding, places: ClientPlaces) -> list[types.DiagnosticRel
 
 
 class DiagnosticsPublisher:
-    """Keeps the diagnostics that the client shows equal to the results.
+    """Keeps the diagnostics that the client shows up to date with the results.
 
-    Diagnostics that name a version are complete for that version of the file; while reports are still coming, they name
-    none.
+    Diagnostics with a version are complete for that version of the document; while reports are still coming, they are
+    published without a version.
     """
 
     def __init__(
@@ -107,16 +107,16 @@ class DiagnosticsPublisher:
         self._publish = publish
         self._shows = shows
         self._shown: dict[str, dict[str, list[types.Diagnostic]]] = {}
-        """By file and document, the diagnostics that were published last; without documents that have none."""
+        """By file and document, the diagnostics that were published last; documents without any are left out."""
         self._reached: dict[str, set[str]] = {}
-        """By file, the files that its last result concerned."""
+        """For each file, the files that its last result concerned."""
         self._versions: dict[str, int | None] = {}
-        """By document, the version that was last published for."""
+        """For each document, the version with which its diagnostics were last published."""
 
     def on_result(self, path: str, complete: bool) -> None:
-        """Publish the documents that the result of ``path`` concerns, or did before, if their diagnostics have changed.
+        """Publish the changed diagnostics of all documents that the result of ``path`` concerns, or concerned before.
 
-        If it is ``complete``, publish those of ``path`` for each version, changed or not.
+        If the result is ``complete``, publish the documents of ``path`` for each new version, changed or not.
         """
         reached = self._scheduler.results.files_concerned(path)
         files = reached | self._reached.get(path, set())
@@ -134,12 +134,12 @@ class DiagnosticsPublisher:
             self._publish(types.PublishDiagnosticsParams(uri, now.get(uri, []), self._versions[uri]))
 
     def current(self, uri: str) -> list[types.Diagnostic]:
-        """The diagnostics of a document as far as they are known, for clients that pull them."""
+        """The diagnostics of a document that are known so far, for clients that pull them."""
         path = self._places.path(uri)
         return self._diagnostics({path}).get(path, {}).get(uri, []) if path else []
 
     def _diagnostics(self, files: Collection[str]) -> dict[str, dict[str, list[types.Diagnostic]]]:
-        """By file and document, the diagnostics that lie in ``files``, where the text stands now."""
+        """By file and document, the diagnostics in ``files``, at the current places of their text."""
         found: dict[str, dict[str, list[types.Diagnostic]]] = {}
         for finding in merged(self._scheduler.results.findings(files)):
             if location := self._places.location(finding.place):

@@ -34,8 +34,8 @@ _CODE = re.compile(r"[\w-]+")
 
 
 def completions(documents: Documents, path: str, offset: int, position: types.Position) -> list[types.CompletionItem]:
-    """The completions at an offset, which is the client's ``position``: directives or, in the brackets of ``ignore``,
-    the codes of rules."""
+    """The completions at ``offset``, which the client calls ``position``: directives or, in the brackets of
+    ``ignore``, the codes of rules."""
     lines = documents.lines(path)
     line = _up_to(lines, offset) if lines else ""
     if found := _STARTED.search(line):
@@ -64,7 +64,7 @@ def directive_hover(documents: Documents, path: str, offset: int) -> str:
 
 
 def links(documents: Documents, places: ClientPlaces, uri: str, *, tooltips: bool) -> list[types.DocumentLink]:
-    """A link from each rule's code in an ``ignore`` to its page. ``tooltips``: whether the client shows them."""
+    """A link from each rule's code in an ``ignore`` to the rule's page. ``tooltips``: whether to add tooltips."""
     path = places.path(uri)
     lines = documents.lines(path) if path else None
     if path is None or lines is None or "fx:" not in lines.text:

@@ -28,7 +28,7 @@ LONGEST_RECIPE = 200
 _OTHER_ARGUMENTS = "To choose other arguments, write a comment `# fx: trace(…)` above the class."
 
 _HEADS = frozenset({"class", "def", "async", "forward"})
-"""Words that refer to the definition that they begin."""
+"""On these words, the hover shows the definition that they belong to."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _MODULE_CLASS = re.compile(r"^[ \t]*class\s+(\w+)\s*\([^)]*Module\b", re.MULTILINE)
@@ -152,7 +152,7 @@ def _failed(places: ClientPlaces, path: str, title: str, traced: Traced) -> str:
 
 
 def _line(location: types.Location, file: str = "") -> str:
-    """A place's line, with a link to it, except in notebooks: a link to a cell can't name a line."""
+    """The line of a place, as a link except in notebooks: a link to a cell can't contain a line."""
     line = location.range.start.line + 1
     shown = f"{file}line {line}"
     return f"{shown} of its cell" if "#" in location.uri else f"[{shown}]({location.uri}#L{line})"

@@ -1,4 +1,4 @@
-"""Hover on an expression: the nodes that it became, and their values."""
+"""Hover on an expression: the nodes that it was recorded as, and their values."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_USERS = 4
 def described_nodes(
     descriptions: GraphDescriptions, documents: Documents, path: str, offset: int, *, shapes: bool
 ) -> list[str]:
-    """In Markdown, for each target, the nodes that the innermost traced expression around ``offset`` became.
+    """The nodes, in Markdown for each target, that the innermost traced expression around ``offset`` was recorded as.
 
-    ``shapes``: whether to show their values.
+    ``shapes``: whether to show the nodes' values. Targets with invented arguments are shown if there are no others.
     """
     around = list(_around(descriptions, documents, path, offset))
     if any(not description.is_assumed for description, _, _ in around):
@@ -45,7 +45,7 @@ def _around(
 
 
 def _described(description: GraphDescription, nodes: Sequence[GraphNode], documents: Documents) -> str:
-    """The nodes of one target, the inputs for which their values hold, and whether the text has changed since."""
+    """The nodes of one target, the inputs for which their values are valid, and a note if the text has changed."""
     shown = [_node(node) for node in nodes[:MOST]]
     if len(nodes) > MOST:
         shown.append(f"- and {len(nodes) - MOST} more")

@@ -1,6 +1,7 @@
 """Inlay hints: the shapes of the values that a ``forward`` assigns and returns, if all traces of that code agree.
 
-The positions are found in the text that was traced, and move with edits. A hint goes when its statement is edited.
+The positions are found in the text that was traced, and move with edits. A hint disappears when its statement is
+edited.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from fx_lsp.documents.positions import LineIndex
 from fx_lsp.server.features.client_places import ClientPlaces
 
 _ENDED = re.compile(r"[ \t]*(?:[#;\r\n]|\Z)")
-"""What may follow a statement. If anything else does, the statement has become longer although no part was edited."""
+"""What may follow a statement. If anything else follows, text was added to the statement without editing any of it."""
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """A statement that gives a value a name, or returns it."""
+    """A statement that assigns a value to a name, or returns a value, and thus may have a hint."""
 
     value: tuple[int, int]
-    """The offsets of the expression."""
+    """The offsets of the value's expression."""
     statement: tuple[int, int]
     at: int
     """The offset of the hint: after the name or, if the value is returned, after the value."""
@@ -43,7 +44,7 @@ class Hint:
 
     text: str
     inputs: tuple[str, ...]
-    """The targets and inputs for which it is valid, e.g. ``Net, x: [2, 3, 64, 64]``."""
+    """The targets and inputs for which the hint is valid, e.g. ``Net, x: [2, 3, 64, 64]``."""
     arrow: bool
     target: Place
     """The place of the first of these targets."""
@@ -51,7 +52,7 @@ class Hint:
 
 @functools.lru_cache(maxsize=64)
 def anchors_of(text: str) -> tuple[Anchor, ...]:
-    """The anchors of hints in a text; none if it is not valid Python."""
+    """The anchors of hints in a file's text; none if the text is not valid Python."""
     tree, lines = parsed(text), LineIndex(text)
     return tuple(anchor for node in ast.walk(tree) if (anchor := _anchor(node, lines))) if tree else ()
 
@@ -91,9 +92,10 @@ def inlay_hints(
 
 
 def hints_of(descriptions: GraphDescriptions, documents: Documents, path: str) -> dict[int, Hint]:
-    """The hints by offset in the current text, without those on which two traces disagree.
+    """The hints by offset in the current text, except where two traces disagree.
 
-    A target that was built with inferred arguments counts only where no other target was traced.
+    A target that was built with invented arguments counts only at offsets without a hint from an earlier target with
+    other arguments.
     """
     found: dict[int, list[Hint]] = {}
     sure: set[int] = set()
@@ -117,7 +119,7 @@ def hints_of(descriptions: GraphDescriptions, documents: Documents, path: str) -
 
 
 def _told(description: GraphDescription, path: str) -> Iterator[tuple[Anchor, Hint]]:
-    """The hints of one description in a file: one for each node."""
+    """The hints of one description in a file: one for each known value of an anchor's expression."""
     values = description.values.get(path, {})
     lines = description.snapshot.lines_of(path)
     if not values or lines is None:

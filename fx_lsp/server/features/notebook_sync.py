@@ -13,7 +13,7 @@ from fx_lsp.server.features.client_places import change_of
 SYNC = types.NotebookDocumentSyncOptions(
     [types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage("python")])]
 )
-"""The notebooks that the server asks the client to synchronize: those with Python cells."""
+"""The client is asked to synchronize notebooks with Python cells."""
 
 
 def opened(params: types.DidOpenNotebookDocumentParams) -> Notebook:
@@ -26,7 +26,7 @@ def opened(params: types.DidOpenNotebookDocumentParams) -> Notebook:
 
 
 def take(notebook: Notebook, change: types.NotebookDocumentCellChanges, encoding: Encoding) -> None:
-    """Apply a client's change to ``notebook``. It takes effect when the notebook is laid out."""
+    """Apply a client's change to ``notebook``. The change takes effect when the notebook is laid out."""
     if structure := change.structure:
         _put(notebook, structure.did_open or ())
         array = structure.array

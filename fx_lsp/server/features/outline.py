@@ -23,12 +23,12 @@ class Definition:
     end: int
     """The offset after its name."""
     whole: tuple[int, int]
-    """From the start of its first line, which may be a decorator, to its end."""
+    """The offsets of the whole definition, from the start of its first line, which may be a decorator, to its end."""
 
 
 @functools.lru_cache(maxsize=64)
 def definitions_of(text: str) -> tuple[Definition, ...] | None:
-    """The definitions of a text, in order; None if it is not valid Python."""
+    """The definitions in a file's text, in order; None if the text is not valid Python."""
     tree = parsed(text)
     return None if tree is None else tuple(_within(tree, "", LineIndex(text)))
 
@@ -51,14 +51,14 @@ def _whole(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, lines: L
 
 
 class Outlines:
-    """The definitions of open files. While a text can't be parsed, those of its last valid version."""
+    """The definitions in open files. While a file can't be parsed, those of its last valid version are kept."""
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._places: dict[str, dict[str, Place]] = {}
 
     def of(self, path: str) -> Mapping[str, Place]:
-        """By qualified name, the current place of each definition, up to the end of its name."""
+        """By qualified name, the current place of each definition's head: from its ``class`` or ``def`` to its name."""
         text = self._documents.text(path)
         found = definitions_of(text) if text is not None else ()
         if found is not None:
@@ -71,7 +71,8 @@ class Outlines:
     def around(self, path: str, offset: int) -> list[str]:
         """The qualified names of the definitions that contain an offset, the innermost first.
 
-        While the text can't be parsed, the innermost is assumed to be the last one that begins above the offset.
+        While the text can't be parsed, the innermost definition is assumed to be the last one that begins at or above
+        the offset's line.
         """
         known = self.of(path)
         text = self._documents.text(path) or ""

@@ -1,4 +1,4 @@
-"""Shows that something is being traced, once it takes longer than a moment."""
+"""Shows progress in the client while something is being traced, if tracing takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pygls.progress import Progress
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 1.0
-"""Work that ends sooner is not shown."""
+"""Progress is shown only for work that takes longer than this."""
 
 
 class TracingProgress:
-    """One progress at a time, for all agents together. Belongs to one event loop."""
+    """Shows one progress at a time, for all agents together. Must be used from one event loop."""
 
     def __init__(self, client: Progress) -> None:
         self._client = client
@@ -26,7 +26,7 @@ class TracingProgress:
         self._task: asyncio.Task[None] | None = None
 
     def note(self, agent: object, working: bool) -> None:
-        """``agent`` has started or stopped working."""
+        """Note that ``agent`` has started or stopped working."""
         (self._working.add if working else self._working.discard)(agent)
         if self._working and self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._show())
@@ -35,7 +35,7 @@ class TracingProgress:
             self._task = None
 
     async def _show(self) -> None:
-        """Show progress until this is cancelled; nothing if that happens soon."""
+        """Show progress until this task is cancelled; show nothing if it is cancelled soon."""
         await asyncio.sleep(PATIENCE_SECONDS)
         token = f"fx-lsp/{next(self._numbers)}"
         try:

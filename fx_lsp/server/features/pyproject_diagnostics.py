@@ -1,4 +1,4 @@
-"""Diagnostics in the ``pyproject.toml`` files of the open documents."""
+"""Diagnostics for mistakes in the ``pyproject.toml`` files that apply to the open documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CODE = "setting"
 
 
 class ProjectPublisher:
-    """Publishes the mistakes in these files, and withdraws those that are gone."""
+    """Publishes the mistakes in ``pyproject.toml`` files, and withdraws those that are gone."""
 
     def __init__(self, places: ClientPlaces, publish: Callable[[types.PublishDiagnosticsParams], None]) -> None:
         self._places = places
@@ -24,7 +24,7 @@ class ProjectPublisher:
         """By path, the mistakes that the client shows."""
 
     def refresh(self, paths: Iterable[str]) -> None:
-        """Check the projects of the documents ``paths``, and publish the files whose mistakes have changed."""
+        """Check the projects of the documents ``paths``, and publish the mistakes of each file if they have changed."""
         projects = map(project_of, paths)
         found = {project.mistakes[0].file: project.mistakes for project in projects if project.mistakes}
         for file in sorted(found.keys() | self._shown.keys()):

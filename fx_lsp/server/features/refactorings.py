@@ -1,4 +1,4 @@
-"""Code actions that need no diagnostic: write a comment above a class, or move an expression into a function."""
+"""Code actions that need no diagnostic: they write a comment above a class, or move an expression to a function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WRAP_SELECTED = "Wrap the selected expression in a helper"
 
 
 def on_definition(path: str, text: str, offset: int, result: FileResult) -> Iterator[Fix]:
-    """The comments for the class or function whose first lines, or whose ``def forward``, contain an offset."""
+    """The edits that write a comment above the class or function whose head, or ``def forward``, contains an offset."""
     name = _defined_at(text, offset)
     recipes = [
         traced.report.recipe if traced.report else ""
@@ -33,7 +33,7 @@ def on_definition(path: str, text: str, offset: int, result: FileResult) -> Iter
 def on_selection(path: str, text: str, start: int, end: int) -> Fix | None:
     """The edit that moves ``text[start:end]``, without surrounding space, to a function that is recorded as one node.
 
-    None if that is not an expression that can be moved. Raises ImportError if libcst is not installed.
+    None if the text is not an expression that can be moved. Raises ImportError if libcst is not installed.
     """
     from fx_lsp.fixes.editing.edited_source import parsed
     from fx_lsp.fixes.move_to_helper import wrapped  # libcst takes a while to load
@@ -47,7 +47,10 @@ def on_selection(path: str, text: str, start: int, end: int) -> Fix | None:
 
 
 def _defined_at(text: str, offset: int) -> str:
-    """The name of the class or function at module level that begins at ``offset``; empty if none does."""
+    """The name of the module-level class or function whose head is at ``offset``; empty if there is none.
+
+    The ``def forward`` of a class counts as a head of the class.
+    """
     for definition in definitions_of(text) or ():
         owner, _, name = definition.name.rpartition(".")
         is_head = definition.whole[0] <= offset <= definition.end + len(text[definition.end :].partition("\n")[0])

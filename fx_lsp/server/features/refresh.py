@@ -15,11 +15,11 @@ REFRESHES = {
     types.WORKSPACE_INLAY_HINT_REFRESH: "workspace.inlay_hint.refresh_support",
     types.WORKSPACE_DIAGNOSTIC_REFRESH: "workspace.diagnostics.refresh_support",
 }
-"""Method -> the capability that the client needs for it."""
+"""Method -> the client capability that it requires."""
 
 
 class Refresher:
-    """Sends the refresh requests that a client supports. Belongs to one event loop."""
+    """Sends the refresh requests that a client supports. Must be used from one event loop."""
 
     def __init__(self, methods: list[str], ask: Callable[[str], object]) -> None:
         self._methods = methods
@@ -27,7 +27,7 @@ class Refresher:
         self._timer: asyncio.TimerHandle | None = None
 
     def refresh(self) -> None:
-        """Have the client refresh soon, because something that it shows may have changed."""
+        """Make the client refresh soon, because something that it shows may have changed."""
         if self._timer is None and self._methods:
             self._timer = asyncio.get_running_loop().call_later(TOGETHER_SECONDS, self._send)
 

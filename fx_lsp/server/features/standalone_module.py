@@ -18,10 +18,10 @@ _MADE_BY_TRACING = re.compile(r"_tensor_constant\d+|_torchbind_obj\d+|_(in|out)_
 
 
 def standalone(title: str, symbol: str | None, code: str, imports: Sequence[str]) -> str | None:
-    """Python source that defines a module with the generated ``code``; None if that was cut off and can't be parsed.
+    """Python source that defines a module with the generated ``code``; None if the code is cut off and can't be parsed.
 
     ``title`` and ``symbol`` are the target's. ``imports`` are statements that import the globals of ``code``, and
-    comments about those that can't be imported.
+    comments about the globals that can't be imported.
     """
     try:
         names = list(dict.fromkeys(_attributes(ast.parse(code))))
@@ -72,7 +72,7 @@ def _init(title: str, names: list[str]) -> str:
 
 
 def _attributes(tree: ast.AST) -> Iterator[str]:
-    """The attributes of ``self`` that are read, with a dot or, if the name is not an identifier, with ``getattr``."""
+    """The attributes of ``self`` that code reads, with a dot or, if the name is not an identifier, with ``getattr``."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="self"), attr=name):

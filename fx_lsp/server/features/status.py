@@ -1,4 +1,4 @@
-"""The state of the tracing process, for a status item and, once, for the log."""
+"""Shows the state of the tracing process in the client's status item and, if something is wrong, once in the log."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fx_lsp.supervisor.interpreter_choice import Interpreter
 from fx_lsp.supervisor.supervised_agent import AgentState, why_not
 
 STATUS = "fxLsp/status"
-"""The notification's method. Sent to clients whose ``initializationOptions`` say ``"status": true``."""
+"""The notification's method. It is sent to clients whose ``initializationOptions`` contain ``"status": true``."""
 
 
 def status(state: AgentState, interpreter: Interpreter) -> dict[str, Any]:
-    """The notification's parameters: ``phase``, ``message`` for people, and the versions ``python`` and ``torch``."""
+    """The notification's parameters: ``phase``, a readable ``message``, and the versions ``python`` and ``torch``."""
     hello = state.hello
     return {
         "phase": state.phase,
@@ -24,7 +24,7 @@ def status(state: AgentState, interpreter: Interpreter) -> dict[str, Any]:
 
 
 def complaint(state: AgentState, interpreter: Interpreter) -> str | None:
-    """What the log says while an agent can't trace; None while it can."""
+    """What to log while an agent can't trace; None while it can."""
     reason = why_not(state, interpreter, "choose your project's Python in the setting fxLsp.interpreter")
     return reason and f"Nothing is traced: {reason}"
 
@@ -48,7 +48,7 @@ class AgentLog:
         self._said: set[str] = set()
 
     def note(self, state: AgentState, interpreter: Interpreter) -> None:
-        """Log what is wrong, if anything is, with an agent in this state."""
+        """Log what is wrong with an agent in this state, if anything is."""
         problem = complaint(state, interpreter)
         if problem and problem not in self._said:
             self._said.add(problem)

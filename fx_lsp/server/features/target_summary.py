@@ -17,13 +17,13 @@ _ENDINGS = {
     "out-of-memory": "✗ it took too much memory",
     "crashed": "✗ the tracing process died",
 }
-"""The outcomes of a trace that neither succeeded nor failed."""
+"""The summaries for outcomes other than success and failure."""
 
 
 def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
-    """One line without a full stop; empty if there is nothing to say. ``tracing``: a report is expected.
+    """The result of a target, on one line without a full stop; empty if there is nothing to say.
 
-    ``held_back``: why nothing is traced.
+    ``tracing``: whether a report is expected. ``held_back``: why nothing is traced, if nothing is.
     """
     report = traced.report
     if report is None:
@@ -41,7 +41,7 @@ def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
 
 
 def counted(number: int) -> str:
-    """A number as people say it: ``25.6 M``."""
+    """A number, rounded and abbreviated for people, e.g. ``25.6 M``."""
     for unit, letter in _UNITS:
         if number >= unit:
             return f"{number / unit:.3g} {letter}"

@@ -1,4 +1,4 @@
-"""Answers the requests for views of targets, which ``docs/protocol.md`` describes, from the latest results."""
+"""Answers requests for views of targets (see ``docs/protocol.md``) from the latest results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fx_lsp.server.features.target_summary import summary
 
 TARGETS, FORWARD, GRAPH, MODULE = "fx/targets", "fx/forward", "fx/graph", "fx/module"
 CHANGED = "fx/changed"
-"""The methods of fx-lsp's own requests and notification."""
+"""The methods of the requests and the notification that fx-lsp adds to LSP."""
 
 
 class Views:
@@ -38,7 +38,7 @@ class Views:
         return [self._target(path, traced) for traced in self._all(path)]
 
     def forward(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
-        """The generated ``forward`` of a target, and the source of its lines."""
+        """The generated ``forward`` of a target, and the places in the source that its lines come from."""
         if (asked := self._asked(uri, key, position)) is None:
             return None
         path, traced = asked
@@ -110,8 +110,8 @@ class Views:
         return self._at(path, offset, around) or (None if around else next(iter(everything), None))
 
     def _at(self, path: str, offset: int, around: list[str]) -> Traced | None:
-        """The target at an offset, or else the one whose class or function contains it, whose traced code is there, or
-        that is on its line."""
+        """The target at an offset; otherwise the target whose class or function contains the offset, whose traced code
+        is there, or that is on the offset's line, in this order."""
         places = [(traced, now) for traced in self._all(path) if (now := self._scheduler.documents.now(traced.place))]
         for traced, place in places:
             if place.start <= offset <= place.end:
@@ -125,7 +125,7 @@ class Views:
         )
 
     def _recorded_at(self, path: str, offset: int) -> Traced | None:
-        """A target in which the code at an offset became a node."""
+        """A target in whose graph the code at an offset was recorded as a node."""
         for traced in self._all(path):
             description = self._descriptions.of(path, traced.target.key)
             for place in description.recorded.get(path, {}) if description else ():
@@ -142,7 +142,7 @@ class Views:
         return first <= line <= last
 
     def _current(self, path: str, traced: Traced) -> GraphDescription | None:
-        """A target's description, if it belongs to the latest report: with the same code and the same failures."""
+        """A target's description, if it matches the latest report, i.e. has the same code and the same failures."""
         found, report = self._descriptions.of(path, traced.target.key), traced.report
         if found is None or report is None:
             return None
@@ -185,7 +185,7 @@ class Views:
 
 
 def _document(traced: Traced) -> tuple[str, int]:
-    """The generated ``forward`` without the empty lines above it, and the number of these lines."""
+    """The generated ``forward`` without the empty lines above it, and how many empty lines there were."""
     code = traced.report.code if traced.report else ""
     text = code.lstrip("\n")
     return f"{text.rstrip()}\n" if text else "", len(code) - len(text)

@@ -1,4 +1,4 @@
-"""Passes for graphs that use the operators of one set only. They may import fxcore's top modules.
+"""Passes for graphs whose operators all belong to one set (dialect).
 
-Start reading at ``common``, which has the only one so far.
+This package may import fxcore's top-level modules. Start reading at ``common``, which contains its only pass.
 """

@@ -1,6 +1,6 @@
-"""The base class of passes, what runs them, and the partitioner that finds which nodes to fuse.
+"""The base class of passes, the manager that runs them, and the partitioner that finds nodes to fuse.
 
-They may import fxcore's top modules and other passes. Start reading at `pass_base`.
+This package may import fxcore's top-level modules and other passes. Start reading at `pass_base`.
 """
 
 from fxcore.passes.infra import pass_manager

@@ -21,11 +21,11 @@ logger = logging.getLogger(__name__)
 
 
 class Partition:
-    """Nodes that are to become one.
+    """Nodes that are to be replaced by one node.
 
     Attributes:
-        id: A number.
-        nodes: The nodes; the values are their positions, counted from the graph's end, or None.
+        id: The partition's number.
+        nodes: The nodes, mapped to their positions, which are counted from the graph's end, or to None.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Partition:
         """Make a partition.
 
         Raises:
-            AssertionError: There are positions, but not as many as nodes.
+            AssertionError: Positions are given, but not as many as nodes.
         """
         self.id = id
         self.nodes: dict[Node, int | None] = dict.fromkeys(nodes or ())
@@ -54,7 +54,7 @@ class Partition:
         self.nodes[node] = node_order
 
     def remove_node(self, node: Node) -> None:
-        """Remove a node; ``KeyError`` if it is not there."""
+        """Remove a node. Raises ``KeyError`` if the partition doesn't contain it."""
         del self.nodes[node]
 
     def size(self) -> int:
@@ -68,13 +68,14 @@ class CapabilityBasedPartitioner:
 
     Attributes:
         graph_module: The module with the graph.
-        operator_support: Which nodes are supported.
-        allows_single_node_partition: Whether partitions that compute only one thing are kept.
-        non_compute_ops: Functions, by qualified name, that don't count as computing anything; neither do
+        operator_support: Decides which nodes are supported.
+        allows_single_node_partition: Whether to keep partitions with only one computing node.
+        non_compute_ops: The qualified names of functions whose calls don't count as computing anything, in addition to
             ``torch.ops.aten.view`` and ``_operator.getitem``.
-        allowed_single_node_partition_ops: Functions, by qualified name, that may be the only one in a partition.
-        skip_horizontal_fusion: Whether nodes are put together only with such as use their values. Otherwise all nodes
-            are that can be.
+        allowed_single_node_partition_ops: The qualified names of functions whose call may be the only computing node
+            of a partition.
+        skip_horizontal_fusion: Whether to unite nodes only with partitions that use their values, instead of with all
+            partitions that they can be united with.
     """
 
     graph_module: GraphModule
@@ -90,8 +91,9 @@ class CapabilityBasedPartitioner:
     def propose_partitions(self) -> list[Partition]:
         """Find the partitions; replacing all of them leaves the graph acyclic.
 
-        Nodes are taken from the graph's end to its start; each supported one is united with every partition made
-        before that can be united with it. Items of tuples go with what yields the tuple.
+        Nodes are processed from the graph's end to its start. Each supported node is united with every earlier
+        partition that it can be united with. Nodes that read items of a tuple go to the partition of the node that
+        returns the tuple.
         """
         merger = _Merger()
         for order, node in enumerate(reversed(self.graph_module.graph.nodes)):
@@ -115,9 +117,10 @@ class CapabilityBasedPartitioner:
         return self.fuse_partitions(self.propose_partitions(), prefix=prefix)
 
     def remove_bookend_non_compute_ops(self, partitions: list[Partition]) -> None:
-        """Take the nodes at the border of each partition out of it that compute nothing.
+        """Remove the nodes from the start and the end of each partition that don't compute anything.
 
-        Those are calls of ``non_compute_ops`` all of whose inputs, or all of whose users, are outside, or such calls.
+        At the start, these are the calls of ``non_compute_ops`` whose inputs all are outside the partition,
+        placeholders, or also removed; at the end, the same applies to their users.
         """
         non_compute_ops = set(self.non_compute_ops or ())
         for partition in partitions:
@@ -132,7 +135,7 @@ class CapabilityBasedPartitioner:
         return self.operator_support.is_node_supported(self._submodules, node)
 
     def _may_stand_alone(self, partition: Partition) -> bool:
-        """Whether a partition computes at least two things, or one that may be alone."""
+        """Whether a partition has at least two computing nodes, or a single one that may be alone."""
         non_compute_ops = {"torch.ops.aten.view", "_operator.getitem", *(self.non_compute_ops or ())}
         names = [name for node in partition.nodes if (name := _function_name(node)) is not None]
         computing = sum(name not in non_compute_ops for name in names)
@@ -142,11 +145,11 @@ class CapabilityBasedPartitioner:
 
 @dataclass(eq=False)
 class _Unit:
-    """A node that is in no partition, or a partition.
+    """A partition, or a node that isn't in any partition.
 
     Attributes:
         slot: The bit that stands for the partition; 0 if there is none.
-        reach: The bits of all partitions that are computed from this unit, through others if need be.
+        reach: The bits of all partitions that depend on this unit, directly or not.
         partition: The partition, if there is one.
     """
 
@@ -156,12 +159,13 @@ class _Unit:
 
 
 class _Merger:
-    """Unites supported nodes, given in reverse topological order, to partitions that don't use each other in a circle.
+    """Unites supported nodes, given in reverse topological order, into partitions without dependency cycles.
 
-    Two partitions can be united unless a path leads from one to the other through something else. Nothing known so far
-    is used by the node at hand, so all there is to know is who is computed from whom: sets of partitions, kept as the
-    bits of integers. A node is tried on every partition that uses it; what then remains apart from it reaches it, or is
-    reached by it, through something else too. So direct uses need not be told from others, but for the new node's.
+    Two partitions can be united unless a path leads from one to the other through a node in neither. A new node doesn't
+    use any earlier one, so it suffices to record which partitions depend on which, as sets of bits in integers. The
+    merger tries to unite a new node with every partition that uses it. If it can't unite them, a path leads from one to
+    the other through another unit too. Therefore only the new node's direct uses must be distinguished from indirect
+    ones.
     """
 
     def __init__(self) -> None:
@@ -172,7 +176,7 @@ class _Merger:
         self._next_slot = 1
 
     def add_unsupported(self, node: Node) -> None:
-        """Take in a node that is to be in no partition."""
+        """Add a node that must not be in any partition."""
         users = self._users_of(node)
         reach = 0
         for user in users:
@@ -180,7 +184,7 @@ class _Merger:
         self._add(node, _Unit(0, reach))
 
     def add_supported(self, node: Node, order: int, only_users: bool) -> None:
-        """Take in a node, and unite it with all partitions, or with those of its users, as far as possible."""
+        """Add a node, and unite it as far as possible with all partitions, or only with those of its users."""
         users = self._users_of(node)
         unit = _Unit(self._next_slot, 0, Partition(self._next_id, [node], [order]))
         self._next_id += 1
@@ -209,7 +213,7 @@ class _Merger:
         self._units[unit] = None
 
     def _unite(self, unit: _Unit, other: _Unit) -> _Unit:
-        """Make one of two partitions; the larger one stays, under the slot that was taken first."""
+        """Unite two partitions: the larger one is kept, with the lower of the two slots."""
         kept, removed = (unit, other) if _size(unit) >= _size(other) else (other, unit)
         nodes = cast(Partition, removed.partition).nodes
         cast(Partition, kept.partition).nodes.update(nodes)
@@ -219,11 +223,11 @@ class _Merger:
         return kept
 
     def _update_reach(self, united: _Unit, unit: _Unit, other: _Unit) -> None:
-        """Let ``united`` stand for both partitions: in its slot, in what it reaches, and in what reaches it."""
+        """Make ``united`` represent both partitions: in its slot, in what it reaches, and in what reaches it."""
         both = unit.slot | other.slot
         slot = min(unit.slot, other.slot)
         known = (unit.reach | other.reach) & ~both | slot
-        # Nothing reaches a new unit yet; what reaches the other one has nothing to learn if that reached all of this.
+        # Nothing reaches a new unit yet, and what reaches `other` needs no update if that already reached all of this.
         if unit.slot != self._next_slot or known & ~(other.reach | other.slot):
             for each in self._units:
                 if each.reach & both:
@@ -238,9 +242,10 @@ def _size(unit: _Unit) -> int:
 
 
 def _move_items_to_their_tuples(graph_module: GraphModule, partitions: Iterable[Partition]) -> None:
-    """Move the items of a tuple to the partition of the node that yields it, or out of theirs if that is in none.
+    """Move nodes that read an item of a tuple to the partition of the node that returns the tuple.
 
-    A node counts as yielding a tuple if items are all that is used of it.
+    If that node is in no partition, they are removed from theirs. A node counts as returning a tuple if all its users
+    read an item of its value.
     """
     home: dict[Node, Partition] = {node: partition for partition in partitions for node in partition.nodes}
     changed: Iterable[Node] = graph_module.graph.nodes
@@ -261,7 +266,7 @@ def _move_items_to_their_tuples(graph_module: GraphModule, partitions: Iterable[
 def _closed(
     nodes: Iterable[Node], inside: Container[Node], neighbours: Callable[[Node], Iterable[Node]]
 ) -> dict[Node, None]:
-    """Those of ``nodes`` that have no neighbours inside but placeholders and each other; ``nodes`` come in order."""
+    """Those of ``nodes`` whose neighbours inside are all placeholders or earlier nodes of the result."""
     closed: dict[Node, None] = {}
     for node in nodes:
         if all(each.op == "placeholder" or each not in inside or each in closed for each in neighbours(node)):
@@ -270,5 +275,5 @@ def _closed(
 
 
 def _function_name(node: Node) -> str | None:
-    """The qualified name of the function that a node calls, if it does."""
+    """The qualified name of the function that a node calls; None if it doesn't call one."""
     return _get_qualified_name(node.target) if node.op == "call_function" else None

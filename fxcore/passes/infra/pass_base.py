@@ -1,4 +1,4 @@
-"""What a pass is, and what it returns."""
+"""The base class of passes, and the result that passes return."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["PassBase", "PassResult"]
 
 
 class PassResult(NamedTuple):
-    """What a pass did.
+    """The result of a pass.
 
     Attributes:
         graph_module: The resulting module: the one that was passed in, or another.
-        modified: Whether anything is different now.
+        modified: Whether the pass changed anything.
     """
 
     graph_module: torch.nn.Module
@@ -25,10 +25,10 @@ class PassResult(NamedTuple):
 
 
 class PassBase(abc.ABC):
-    """A pass with checks before and after it; its instances can be called and given to a ``PassManager``."""
+    """A pass with checks before and after it; its instances are callable and can be passed to a ``PassManager``."""
 
     def __call__(self, graph_module: GraphModule) -> PassResult | None:
-        """Check ``requires``, run ``call``, check ``ensures``, and return what ``call`` did."""
+        """Check ``requires``, run ``call``, check ``ensures``, and return the result of ``call``."""
         self.requires(graph_module)
         result = self.call(graph_module)
         self.ensures(graph_module)
@@ -42,4 +42,4 @@ class PassBase(abc.ABC):
         """Raise if the pass can't be run on this module."""
 
     def ensures(self, graph_module: GraphModule) -> None:  # noqa: B027
-        """Raise if the module, after the pass, is not as the pass promises. Not seen: a new module it returns."""
+        """Raise if the given module isn't as promised after the pass; a new module that it returned isn't checked."""

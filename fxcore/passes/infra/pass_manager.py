@@ -1,4 +1,4 @@
-"""Run passes that say whether they have changed anything, until none does."""
+"""Run passes that report whether they changed anything, until none of them does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 def pass_result_wrapper(fn: Callable[..., Any]) -> Callable[..., PassResult | None]:
-    """Make a pass of a function that returns a module, or None for the module it was given.
+    """Make a pass from a function that returns a module, or None for the module that it was given.
 
     The pass counts as having changed the module, unless the function returns a ``PassResult`` itself.
     """
@@ -52,14 +52,14 @@ def pass_result_wrapper(fn: Callable[..., Any]) -> Callable[..., PassResult | No
 
 
 class PassManager(Schedule):
-    """Runs passes, in an order that satisfies some constraints, until nothing changes or often enough.
+    """Runs passes, in an order that satisfies constraints, until nothing changes or a number of rounds is reached.
 
     Attributes:
-        passes: The passes; sorted when they are run, if the constraints have not been checked before.
+        passes: The passes; they are sorted when they are run, unless the constraints have already been checked.
         constraints: Functions ``(a, b) -> bool``: whether pass ``a`` may run before pass ``b``.
-        steps: How often the passes are run at most; a subclass may set it.
-        run_checks_after_each_pass: Whether the check is made after each pass, not only before the first.
-        suppress_check_failures: Kept for programs that pass it; torch.fx doesn't use it either.
+        steps: The maximal number of rounds; a subclass may set it.
+        run_checks_after_each_pass: Whether to run the check after each pass, too, not only before the first.
+        suppress_check_failures: Accepted for programs that pass it, and not used, as in torch.fx.
     """
 
     steps: int = 1
@@ -81,7 +81,7 @@ class PassManager(Schedule):
         """Check the order of the passes.
 
         Raises:
-            RuntimeError: It violates a constraint.
+            RuntimeError: The order violates a constraint.
         """
         self.validate()
 
@@ -95,7 +95,7 @@ class PassManager(Schedule):
         self._validated = True
 
     def add_checks(self, check: Callable[[Module], None]) -> None:
-        """Set the check that raises when a module is not as it should be.
+        """Set the check: a function that raises if a module isn't as it should be.
 
         Raises:
             TypeError: ``check`` does not take exactly one parameter.
@@ -105,7 +105,7 @@ class PassManager(Schedule):
         self.check = check  # type: ignore[assignment, method-assign]
 
     def check(self, module: Module) -> None:
-        """The check that is made before the first pass; nothing, unless ``add_checks`` or a subclass has set one."""
+        """The check that runs before the first pass; does nothing unless ``add_checks`` or a subclass replaces it."""
 
     def __call__(self, module: Module) -> PassResult:
         """Run the passes.
@@ -117,7 +117,7 @@ class PassManager(Schedule):
             The resulting module, and whether any pass has changed anything.
 
         Raises:
-            Exception: A pass or the check after it raised; the message names it and the passes before it.
+            Exception: A pass or the check after it raised; the message names the pass and the passes before it.
             RuntimeError: The constraints can't be satisfied.
         """
         if not self._validated:
@@ -158,5 +158,5 @@ class PassManager(Schedule):
 
 
 def _name_of(each: Pass) -> str:
-    """The name of a function; the class of any other callable."""
+    """The name of a function; for any other callable, the name of its class."""
     return each.__name__ if inspect.isfunction(each) else type(each).__name__

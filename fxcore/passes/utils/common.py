@@ -1,4 +1,4 @@
-"""A part of a graph as a module of its own, and the comparison of two graphs."""
+"""Lifting a part of a graph out as a module, and comparing two graphs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["HolderModule", "compare_graphs", "lift_subgraph_as_module"]
 
 
 class HolderModule(Module):
-    """A module that only holds others, so that a lifted subgraph finds its attributes under their old paths."""
+    """A module that only holds other modules, so that a lifted subgraph finds its attributes at their old paths."""
 
     def __init__(self, d: Mapping[str, Module | None]) -> None:
         super().__init__()
@@ -26,19 +26,20 @@ class HolderModule(Module):
 def lift_subgraph_as_module(
     gm: GraphModule, subgraph: Graph, comp_name: str = "", class_name: str = "GraphModule"
 ) -> tuple[GraphModule, dict[str, str]]:
-    """Make a module of a graph whose nodes were copied from another module's graph.
+    """Make a module from a graph whose nodes were copied from another module's graph.
 
     Args:
         gm: The module that the nodes come from; its parameters, buffers and submodules are shared, not copied.
         subgraph: A valid graph that refers to attributes of ``gm``.
-        comp_name: The name that the new module will go by in its parent.
+        comp_name: The name that the new module will have in its parent.
         class_name: The name of the new module's class.
 
     Returns:
-        The new module, and its attributes: the old qualified name, mapped to ``comp_name``, a dot and that name.
+        The new module, and a table from the old qualified name of each of its attributes to ``comp_name``, a dot and
+        the old name.
 
     Raises:
-        AttributeError: ``subgraph`` refers to what ``gm`` does not have.
+        AttributeError: ``subgraph`` refers to an attribute that ``gm`` does not have.
     """
     root = HolderModule({})
     new_names: dict[str, str] = {}

@@ -33,18 +33,18 @@ def fuse_as_graphmodule(
     *,
     always_return_tuple: bool = False,
 ) -> tuple[GraphModule, tuple[Node, ...], tuple[Node, ...]]:
-    """Copy nodes into a module of their own; ``gm`` stays as it is.
+    """Copy nodes into a new module; ``gm`` remains unchanged.
 
     Args:
         gm: The module with the nodes.
         nodes: Nodes of ``gm``'s graph in topological order.
         module_name: The name of the new module's class.
-        partition_lookup_table: The same nodes in a container that finds them fast.
-        always_return_tuple: Whether a single result is returned as a tuple too.
+        partition_lookup_table: The same nodes in a container with a fast membership test.
+        always_return_tuple: Whether to return a tuple even for a single result.
 
     Returns:
-        The new module; the nodes outside that it takes as inputs; and the nodes inside whose values it returns,
-        because they are used outside.
+        The new module; the nodes outside ``nodes`` whose values it takes as inputs; and the nodes in ``nodes`` whose
+        values it returns, because other nodes use them.
 
     Raises:
         AssertionError: A node is not in ``gm``'s graph, or a path leads out of the nodes and back in.
@@ -65,20 +65,20 @@ def insert_subgm(
     orig_outputs: Sequence[Node],
     insertion_point: Node | None = None,
 ) -> GraphModule:
-    """Add a module made by ``fuse_as_graphmodule`` to ``gm``, call it, and use its results in the place of the nodes'.
+    """Add a module made by ``fuse_as_graphmodule`` to ``gm``, call it, and use its results in place of the nodes'.
 
     Args:
         gm: The module that ``sub_gm`` was made from.
-        sub_gm: The new module; it goes by the name of its class.
-        orig_inputs: The nodes to call it with.
-        orig_outputs: The nodes whose values it returns.
-        insertion_point: The node to put the call behind; by default the last of ``orig_outputs``.
+        sub_gm: The new module; its name in ``gm`` is the name of its class.
+        orig_inputs: The nodes to call ``sub_gm`` with.
+        orig_outputs: The nodes whose values ``sub_gm`` returns.
+        insertion_point: The node after which to insert the call; by default the last of ``orig_outputs``.
 
     Returns:
         ``gm``.
 
     Raises:
-        AssertionError: There is neither an insertion point nor an output.
+        AssertionError: No insertion point is given, and there are no outputs.
     """
     name = type(sub_gm).__name__
     gm.add_submodule(name, sub_gm)
@@ -111,19 +111,19 @@ def fuse_by_partitions(
 ) -> GraphModule:
     """Replace each group of nodes by a call of a submodule that contains them.
 
-    The time is linear in the graph.
+    The time taken is linear in the size of the graph.
 
     Args:
         gm: The module to change.
-        partitions: Disjoint groups of nodes of ``gm``'s graph; only the keys count.
-        prefix: Submodules are named with this and a number.
-        always_return_tuple: Whether a submodule with a single result returns a tuple too.
+        partitions: Disjoint groups of nodes of ``gm``'s graph: the keys of the mappings.
+        prefix: What the names of the submodules begin with; a number follows.
+        always_return_tuple: Whether submodules return a tuple even for a single result.
 
     Returns:
         ``gm``, its graph sorted again.
 
     Raises:
-        AssertionError: The calls would use each other in a circle; then nothing has been changed.
+        AssertionError: The calls would depend on each other in a cycle; ``gm`` is unchanged then.
     """
     if not partitions_are_acyclic(partitions, gm.graph.nodes):
         raise AssertionError("The partition can't be fused: a path leaves it and reenters it")
@@ -140,7 +140,7 @@ def fuse_by_partitions(
 def _copy_as_graphmodule(
     gm: GraphModule, nodes: NodeList, module_name: str, inside: Container[Node], always_return_tuple: bool
 ) -> tuple[GraphModule, tuple[Node, ...], tuple[Node, ...]]:
-    """What ``fuse_as_graphmodule`` returns, for nodes that are known to make a valid partition."""
+    """Do as ``fuse_as_graphmodule``, for nodes that are known to be a valid partition."""
     subgraph = Graph()
     inputs: dict[Node, Node] = {}
     copies: dict[Node, Node] = {}
@@ -164,7 +164,7 @@ def _copy_as_graphmodule(
 
 
 def _last_of(graph: Graph, nodes: Collection[Node]) -> Node:
-    """The one of some nodes that stands last in the graph."""
+    """The last of ``nodes`` in the graph."""
     for node in reversed(graph.nodes):
         if node in nodes:
             return node

@@ -1,7 +1,8 @@
-"""Find every place of a graph where a small pattern graph occurs.
+"""Find every occurrence of a small pattern graph in a graph.
 
-The pattern's sinks (its *anchors*) are tried on the nodes of the graph; from there both graphs are walked together
-against the flow of data, where every step is determined: a node has many users but its arguments are in order.
+The matcher tries the pattern's sinks (its *anchors*) on the nodes of the graph. From there it walks both graphs
+together, from nodes to their arguments. Every step in that direction is determined, because a node's arguments are
+ordered, whereas its users are not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fxcore.torch_compat import FunctionSchema, OpOverload, schemas_of
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
 
-# Arguments of the pattern and of the graph that are still to be matched; the last pair is the next.
+# Pairs of arguments of the pattern and of the graph that remain to be matched; the last pair is matched next.
 _Pairs = list[tuple[Any, Any]]
 
 
@@ -30,11 +31,11 @@ class InternalMatch:
 
     Attributes:
         anchors: The pattern's anchors.
-        nodes_map: Each matched node of the pattern, and what it matched: a node of the graph, or, for a placeholder,
-            a literal.
+        nodes_map: Maps each matched node of the pattern to what it matched: a node of the graph, or, for a
+            placeholder, possibly a literal.
         placeholder_nodes: What the pattern's placeholders matched, in their order.
         returning_nodes: The nodes that match what the pattern returns, in that order.
-        name_node_map: Matched nodes by name; filled by ``SubgraphMatcherWithNameNodeMap`` alone.
+        name_node_map: Matched nodes by name; only ``SubgraphMatcherWithNameNodeMap`` fills it.
     """
 
     anchors: list[Node]
@@ -53,14 +54,14 @@ class InternalMatch:
 class SubgraphMatcher:
     """Finds the occurrences of one pattern in graphs.
 
-    Making one raises ``ValueError`` for an empty pattern, and ``AssertionError`` for one that computes what it does
-    not use.
+    The constructor raises ``ValueError`` for an empty pattern, and ``AssertionError`` for a pattern with an operation
+    whose result isn't used.
 
     Attributes:
         pattern: What to look for. Its parts should be connected.
         match_output: Whether the pattern's output node must match the output node of the graph.
-        match_placeholder: Whether a placeholder matches placeholders only; by default it matches anything.
-        remove_overlapping_matches: Whether, of matches that share a node, only the first is returned.
+        match_placeholder: Whether a placeholder only matches placeholders; by default it matches anything.
+        remove_overlapping_matches: Whether to return only the first of matches that share a node.
         ignore_literals: Whether a literal in the pattern matches anything.
     """
 
@@ -87,17 +88,17 @@ class SubgraphMatcher:
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
         """Find the pattern in a graph.
 
-        Nodes of a match are used by nodes of that match alone, except placeholders and what the pattern returns; and
-        replacing a match by one node would leave the graph acyclic. Each anchor is tried on every node that an already
-        matched part of the pattern leaves possible, so the time is linear in the graph for a connected pattern; in
-        the worst case it is exponential in the number of anchors.
+        The nodes of a match have no users outside it, except placeholders and what the pattern returns; and replacing a
+        match by one node would leave the graph acyclic. Each anchor is tried on every node that the part of the pattern
+        matched so far leaves possible. The time taken is therefore linear in the size of the graph for a connected
+        pattern; in the worst case, it is exponential in the number of anchors.
 
         Args:
-            graph: Where to look; in topological order.
-            node_name_match: A text that makes an anchor match every node whose name contains it.
+            graph: The graph to search, in topological order.
+            node_name_match: A string; an anchor also matches every node whose name contains it.
 
         Returns:
-            The matches, in the order of the nodes that match the first anchor, then the second, and so on.
+            The matches, ordered by the node that matches the first anchor, then the second, and so on.
         """
         order = {node: position for position, node in enumerate(graph.nodes)}
         found = []
@@ -107,7 +108,7 @@ class SubgraphMatcher:
         return self._remove_overlapping_matches(found) if self.remove_overlapping_matches else found
 
     def _matches(self, candidates: _Candidates) -> Iterator[InternalMatch]:
-        """Every way to place all anchors, as a search with backtracking."""
+        """Every way to match all anchors, found by backtracking."""
         anchors = self.pattern_anchors
 
         def place(index: int, placed: _Placement) -> Iterator[InternalMatch]:
@@ -131,7 +132,7 @@ class SubgraphMatcher:
         )
 
     def _match_nodes(self, pn: Node, gn: Node, placed: _Placement, node_name_match: str = "") -> bool:
-        """Match a node of the pattern and all it is computed from; ``placed`` grows, also where this fails."""
+        """Match a node of the pattern and all that it depends on; ``placed`` grows even if this fails."""
         pending = self._match_node(pn, gn, placed, node_name_match)
         while pending:
             further = self._match_argument(*pending.pop(), placed)
@@ -141,7 +142,7 @@ class SubgraphMatcher:
         return pending is not None
 
     def _match_node(self, pn: Node, gn: Node, placed: _Placement, node_name_match: str = "") -> _Pairs | None:
-        """Match one node; the pairs of arguments that are to be matched then, or None where it fails."""
+        """Match one node; return the pairs of arguments to match next, or None if the node doesn't match."""
         if pn in placed.nodes_map:
             return [] if placed.nodes_map[pn] is gn else None
         if gn in placed.taken or not self._nodes_are_equal(pn, gn, node_name_match):
@@ -150,7 +151,7 @@ class SubgraphMatcher:
         return [] if pn.op == "placeholder" else _pairs_of_arguments(pn, gn)
 
     def _match_argument(self, pattern_arg: Any, graph_arg: Any, placed: _Placement) -> _Pairs | None:
-        """Match two arguments; the pairs that are to be matched then, or None where it fails."""
+        """Match two arguments; return the pairs to match next, or None if the arguments don't match."""
         if isinstance(pattern_arg, Node) and isinstance(graph_arg, Node):
             return self._match_node(pattern_arg, graph_arg, placed)
         if isinstance(pattern_arg, list | tuple) and isinstance(graph_arg, list | tuple):
@@ -158,7 +159,7 @@ class SubgraphMatcher:
         return [] if self._match_literals(pattern_arg, graph_arg, placed) or self.ignore_literals else None
 
     def _match_literals(self, pn: Any, gn: Any, placed: _Placement) -> bool:
-        """Match two arguments of which at most one is a node: equal literals, or a placeholder and a literal."""
+        """Match two arguments that aren't both nodes: equal literals, or a placeholder and a literal."""
         if isinstance(gn, Node):
             return False
         if not isinstance(pn, Node):
@@ -186,7 +187,7 @@ class SubgraphMatcher:
         """Whether two ``get_attr`` nodes read values of the same type; only tensors can be matched.
 
         Raises:
-            RuntimeError: Both read something of the same type that is no tensor.
+            RuntimeError: Both read values of the same type that aren't tensors.
         """
         value, other = _attribute(pn), _attribute(gn)
         if type(value) is not type(other):
@@ -196,13 +197,13 @@ class SubgraphMatcher:
         return True
 
     def _is_contained(self, nodes_map: Mapping[Node, Node]) -> bool:
-        """Whether only what the pattern returns is used outside of the match."""
+        """Whether only what the pattern returns is used outside the match."""
         inside = {gn: pn for pn, gn in nodes_map.items() if pn.op != "placeholder"}
         returned = set(self.pattern_returning_nodes)
         return all(pn in returned or all(user in inside for user in gn.users) for gn, pn in inside.items())
 
     def _remove_overlapping_matches(self, matches: Iterable[InternalMatch]) -> list[InternalMatch]:
-        """The matches that share no operation with one that is kept before them."""
+        """The matches that share no operation with an earlier match that is kept."""
         kept: list[InternalMatch] = []
         taken: set[Node] = set()
         for match in matches:
@@ -213,16 +214,16 @@ class SubgraphMatcher:
         return kept
 
     def _operations(self, match: InternalMatch) -> list[Node]:
-        """The nodes of the graph that a match consists of: without its inputs and the output node."""
+        """The nodes of the graph that a match consists of, without its inputs and the output node."""
         return [gn for pn, gn in match.nodes_map.items() if pn.op not in ("placeholder", "output")]
 
 
 class _Placement:
-    """A match in the making.
+    """A partial match.
 
     Attributes:
         nodes_map: What each node of the pattern has matched so far.
-        taken: The nodes of the graph among that.
+        taken: The nodes of the graph that have been matched.
     """
 
     def __init__(self) -> None:
@@ -230,13 +231,13 @@ class _Placement:
         self.taken: set[Node] = set()
 
     def put(self, pattern_node: Node, value: Any) -> None:
-        """Note that ``value``, a node or a literal, matches ``pattern_node``."""
+        """Record that ``value``, a node or a literal, matches ``pattern_node``."""
         self.nodes_map[pattern_node] = value
         if isinstance(value, Node):
             self.taken.add(value)
 
     def copy(self) -> _Placement:
-        """Another one that grows by itself."""
+        """An independent copy."""
         new = _Placement()
         new.nodes_map.update(self.nodes_map)
         new.taken.update(self.taken)
@@ -253,7 +254,7 @@ class _Candidates:
         self._by_anchor: dict[Node, list[Node]] = {}
 
     def of(self, anchor: Node) -> list[Node]:
-        """The nodes that do what ``anchor`` does, in the order of the graph."""
+        """The nodes that do the same as ``anchor``, in the order of the graph."""
         if anchor not in self._by_anchor:
             self._by_anchor[anchor] = [node for node in self._order if self._equal(anchor, node, anchor)]
         return self._by_anchor[anchor]
@@ -261,8 +262,9 @@ class _Candidates:
     def given(self, anchor: Node, nodes_map: Mapping[Node, Node]) -> list[Node]:
         """The candidates that a partial match leaves possible, in the order of the graph.
 
-        Where the pattern leads from an already matched node to ``anchor``, the graph must lead in the same steps from
-        what it matched to the candidate. Literals that are ignored may hide a step, so then there is no short cut.
+        If a path in the pattern leads from an already matched node to ``anchor``, a path with the same steps must lead
+        to the candidate in the graph. With ``ignore_literals``, a step may be missing in the graph, so all candidates
+        are possible.
         """
         route = None if self._matcher.ignore_literals else _route_to(anchor, nodes_map)
         if route is None:
@@ -274,15 +276,15 @@ class _Candidates:
         return sorted(reached, key=self._order.__getitem__)
 
     def _equal(self, pattern_node: Node, node: Node, anchor: Node) -> bool:
-        """Whether the two do the same; only an anchor may be matched by its name."""
+        """Whether two nodes do the same; only for an anchor, a matching name suffices."""
         name = self.node_name_match if pattern_node is anchor else ""
         return self._matcher._nodes_are_equal(pattern_node, node, name)
 
 
 def _route_to(anchor: Node, nodes_map: Mapping[Node, Node]) -> list[Node] | None:
-    """A way through the pattern from an already matched node to ``anchor``, or None.
+    """A path in the pattern from an already matched node to ``anchor``, or None if there is none.
 
-    It starts at an operation if it can, since a placeholder may stand for something that all of the graph uses.
+    It starts at an operation if possible, because a placeholder may match a node with many users in the graph.
     """
     behind: dict[Node, Node] = {}
     queue = [anchor]
@@ -304,9 +306,9 @@ def _route_to(anchor: Node, nodes_map: Mapping[Node, Node]) -> list[Node] | None
 
 
 def _pairs_of_arguments(pn: Node, gn: Node) -> _Pairs | None:
-    """The arguments of two nodes that belong together; None where they don't fit.
+    """The corresponding arguments of two nodes in pairs; None if they can't be paired.
 
-    Calls of an operator with a schema may give the same argument by position, by name, or by default.
+    Calls of an operator with a schema may pass the same argument by position, by name, or by default.
     """
     if len(pn.args) == len(gn.args) and list(pn.kwargs) == list(gn.kwargs):
         return _pairs([*pn.args, *pn.kwargs.values()], [*gn.args, *gn.kwargs.values()])
@@ -315,7 +317,7 @@ def _pairs_of_arguments(pn: Node, gn: Node) -> _Pairs | None:
 
 
 def _pairs(pattern_args: Sequence[Any], graph_args: Sequence[Any]) -> _Pairs | None:
-    """The items of two sequences that belong together, the first pair last; None if one is longer."""
+    """The corresponding items of two sequences in pairs, the first pair last; None if their lengths differ."""
     if len(pattern_args) != len(graph_args):
         return None
     return list(zip(reversed(pattern_args), reversed(graph_args), strict=True))
@@ -335,10 +337,10 @@ def _by_schema(node: Node, schema: FunctionSchema) -> list[Any]:
 
 
 def _attribute(node: Node) -> Any:
-    """The value that a ``get_attr`` node reads from the module that owns its graph, or finds among its constants.
+    """The value that a ``get_attr`` node reads from the module that owns its graph, or from the graph's constants.
 
     Raises:
-        AssertionError: No module owns the graph, and it is no constant.
+        AssertionError: No module owns the graph, and the target isn't one of its constants.
         AttributeError: The module has no such attribute.
     """
     target = cast(str, node.target)

@@ -1,4 +1,4 @@
-"""A matcher whose matches tell which node is which by names that the pattern gives."""
+"""A matcher whose matches map names, which the pattern defines, to the matched nodes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["InternalMatch", "SubgraphMatcherWithNameNodeMap", "_split_to_graph_a
 
 
 class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
-    """Tells, of each occurrence of a pattern, which node is which.
+    """Finds the occurrences of a pattern, and the nodes in each occurrence by name.
 
-    The last thing that the pattern returns is a dict of its nodes by name::
+    The last item that the pattern returns is a dict from names to its nodes::
 
         def scores(query, key):
             product = query @ key
@@ -31,18 +31,18 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         """Prepare a pattern.
 
         Args:
-            pattern_gm: The pattern. Its graph is changed: it no longer returns the dict.
-            *args: The options of ``SubgraphMatcher``, in their order there.
-            **options: Or by name.
+            pattern_gm: The pattern. Its graph is changed: the dict is removed from what it returns.
+            *args: Options of ``SubgraphMatcher`` by position.
+            **options: Options of ``SubgraphMatcher`` by name.
 
         Raises:
-            AssertionError: The pattern does not return a tuple of at least two, the last of which is a dict.
+            AssertionError: The pattern does not return a tuple of at least two items, the last of which is a dict.
         """
         _, self.name_node_map = _split_to_graph_and_name_node_map(pattern_gm)
         super().__init__(pattern_gm.graph, *args, **options)
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
-        """Find the pattern in a graph, as ``SubgraphMatcher.match``; each match's ``name_node_map`` is filled."""
+        """Find the pattern in a graph, as ``SubgraphMatcher.match``, and fill each match's ``name_node_map``."""
         matches = super().match(graph, node_name_match)
         for match in matches:
             match.name_node_map = {name: match.nodes_map[node] for name, node in self.name_node_map.items()}

@@ -1,4 +1,4 @@
-"""Find the nodes that come from one call in the original program, by what exporting has recorded in their ``meta``."""
+"""Find the nodes that come from one call in the original program, by the ``meta`` that exporting recorded."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partition
 
 @dataclass
 class SourcePartition:
-    """The nodes that one call of a function or module was taken apart into.
+    """The nodes that one call of a function or module was decomposed into.
 
     Attributes:
         nodes: The nodes, in the order of the graph.
         source: The function, or the class of the module.
-        input_nodes: Nodes outside that are positional arguments inside, but parameters.
-        output_nodes: Nodes inside that are used outside.
-        params: Nodes inside that read parameters.
+        input_nodes: Nodes outside the partition that are positional arguments of its nodes, except ``get_attr`` nodes.
+        output_nodes: Nodes of the partition that are used outside it, except ``get_attr`` nodes.
+        params: The ``get_attr`` nodes of the partition.
     """
 
     nodes: NodeList
@@ -35,18 +35,18 @@ class SourcePartition:
 def get_source_partitions(
     graph: Graph, wanted_sources: Sequence[Any], filter_fn: Callable[[Node], bool] | None = None
 ) -> dict[Any, list[SourcePartition]]:
-    """Find the calls of some functions and modules.
+    """Find the calls of the given functions and modules.
 
-    A node's origin is the last entry of ``meta["source_fn_stack"]``; without that, ``meta["torch_fn"]``; and
-    if that is not wanted, for a call of a function, the innermost entry of ``meta["nn_module_stack"]``.
+    A node's origin is the last entry of ``meta["source_fn_stack"]``. If that is missing, it is ``meta["torch_fn"]``. If
+    that isn't a wanted source, and the node calls a function, it is the innermost entry of ``meta["nn_module_stack"]``.
 
     Args:
         graph: The graph of an exported program.
         wanted_sources: Functions, module classes, or names.
-        filter_fn: Called with nodes; only the calls are returned for all of whose nodes it returns True.
+        filter_fn: Called with nodes; a call is returned only if this function returns True for all its nodes.
 
     Returns:
-        For each source that occurs, its calls, in the order of the graph.
+        For each source that occurs, its calls in the order of the graph.
     """
     calls: dict[Any, dict[str, list[Node]]] = {}
     for node in graph.nodes:
@@ -64,13 +64,13 @@ def get_source_partitions(
 
 
 def check_subgraphs_connected(subgraph1: SourcePartition, subgraph2: SourcePartition) -> bool:
-    """Whether a node of the second partition uses one of the first."""
+    """Whether a node of the second partition uses a node of the first."""
     users = set(subgraph2.nodes)
     return any(user in users for node in subgraph1.nodes for user in node.users)
 
 
 def _origin(node: Node, wanted_sources: Sequence[Any]) -> tuple[Any, str] | None:
-    """The wanted source that a node comes from, and a name for the call; or None."""
+    """The wanted source that a node comes from, and a name for the call; None if it comes from no wanted source."""
     if (stack := node.meta.get("source_fn_stack")) is not None:
         name, source = stack[-1]
         return (source, name) if source in wanted_sources else None
@@ -88,7 +88,7 @@ def _origin(node: Node, wanted_sources: Sequence[Any]) -> tuple[Any, str] | None
 
 
 def _is_of_class(recorded: Any, wanted: Any) -> bool:
-    """Whether what is recorded about a module's class, itself or its full name, says that it is the wanted one."""
+    """Whether the recorded class of a module, which may be its full name, matches the wanted source."""
     if not isinstance(wanted, type):
         return bool(recorded == wanted)
     if isinstance(recorded, type):

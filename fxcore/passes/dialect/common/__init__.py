@@ -1,1 +1,1 @@
-"""Passes for any set of operators. They may import fxcore's top modules; start reading at `cse_pass`."""
+"""Passes for any set of operators. They may import fxcore's top-level modules; start reading at `cse_pass`."""

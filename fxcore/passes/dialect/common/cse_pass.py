@@ -1,4 +1,4 @@
-"""Common subexpression elimination: of calls with the same arguments, one is left.
+"""Common subexpression elimination: of several calls with the same arguments, only the first is kept.
 
 Source: J. Cocke, "Global common subexpression elimination", SIGPLAN Notices 5 (1970), for straight-line code.
 """
@@ -20,7 +20,7 @@ __all__ = ["CSEPass", "get_CSE_banned_ops"]
 
 aten = torch.ops.aten
 
-# Every call yields another value.
+# Every call returns another value.
 rand_ops = {
     aten._fused_dropout,
     aten._standard_gamma,
@@ -39,7 +39,7 @@ rand_ops = {
     aten.rrelu,
 }
 
-# Every call changes its argument.
+# Every call modifies its argument.
 inplace_ops = {
     aten.add_,
     aten.div_,
@@ -54,21 +54,23 @@ inplace_ops = {
 
 
 def get_CSE_banned_ops() -> set[OpOverloadPacket]:
-    """The usual operators of ``torch.ops.aten`` of which no call must be left out."""
+    """Common operators of ``torch.ops.aten`` whose calls must not be removed."""
     return rand_ops | inplace_ops
 
 
 class CSEPass(PassBase):
-    """Leaves out each node that calls the same as one before it, with the same arguments.
+    """Removes each node that calls the same function as an earlier node, with the same arguments.
 
-    It sees the graph alone: whatever has effects or yields another value each time must be banned.
+    The pass only examines the graph: functions that have side effects, or that return another value each time, must be
+    banned.
     """
 
     def __init__(self, banned_ops: set[OpOverloadPacket] | None = None) -> None:
         """Prepare the pass.
 
         Args:
-            banned_ops: Targets of which no call is left out; an operator of ``torch.ops`` stands for all its overloads.
+            banned_ops: Targets whose calls are never removed; an operator of ``torch.ops`` stands for all its
+                overloads.
         """
         self.banned_ops = banned_ops or set()
 
@@ -76,10 +78,10 @@ class CSEPass(PassBase):
         """Run the pass.
 
         Args:
-            graph_module: A module; it stays as it is.
+            graph_module: A module, which remains unchanged.
 
         Returns:
-            A new module with fewer nodes; or ``graph_module`` itself, not modified, if nothing can be left out.
+            A new module with fewer nodes; or ``graph_module`` itself, not modified, if no node can be removed.
         """
         new_graph = Graph()
         new_graph.set_codegen(graph_module.graph._codegen)
@@ -99,7 +101,7 @@ class CSEPass(PassBase):
         return PassResult(GraphModule(graph_module, new_graph), True)
 
     def _key(self, node: Node, copies: dict[Node, Node]) -> Hashable:
-        """What two nodes have in common exactly if one can stand for both; None for a node that must stay."""
+        """A key that two nodes share exactly if one can replace the other; None for a node that must be kept."""
         if node.op in ("placeholder", "get_attr", "output"):
             return None
         if getattr(node.target, "overloadpacket", node.target) in self.banned_ops:
@@ -109,7 +111,7 @@ class CSEPass(PassBase):
 
 
 def _argument_key(argument: Any) -> Hashable:
-    """Tells arguments apart that Python takes for equal: 1, 1.0 and True; 0.0 and -0.0; a tuple and a list."""
+    """A key that differs for arguments that compare equal but aren't the same: 1, 1.0 and True; 0.0 and -0.0."""
     if isinstance(argument, tuple | list):
         return type(argument), *map(_argument_key, argument)
     if isinstance(argument, dict):
