@@ -136,9 +136,12 @@ def _numbers_in(tests: tuple[ast.expr, ...], frame: FrameType) -> list[int]:
 
 
 def _candidates(value: int, others: Sequence[int]) -> list[int]:
-    """Numbers that may pass where ``value`` did not: near ones first."""
-    related = [one for other in others for one in (other, other + 1, math.lcm(max(value, 1), max(other, 1)), 2 * other)]
-    return list(dict.fromkeys(int(one) for one in (*related, *_NUMBERS) if int(one) != int(value)))
+    """Numbers that may pass where ``value`` did not: those first that have to do with ``others``, and 0 last."""
+    related = [
+        one for other in others if other > 0 for one in (other, other + 1, math.lcm(max(value, 1), other), 2 * other)
+    ]
+    positive = (one for one in (*related, *_NUMBERS) if one > 0)
+    return [one for one in dict.fromkeys((*positive, 0)) if one != value]
 
 
 def _resized(items: Any, length: int) -> list[Any]:
@@ -173,6 +176,6 @@ def _holds(check: Check, frame: FrameType, part: str, value: Any) -> bool:
 
 
 def _substituted(test: ast.expr, part: str) -> CodeType:
-    tree: Any = ast.parse(ast.unparse(test), mode="eval")
-    code: CodeType = compile(ast.fix_missing_locations(_Substitution(part).visit(tree)), "<check>", "eval")
-    return code
+    tree = _Substitution(part).visit(ast.parse(ast.unparse(test), mode="eval"))
+    assert isinstance(tree, ast.Expression)
+    return compile(ast.fix_missing_locations(tree), "<check>", "eval")
