@@ -64,6 +64,19 @@ class ArgumentPlan:
         on = [one for one in _parameters(cls) if one.default is True or (isinstance(one.default, str) and one.default)]
         return [(f"{path}{one.name}", False if one.default is True else None) for one in on]
 
+    @property
+    def inherited(self) -> tuple[str, ...]:
+        """The paths of what the constructors of the bases require and this one hands on among further keywords."""
+        path, cls = self.within or ("", self.cls)
+        own = _parameters(cls)
+        if not any(one.kind is one.VAR_KEYWORD for one in own):
+            return ()
+        known = {one.name for one in own}
+        given = (one for base in cls.__mro__[1:] for one in _own_parameters(base))
+        required = (one.name for one in given if one.default is one.empty and one.kind in _BY_KEYWORD)
+        paths = (f"{path}{name}" for name in dict.fromkeys(required) if name not in known)
+        return tuple(one for one in paths if one not in self.extra)
+
     def build(self, *, probing: bool) -> Any:
         """Build an instance. ``probing``: with values that report how they are used."""
         return without_weights(partial(self._build, probing))
@@ -173,6 +186,14 @@ class ArgumentPlan:
         made = probe(InventedList, items, path)
         made.last_iterated = self.last_iterated
         return made
+
+
+_BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _own_parameters(cls: type) -> list[inspect.Parameter]:
+    """The parameters of the constructor that ``cls`` itself defines."""
+    return _parameters(cls) if "__init__" in vars(cls) and cls is not torch.nn.Module else []
 
 
 def _parameters(cls: type) -> list[inspect.Parameter]:

@@ -247,6 +247,7 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
         [path for path in plan.optional if path not in plan.extra],
     )
     if not is_built:
+        yield from _keywords(error, plan)
         for path, kind in suspects:
             yield from _numbers(path, kind)
             if item := plan.kinds.get(f"{path}[0]"):
@@ -261,6 +262,14 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
     if not is_built:
         yield from (_Change(extra=(path,)) for path in optional)
         yield from off
+
+
+def _keywords(error: BaseException, plan: ArgumentPlan) -> Iterator[_Change]:
+    """Further keywords to give a constructor that takes any: the key that it missed, or what its bases require."""
+    if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and error.args[0].isidentifier():
+        yield _Change(extra=plan.taken([error.args[0]]))
+    if plan.inherited:
+        yield _Change(extra=plan.inherited)
 
 
 def _prefixes(cls: type) -> list[str]:

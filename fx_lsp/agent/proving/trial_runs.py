@@ -171,7 +171,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     except NoInputs:
         raise ProofEnded("untried", "no inputs were found that the target accepts") from None
     except NotComparable as error:
-        raise ProofEnded("untried", f"the target returns a {error}, which can't be compared") from None
+        raise ProofEnded("untried", f"the target returns an object of type `{error}`, which can't be compared") from None
     return inputs, _is_differentiable(program, inputs[0])
 
 

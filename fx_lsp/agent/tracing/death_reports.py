@@ -27,7 +27,7 @@ def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
     """The report for the target ``key`` of ``request``, whose child is dead."""
     chain = _chain(child.stack, request)
     if child.overdue:
-        error = f"the trace took longer than {request.limits.seconds:g} seconds, outside Python code"
+        error = f"the trace took longer than {request.limits.seconds:g} seconds and was stopped in code outside Python"
         failure = Failure("time-limit", error, chain)
         return Report(request.id, key, "timed-out", (failure,), processor_seconds=child.processor_seconds)
     error = f"the process that was tracing it {describe_exit(child.status)}"

@@ -85,7 +85,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if raised_by_program and intent != "explicit" and is_unimplemented:
         return "it leaves part of its work to subclasses"
     if isinstance(error, TraceFailure) and (missing := _missing_part(error, built.root)):
-        return f"it depends on what `{missing}` is, which is missing"
+        return f"it depends on the result of `{missing}`, which is missing"
     if raised_by_program and (called := called_stand_in()):
         return f"it raises {type(cause).__name__}, possibly because `{called}` is missing"
     if raised_by_program and (bases := missing_parts(built.root)[1]):

@@ -14,6 +14,7 @@ import torch
 
 from fx_lsp.agent.building.argument_synthesis import CannotInvent
 from fx_lsp.agent.building.build import Built, build_target, span_of
+from fx_lsp.agent.building.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
@@ -201,7 +202,9 @@ class TargetRun:
             return self.report("unchecked", reason=f"fx-lsp could not invent arguments for it: {cause}")
         error = error.__cause__ if isinstance(error, CannotInvent) and error.__cause__ else error
         chain = chain_of_error(error, self._owns)
-        return self.report("not-built", Failure("build", describe(error), chain))
+        is_short_of_data = lacks_weights(error) or weights_are_missing()
+        reason = "it needs a file or weights that are not available" if is_short_of_data else ""
+        return self.report("not-built", Failure("build", describe(error), chain), reason=reason)
 
     def _is_undefined(self, error: BaseException) -> bool:
         """Whether the target does not exist here: the file defines it under a condition that does not hold."""

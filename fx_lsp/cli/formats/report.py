@@ -22,7 +22,7 @@ SCHEMA = 1
 Verdict = Literal["ok", "fails", "unknown", "skipped"]
 """The target traces; it fails; fx-lsp cannot tell, and ``reason`` says why; it is not something that can be traced."""
 
-_VERDICTS: dict[Outcome, Verdict] = {"traced": "ok", "failed": "fails", "skipped": "skipped"}
+_VERDICTS: dict[Outcome, Verdict] = {"traced": "ok", "failed": "fails", "not-built": "fails", "skipped": "skipped"}
 
 
 def render(checked: Checked) -> str:
@@ -38,8 +38,11 @@ def rows(checked: Checked) -> Iterator[dict[str, Any]]:
 
 
 def verdict_of(traced: Traced) -> Verdict:
-    """The verdict on a target."""
-    return _VERDICTS.get(traced.report.outcome, "unknown") if traced.report else "unknown"
+    """The verdict on a target. One that can't be built fails, unless that is due to what is not available here."""
+    report = traced.report
+    if report is None or (report.outcome == "not-built" and report.reason):
+        return "unknown"
+    return _VERDICTS.get(report.outcome, "unknown")
 
 
 def _row(path: str, traced: Traced, documents: Documents) -> dict[str, Any]:
