@@ -106,6 +106,8 @@ class InventedText(Probe, str):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str) and not self.certain and str(self) != str(other):
             raise Misused(self.path, ArgumentKind("text", str(other)))
+        if type(other) is int and not self.certain:
+            raise Misused(self.path, ArgumentKind("number", other))
         return str.__eq__(self, other)
 
     __hash__ = str.__hash__

@@ -80,6 +80,7 @@ class FileLoader:
                 self._forget()
 
     def _loaded(self, module: ModuleType, *, complete: bool) -> LoadedFile:
+        self._workspace.define_entry_point_names(module)
         notices = [*self._notices.values(), *self._workspace.left_out]
         return LoadedFile(module, complete and not self._workspace.left_out, tuple(dict.fromkeys(notices)))
 

@@ -86,21 +86,36 @@ class _Definitions:
 
     def _leave_out(self, statement: ast.stmt) -> None:
         """Give stand-ins to the names that the statement would have bound."""
-        for node in ast.walk(statement):
-            match node:
-                case ast.Name(id=name, ctx=ast.Store()) | ast.ClassDef(name=name) | ast.FunctionDef(name=name):
-                    self._namespace.setdefault(name, StandIn(name))
-                case ast.alias(name=dotted, asname=asname) if dotted != "*":
-                    name = asname or dotted.partition(".")[0]
-                    self._namespace.setdefault(name, StandIn(name))
+        for name in defined_names([statement]):
+            self._namespace.setdefault(name, StandIn(name))
+
+
+def defined_names(statements: Iterable[ast.stmt]) -> set[str]:
+    """The names that statements bind."""
+    names: set[str] = set()
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                names.add(name)
+            case ast.alias(name=dotted, asname=asname) if dotted != "*":
+                names.add(asname or dotted.partition(".")[0])
+    return names
+
+
+def is_preparation(statement: ast.stmt) -> bool:
+    """Whether a statement calls something for what it leaves behind: ``parser.add_argument(…)``."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=function)):
+            return _last_name(function) in _SETTING_UP
+    return False
 
 
 def _is_left_out(statement: ast.stmt) -> bool:
     match statement:
         case ast.For() | ast.While() | ast.AsyncFor() | ast.With() | ast.AsyncWith() | ast.Delete() | ast.Assert():
             return True
-        case ast.Expr(value=ast.Call(func=function)):
-            return _last_name(function) not in _SETTING_UP
+        case ast.Expr(value=ast.Call()):
+            return not is_preparation(statement)
         case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Expr():
             return _is_work(statement)
     return False

@@ -18,6 +18,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from fx_lsp.agent.importing.bytecode_cache import LONGEST, cached_bytecode, without_warnings
+from fx_lsp.agent.importing.entry_point_names import define_entry_point_names
 from fx_lsp.agent.importing.script_definitions import first_work, run_definitions
 from fx_lsp.agent.importing.workspace_roots import Roots, real
 from fx_lsp.agent.messages import NOTEBOOK, Failure, Span, Step, Trace
@@ -104,6 +105,13 @@ class Workspace:
         text = loader.get_source(name) or ""
         run_definitions(ast.parse(text, self.file), self.file, vars(module), self.repair)
         return module
+
+    def define_entry_point_names(self, module: ModuleType) -> None:
+        """Define the names in the file's ``module`` that its code reads and that only its start as a script defines."""
+        text = self._source()
+        if "__main__" in text or "global " in text:
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+                define_entry_point_names(ast.parse(text), self.file, vars(module), self.repair)
 
     def _new_module(self, name: str) -> tuple[ModuleType, importlib.machinery.SourceFileLoader]:
         is_package = Path(self.file).name == "__init__.py"

@@ -171,7 +171,8 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     except NoInputs:
         raise ProofEnded("untried", "no inputs were found that the target accepts") from None
     except NotComparable as error:
-        raise ProofEnded("untried", f"the target returns an object of type `{error}`, which can't be compared") from None
+        why = f"the target returns an object of type `{error}`, which can't be compared"
+        raise ProofEnded("untried", why) from None
     return inputs, _is_differentiable(program, inputs[0])
 
 

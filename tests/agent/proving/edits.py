@@ -288,10 +288,10 @@ UNTRIED = {
     ),
     "a result that can't be looked into": (
         Edit(program("y = len(x)\nreturn Box(lambda: x * y)", before=BOX), "len(x)", "x.size(0)"),
-        "the target returns a builtins.function, which can't be compared",
+        "the target returns an object of type `builtins.function`, which can't be compared",
     ),
     "a result that C code keeps": (
         Edit(program("y = len(x)\nreturn Box(map(len, [y]))", before=BOX), "len(x)", "x.size(0)"),
-        "the target returns a builtins.map, which can't be compared",
+        "the target returns an object of type `builtins.map`, which can't be compared",
     ),
 }

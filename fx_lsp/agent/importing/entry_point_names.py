@@ -1,0 +1,87 @@
+"""Global names that only a script's entry point defines: ``args`` under ``if __name__ == "__main__":``.
+
+The classes of a script often read options that its main block parses. Importing the script does not run that block, so
+the few statements that define such names are run on their own, with the parser's defaults.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fx_lsp.agent.importing.script_definitions import defined_names, is_preparation, run_definitions
+from fx_lsp.agent.importing.stand_ins import StandIn
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Statements that are run when the script is started."""
+
+    statements: list[ast.stmt]
+    defines: frozenset[str]
+    """The global names that they define."""
+
+
+def define_entry_point_names(
+    tree: ast.Module, file: str, namespace: dict[str, Any], repair: Callable[[BaseException], bool]
+) -> None:
+    """Define in ``namespace`` the names that the functions and classes of a script read, and only its start defines.
+
+    A name whose statement fails, or that depends on work that is left out, stays undefined. ``repair`` is as for
+    `run_definitions`.
+    """
+    lacking = _names_read(tree) - namespace.keys() - vars(builtins).keys()
+    for block in _blocks(tree) if lacking else ():
+        wanted = lacking & block.defines
+        statements = _needed_for(wanted, block.statements)
+        if not statements:
+            continue
+        trial = dict(namespace)
+        run_definitions(ast.Module(statements, []), file, trial, repair)
+        found = {name: trial[name] for name in wanted if name in trial and not isinstance(trial[name], StandIn)}
+        namespace.update(found)
+        lacking -= found.keys()
+
+
+def _names_read(tree: ast.Module) -> set[str]:
+    """The names that functions and classes read."""
+    definitions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    inner = (node for definition in definitions for node in ast.walk(definition))
+    return {node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _blocks(tree: ast.Module) -> Iterator[_Block]:
+    """The main block of a script, and functions that declare names ``global``."""
+    for node in tree.body:
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            yield _Block(node.body, frozenset(defined_names(node.body)))
+        elif isinstance(node, ast.FunctionDef):
+            names = {name for inner in ast.walk(node) if isinstance(inner, ast.Global) for name in inner.names}
+            statements = [statement for statement in node.body if not isinstance(statement, ast.Global)]
+            yield _Block(statements, frozenset(names & defined_names(node.body)))
+
+
+def _needed_for(names: Iterable[str], statements: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements that define ``names``, and those that define or prepare what these read, in their order."""
+    wanted, chosen = set(names), set[int]()
+    is_new = bool(wanted)
+    while is_new:
+        is_new = False
+        for index, statement in enumerate(statements):
+            if index not in chosen and _concerns(statement, wanted):
+                chosen.add(index)
+                wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+                is_new = True
+    return [statements[index] for index in sorted(chosen)]
+
+
+def _concerns(statement: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement defines one of ``names``, or prepares it: ``parser.add_argument(…)``."""
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom)):
+        return not names.isdisjoint(defined_names([statement]))
+    if not (isinstance(statement, ast.Expr) and is_preparation(statement)):
+        return False
+    return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(statement))
