@@ -104,10 +104,10 @@ class _Patcher(PatchScope):
     def patch(
         self, frame_dict: dict[str, Any], name: str, new_fn: Callable[..., Any], deduplicate: bool = True
     ) -> None:
-        """Replace a module's global, or a builtin in that module, by ``new_fn``; ``frame_dict`` is the globals.
+        """Replace a module's global, or a builtin in that module, with ``new_fn``.
 
-        ``deduplicate`` is accepted for programs that pass it, and ignored, as in torch.fx. Raises KeyError if the name
-        doesn't exist.
+        ``frame_dict`` is the module's globals dict. ``deduplicate`` is accepted for programs that pass it, and ignored,
+        as in torch.fx. Raises KeyError if the name doesn't exist.
         """
         if name in frame_dict:
             self._undo.callback(frame_dict.__setitem__, name, frame_dict[name])

@@ -44,7 +44,7 @@ class OnCpu(TorchFunctionMode):
 
 
 def is_accelerator(value: object, *, number: bool = False) -> bool:
-    """Whether ``value`` names an accelerator; an int does if ``number``, that is, where a device is expected."""
+    """Whether ``value`` names an accelerator; an int names one only if ``number``, where a device is expected."""
     if isinstance(value, int):
         return number and not isinstance(value, bool)
     return isinstance(value, str | torch.device) and _DEVICE.fullmatch(str(value)) is not None

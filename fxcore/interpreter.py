@@ -199,7 +199,7 @@ class Interpreter:
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Argument, n: Node) -> Argument:
-        """Replace the nodes in ``args``, at any depth, by their values.
+        """Replace the nodes in ``args``, at any depth, with their values.
 
         Args:
             args: Arguments as a node holds them.

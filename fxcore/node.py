@@ -192,7 +192,7 @@ class Node(Linked):
         self._inputs = tuple(inputs)
 
     def _forget_inputs(self) -> None:
-        """Replace every node among the arguments by ``None``."""
+        """Replace every node among the arguments with ``None``."""
         for node in self._inputs:
             node.users.pop(self, None)
         self._inputs = ()
@@ -200,7 +200,7 @@ class Node(Linked):
         self._kwargs = map_arg(self._kwargs, lambda node: None)
 
     def update_arg(self, idx: int, arg: Argument) -> None:
-        """Replace the positional argument ``args[idx]`` by ``arg``. Raises ``IndexError`` if there is none."""
+        """Replace the positional argument ``args[idx]`` with ``arg``. Raises ``IndexError`` if there is none."""
         args = list(self._args)
         args[idx] = arg
         self.args = tuple(args)
@@ -226,7 +226,7 @@ class Node(Linked):
         self.kwargs = {**self._kwargs, key: arg}
 
     def replace_input_with(self, old_input: Node, new_input: Argument) -> None:
-        """Replace ``old_input`` by ``new_input``, a node or another value, wherever it is among the arguments."""
+        """Replace ``old_input`` with ``new_input``, a node or another value, wherever it is among the arguments."""
         self.graph._announce_replacement(old_input, getattr(new_input, "name", str(new_input)), self)
         self._replace_input_with(old_input, new_input)
 

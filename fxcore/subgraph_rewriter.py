@@ -139,7 +139,7 @@ _replace_pattern = replace_pattern_with_filters  # a private name that programs 
 
 
 class _Rewriter:
-    """Replaces matches in one graph by other nodes, one match after the other."""
+    """Replaces matches in one graph with other nodes, one match after the other."""
 
     def __init__(self, graph: Graph, pattern: Graph) -> None:
         self._graph = graph

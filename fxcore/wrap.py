@@ -44,7 +44,7 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
 
 
 def replace_wrapped(patches: PatchScope) -> None:
-    """Replace every wrapped function by one that records, including those that were wrapped for torch.fx.
+    """Replace every wrapped function with one that records, including those that were wrapped for torch.fx.
 
     Raises KeyError if a wrapped name is missing from its module's globals.
     """
@@ -57,7 +57,7 @@ def replace_wrapped(patches: PatchScope) -> None:
 
 
 def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Collection[int]) -> None:
-    """Replace the public functions among a module's globals whose ids are in ``ids`` by functions that record."""
+    """Replace the public functions among a module's globals whose ids are in ``ids`` with functions that record."""
     patches.replace_all(
         namespace,
         {

@@ -18,6 +18,9 @@ PROTOCOL = 7
 NOTEBOOK = ".ipynb"
 """How the path of a notebook ends. In `Trace.overlays`, its text is that of its code cells, as one module."""
 
+STATIC_FORWARD = "static forward"
+"""The `Failure.operation` of a ``call-binding`` failure that is due to a ``forward`` that is a static method."""
+
 Intent = Literal["explicit", "inferred", "assumed"]
 """How certain it is that the target should be traced: the workspace requests it; fx-lsp found code that builds it;
 fx-lsp invents its arguments."""

@@ -74,7 +74,10 @@ class Scheduler:
         self._start(path, self.trace(path) if saved else self._trace_edited(path))
 
     def edited(self, path: str) -> None:
-        """Trace ``path`` and the files that import it: at once, or after a run of fast edits or a half-typed line."""
+        """Trace ``path`` and the files that import it, at once or after a delay.
+
+        The delay lets the user finish while edits follow each other quickly or a line is half typed.
+        """
         self._stop(path)
         loop = asyncio.get_running_loop()
         before, self._edited_at[path] = self._edited_at.get(path), loop.time()
@@ -205,7 +208,7 @@ class Scheduler:
         self.on_result(path, True)
 
     def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
-        """The targets in the order of their distance from the last edit: those before the edit, then those after it."""
+        """The targets that start before the last edit, then those after it, each group sorted nearest first."""
         edit = self.documents.last_edit(path).new_end
         return sorted(traced, key=lambda item: (item.place.start > edit, abs(item.place.start - edit)))
 

@@ -50,7 +50,7 @@ class Document:
     """The moment of the most recent edit that was dropped."""
 
     def apply(self, edit: Edit, text: str, moment: int) -> None:
-        """Replace the text by ``text``, the result of ``edit``."""
+        """Replace the text with ``text``, the result of ``edit``."""
         self.lines = LineIndex(text)
         self.edits.append(edit)
         self.moments.append(moment)
@@ -131,7 +131,10 @@ class Documents:
         document.version = version
 
     def replace(self, path: str, start: int, end: int, text: str, version: int) -> None:
-        """Replace ``text[start:end]`` of an open file by ``text``. Raises KeyError if the file is not open."""
+        """Replace the characters from ``start`` to ``end`` in an open file with ``text``.
+
+        Raises KeyError if the file is not open.
+        """
         document = self._open[path]
         self._replace(document, start, end, text)
         document.version = version

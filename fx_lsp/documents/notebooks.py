@@ -52,7 +52,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Splice:
-    """A replacement of ``module[start:end]`` by ``text``."""
+    """An edit that replaces ``module[start:end]`` with ``text``."""
 
     start: int
     end: int

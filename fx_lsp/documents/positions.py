@@ -123,7 +123,7 @@ class Edit:
 
     @property
     def is_typed(self) -> bool:
-        """Whether it replaces at most one character by at most one, as one key does; completions and pastes do not."""
+        """Whether the edit could be the work of one key: it replaces at most one character with at most one."""
         return self.length <= 1 and self.end - self.start <= 1
 
     @classmethod

@@ -53,7 +53,7 @@ def _innermost_module(failure: Failure) -> tuple[str, str] | None:
 
 
 def _known(source: Source, file: str, name: str) -> Imported | None:
-    """The class ``name`` of ``file``, by the name to use in ``source``; None if ``source`` cannot import the class."""
+    """How ``source`` can refer to the class ``name`` of ``file``; None if ``source`` cannot import the class."""
     if file == source.path:
         return Imported(name, ())
     module = _module_name(file, source.path)

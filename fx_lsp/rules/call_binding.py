@@ -1,6 +1,21 @@
 """The traced function cannot be called with traced values."""
 
-from fx_lsp.rules import Rule
+from fx_lsp.agent.messages import STATIC_FORWARD, Failure
+from fx_lsp.rules import Rule, remark, subject
+
+
+def message(failure: Failure, expression: str) -> str:
+    """What to do so that tracing can begin."""
+    if failure.operation == STATIC_FORWARD:
+        return (
+            "`forward` is a static method, so torch.fx passes it the module itself in place of the first input. Make "
+            f"`forward` an ordinary method, with `self` as its first parameter.{remark(failure)}"
+        )
+    return (
+        f"{subject(expression)} cannot be called with traced values. Declare the parameters by name instead of "
+        f"`*args`, and give `concrete_args` by name.{remark(failure)}"
+    )
+
 
 RULE = Rule(
     code="call-binding",
@@ -11,6 +26,7 @@ Tracing begins by creating one traced value for each parameter of `forward` that
 - If `concrete_args` is a tuple, it has one entry for each parameter. If it is a dict, it names the parameters that it
   fixes.
 - `self` has to be a separate parameter: `def forward(self, *inputs)`, not `def forward(*inputs)`.
+- `forward` has to be an ordinary method: torch.fx passes the module as the first argument, also to a static method.
 - A class without `forward` cannot be traced.""",
     bad="""\
 import torch.fx
@@ -32,9 +48,6 @@ def scale(x, factor):
 
 traced = torch.fx.symbolic_trace(scale, concrete_args={"factor": 2})
 """,
-    text=(
-        "{subject} cannot be called with traced values. Declare the parameters by name instead of `*args`, and give "
-        "`concrete_args` by name.{remark}"
-    ),
+    text=message,
     kinds=("call-binding",),
 )

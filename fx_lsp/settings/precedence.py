@@ -1,4 +1,4 @@
-"""Which value of a setting counts if the editor or the command line, and the project, set it."""
+"""Which value of a setting counts if it is set both in the project and by the editor or on the command line."""
 
 from __future__ import annotations
 

@@ -47,9 +47,10 @@ class Classes:
         """Whether ``node`` looks like an ``nn.Module`` that can be called: it has a forward that does something."""
         forward = self._method(node, "forward")
         if forward is not None:
-            has_base = any(name not in (None, "object") for name in self._foreign_bases(node))
-            is_static = "staticmethod" in _decorators(forward)  # the forward of a torch.autograd.Function
-            return has_base and not is_static and not _is_abstract(forward)
+            bases = [name for name in self._foreign_bases(node) if name not in (None, "object")]
+            is_static = "staticmethod" in _decorators(forward)
+            is_function = is_static and any(name.endswith("Function") for name in bases if name)  # torch.autograd's
+            return bool(bases) and not is_function and not _is_abstract(forward)
         return any(self._inherits_forward(base) for base in self._foreign_bases(node))
 
     def is_abstract(self, node: ast.ClassDef) -> bool:

@@ -25,7 +25,7 @@ _numbers = itertools.count()
 def _file_name(co_fields: dict[str, Any]) -> str:
     """A file name for generated source, built from ``co_fields`` if these describe the original function.
 
-    The name is unique, except that a ``co_filename`` without a line or a function's name is used unchanged.
+    The name is unique, except that a ``co_filename`` given without a line number or function name is used unchanged.
     """
     name = f"<fxcore_eval_with_key>.{next(_numbers)}"
     if "co_filename" not in co_fields:

@@ -1,4 +1,4 @@
-"""Constant folding: computes the parts of a graph that only depend on constants once.
+"""Constant folding: computes once the parts of a graph that depend only on constants.
 
 Source: the interface and results are those of ``torch.fx.experimental.const_fold``.
 """
@@ -22,7 +22,7 @@ _CONST, _REST = "submod_0", "submod_1"
 
 
 class FoldedGraphModule(GraphModule):
-    """A graph module whose constants are computed by a separate graph, at the first call.
+    """A graph module whose constants are computed by a separate graph, on the first call.
 
     Args:
         root: the module with the attributes that ``graph`` and ``const_subgraph`` refer to.
@@ -98,7 +98,7 @@ def split_const_subgraphs(
         device_for_folded_attrs: the device for a constant that is computed as an int.
 
     Returns:
-        A module that computes the constants at its first call, and the rest at every call.
+        A module that computes the constants on its first call, and the rest on every call.
     """
     traced = module if isinstance(module, GraphModule) else symbolic_trace(module)
     constant = _constant_nodes(traced, skip_folding_node_fn)
@@ -215,7 +215,7 @@ def _inline_module(gm: GraphModule, inline_mod_name: str, run_dce: bool = True) 
 
 
 def _replace_call(call: Node, result: Any) -> dict[Node, Any]:
-    """Replace the call by ``result``; if that is a tuple or list, replace ``getitem`` nodes by its items."""
+    """Replace the call with ``result``; if that is a tuple or list, replace ``getitem`` nodes with its items."""
     items: dict[Node, Any] = {}
     for user in list(call.users):
         if isinstance(result, list | tuple) and user.target is operator.getitem and isinstance(user.args[1], int):

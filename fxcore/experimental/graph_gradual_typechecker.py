@@ -109,7 +109,7 @@ class GraphTypeChecker:
 
 
 class Refine:
-    """Replaces each unknown dimension by a variable, and collects which dimensions must be the same.
+    """Replaces each unknown dimension with a variable, and collects which dimensions must be the same.
 
     ``constraints`` has the equalities.
     """
@@ -136,7 +136,7 @@ class Refine:
         return typ
 
     def refine_node(self, n: Node) -> None:
-        """Replace the unknown parts of one node's type by variables, and collect the node's equalities."""
+        """Replace the unknown parts of one node's type with variables, and collect the node's equalities."""
         n.type = self.replace_dyn_with_fresh_var(Dyn if n.type is None else n.type)
         target: Any = n.target
         if n.op == "call_module":

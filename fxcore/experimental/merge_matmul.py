@@ -50,7 +50,9 @@ def are_nodes_independent(nodes: Sequence[Node]) -> bool:
 
 
 def merge_matmul(in_mod: torch.nn.Module) -> GraphModule:
-    """Trace the module and compute ``a @ w, b @ w`` as ``cat([a, b]) @ w``, split, if neither depends on the other.
+    """Trace the module, and merge multiplications by the same matrix if none depends on another.
+
+    ``a @ w`` and ``b @ w`` become the parts of ``cat([a, b]) @ w``.
 
     Args:
         in_mod: a module whose calls of ``torch.matmul`` have left-hand operands of two dimensions.

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 def replace_node_module(node: Node, modules: dict[str, nn.Module], new_module: nn.Module) -> None:
-    """Replace the module that the node calls by ``new_module``, in its parent and in ``modules``."""
+    """Replace the module that the node calls with ``new_module``, in its parent and in ``modules``."""
     parent, _, name = str(node.target).rpartition(".")
     modules[str(node.target)] = new_module
     setattr(modules[parent], name, new_module)
@@ -75,7 +75,11 @@ mkldnn_map: dict[type[nn.Module], Callable[[Any, torch.dtype], nn.Module]] = {
 
 
 def modules_to_mkldnn(nodes: list[Node], modules: dict[str, nn.Module]) -> dict[nn.Module, nn.Module]:
-    """Replace the modules that the nodes call by modules with MKL-DNN weights; return the originals by these."""
+    """Replace the modules that the nodes call with modules that have MKL-DNN weights.
+
+    Returns:
+        A dict from the new modules to copies of the originals.
+    """
     originals: dict[nn.Module, nn.Module] = {}
     for node in nodes:
         module = modules[str(node.target)] if node.op == "call_module" else None

@@ -28,7 +28,7 @@ def reset_partition_device(partitions: list[Partition]) -> None:
 
 
 def combine_two_partitions(partition_0: Partition, partition_1: Partition, partitions: list[Partition]) -> None:
-    """Replace two partitions in the list by one with the nodes of both, at the end."""
+    """Replace two partitions in the list with one partition that has the nodes of both, at the end of the list."""
     combined = Partition(len(partitions))
     combined.nodes = partition_0.nodes | partition_1.nodes
     combined.recalculate_mem_size()

@@ -286,7 +286,7 @@ class _Explorer:
             site.nodes[self.tracer.create_proxy("call_function", function, args, {}).node] = None
 
     def _called(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a function of torch's that may refuse traced values; if it does, note and record the call.
+        """Call a function of torch's; if it refuses a traced value, note the failure and record the call.
 
         While the function runs, no guesses are made about traced values: the function only inspects its arguments, and
         does not depend on the answers.
@@ -313,7 +313,7 @@ class _Explorer:
             return None
 
     def _called_elsewhere(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a function of another package; if it fails on a traced value, note and record the call."""
+        """Call a function of another package; if it fails on a traced value, note the failure and record the call."""
         try:
             return function(*args, **kwargs)
         except Exception as error:

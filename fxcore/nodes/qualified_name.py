@@ -75,7 +75,7 @@ def _get_qualified_name(func: Callable[..., Any]) -> str:
 
 
 def _type_repr(obj: object) -> str:
-    """A type as an annotation would spell it: ``int``, ``torch.Tensor``; for other objects their ``repr``."""
+    """A type as an annotation would spell it: ``int``, ``torch.Tensor``; for other objects, their ``repr``."""
     is_alias = isinstance(obj, types.GenericAlias)  # which Python 3.10 treats as a type, too
     if isinstance(obj, type) and not is_alias:
         return obj.__qualname__ if obj.__module__ == "builtins" else f"{obj.__module__}.{obj.__qualname__}"

@@ -23,7 +23,7 @@ __all__ = [
 def replace_target_nodes_with(
     fx_module: GraphModule, old_op: str, old_target: Target, new_op: str, new_target: Target
 ) -> None:
-    """Replace one opcode and target by another in every node that has them; the arguments are kept.
+    """Replace one opcode and target with another in every node that has them; the arguments are kept.
 
     ``fx_module`` gets a new graph; the changed nodes in it keep their names, but not their ``meta``.
     """

@@ -1,4 +1,4 @@
-"""Replaces operators of a functional graph by in-place variants where this can't be observed.
+"""Replaces operators of a functional graph with in-place variants if this can't be observed.
 
 Source: the interface and results are those of ``torch.fx.passes.reinplace``.
 """
@@ -264,7 +264,7 @@ class _Reinplacing:
         return view.args[0]
 
     def _copy_into_view(self, scatter: Node) -> None:
-        """Replace ``scatter`` by a copy of the part to a view of the tensor that it would put the part into."""
+        """Replace ``scatter`` with an operation that copies the part into a view of the whole tensor."""
         whole, part, *arguments = scatter.args
         with self.graph.inserting_before(scatter):
             view = self.graph.call_function(_VIEW_OF_SCATTER[scatter.target], (whole, *arguments), dict(scatter.kwargs))

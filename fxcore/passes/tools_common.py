@@ -107,7 +107,7 @@ class FxNetAccFusionsFinder:
     """
 
     def __init__(self, module: GraphModule, acc_nodes: NodeSet) -> None:
-        """Prepare for a graph.
+        """Prepare to find the groups in the graph of ``module``.
 
         Args:
             module: The module with the graph, after ``ShapeProp``: nodes with a ``meta["tensor_meta"]`` return tensors.

@@ -66,7 +66,7 @@ class PatchScope:
         self._names: list[tuple[int, str]] = []
 
     def replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
-        """Replace the value of a name in a class or in a module's globals (which may be a builtin) by ``make(value)``.
+        """Replace the value of a name in a class or in a module's globals, perhaps a builtin, with ``make(value)``.
 
         If another scope has already replaced the name, that replacement is kept. Raises KeyError, or AttributeError for
         a class, if the name doesn't exist.

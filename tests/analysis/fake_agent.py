@@ -148,7 +148,7 @@ class Bench:
         return path
 
     def edit(self, path: str, old: str, new: str) -> None:
-        """Replace the first ``old`` in an open file by ``new``, as an editor would."""
+        """Replace the first ``old`` in an open file with ``new``, as an editor would."""
         lines = self.documents.lines(path)
         assert lines is not None
         start = lines.text.index(old)

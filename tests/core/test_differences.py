@@ -106,7 +106,7 @@ def test_asking_whether_it_traces_warns_of_nothing(caplog: pytest.LogCaptureFixt
 
 
 def half_done(fx: Any) -> bool:
-    """Whether replacing one value by two, which can't be done, has left its traces in the graph."""
+    """Whether replacing one value with two, which can't be done, has left its traces in the graph."""
     module = fx.symbolic_trace(lambda x: torch.relu(x) + 1)
     before = len(module.graph.nodes)
     with pytest.raises(AssertionError):

@@ -127,7 +127,7 @@ class Editor:
             kept.clear()
 
     def edit(self, name: str, old: str, new: str) -> None:
-        """Replace the first ``old`` by ``new``, without saving."""
+        """Replace the first ``old`` with ``new``, without saving."""
         start = self._texts[name].index(old)
         self._apply(name, [types.TextEdit(self._range(name, start, start + len(old)), new)])
 

@@ -32,7 +32,10 @@ from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, describe
 
 _NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)'")
-"""Python's message about a name that an import did not find; since Python 3.12, the error has it as an attribute."""
+"""Python's message about a name that an import did not find.
+
+Since Python 3.12, the error has that name as an attribute.
+"""
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class FileLoader:
         return False
 
     def _provide(self, missing: ImportError, error: BaseException) -> bool:
-        """Provide what the import did not find. False if that is not possible or is up to the workspace itself."""
+        """Provide what the import did not find. False if that is not possible or if the workspace has to define it."""
         if not missing.name or missing.name in self._stand_ins.missing:
             return False
         package = missing.name.partition(".")[0]

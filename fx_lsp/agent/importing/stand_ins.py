@@ -160,7 +160,7 @@ def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]
 
 
 class StandInBase:
-    """The base of a class whose true base is missing. If the class is a module, its instances are initialized so."""
+    """The base of a class whose true base is missing. Instances of a module class are initialized as modules."""
 
     _name = ""
 

@@ -226,7 +226,7 @@ class Workspace:
 
 
 def is_notebook(path: str) -> bool:
-    """Whether the file at ``path`` is not a Python file, but a notebook with Python code in its cells."""
+    """Whether the file at ``path`` is a notebook with Python code in its cells, rather than a Python file."""
     return path.endswith(NOTEBOOK)
 
 

@@ -170,7 +170,7 @@ def literal_calls(source: str, namespace: dict[str, Any]) -> Iterator[Input]:
 
 
 def _made(node: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr | None:
-    """The expression that creates the value of ``node``, a tensor factory's call or a literal; None if unknown."""
+    """The expression (a call of a tensor factory, or a literal) that creates ``node``'s value; None if unknown."""
     if isinstance(node, ast.Name):
         return made.get(node.id)
     return node if isinstance(node, ast.Constant) or _is_factory(node) else None

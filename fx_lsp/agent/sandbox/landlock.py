@@ -39,10 +39,11 @@ def version() -> int:
 
 
 def give_up(scratch: str) -> None:
-    """Give up the rights to change files outside ``scratch``, execute programs, use TCP and signal outside processes.
+    """Give up the rights to change files outside ``scratch``, execute programs, use TCP, and signal other processes.
 
-    TCP and signals are restricted only if this version of Landlock can. The restrictions apply to the calling thread
-    and to what it starts afterwards. Raises OSError if the system refuses.
+    The processes of the sandbox can still signal each other. TCP and signals are restricted only if this version of
+    Landlock supports that. The restrictions apply to the calling thread and to what it starts afterwards. Raises
+    OSError if the system refuses.
     """
     known = version()
     rights = sum(rights for since, rights in FILE_RIGHTS if since <= known) & ~(READ_FILE | READ_DIR)
@@ -53,7 +54,7 @@ def give_up(scratch: str) -> None:
 
 
 def give_up_signals() -> None:
-    """Give up the right to signal the processes that started this one, if the version can. Raises OSError."""
+    """Give up the right to signal the processes that started this one, if Landlock supports that. Raises OSError."""
     if version() >= SCOPE_VERSION:
         _enter(0, 0, SIGNALS, {})
 

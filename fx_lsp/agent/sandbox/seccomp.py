@@ -36,7 +36,10 @@ SET_DEATH_SIGNAL, KILL = 1, 9
 """``PR_SET_PDEATHSIG``, and the signal that ends a child when its parent ends."""
 
 FILE_REQUESTS, REQUEST_TYPE = (ord("f"), ord("X"), 0x94), 0xFF00
-"""Types of ``ioctl`` that change file attributes or make folders without the right to write, and the type's bits."""
+"""The ``ioctl`` types that can change file attributes or create folders even without write permission.
+
+`REQUEST_TYPE` is the mask of the bits that hold the type.
+"""
 
 PRIORITY_OF_PROCESS, IO_PRIORITY_OF_PROCESS = 0, 1
 """``PRIO_PROCESS`` and ``IOPRIO_WHO_PROCESS``."""

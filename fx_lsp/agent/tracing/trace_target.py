@@ -19,7 +19,7 @@ from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.importing.workspace_importer import Workspace
-from fx_lsp.agent.messages import Details, Failure, Intent, Outcome, Report, Target
+from fx_lsp.agent.messages import STATIC_FORWARD, Details, Failure, Intent, Outcome, Report, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frames, describe, is_user_code, to_failure
@@ -227,6 +227,8 @@ class TargetRun:
         self._recorded = partial(recorded_until, error, built)
         if isinstance(error, TraceFailure):
             failure = to_failure(error)
+            if isinstance(inspect.getattr_static(type(built.root), "forward", None), staticmethod):
+                failure = dataclasses.replace(failure, kind="call-binding", operation=STATIC_FORWARD)
         else:  # such as SystemExit
             failure = Failure("exception", describe(error), chain_of_error(error, is_user_code))
         return self.report("failed", failure)

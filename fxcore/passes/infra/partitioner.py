@@ -64,7 +64,7 @@ class Partition:
 
 @dataclass(eq=False)
 class CapabilityBasedPartitioner:
-    """Finds partitions of supported nodes, and replaces them by submodules.
+    """Finds partitions of supported nodes, and replaces them with submodules.
 
     Attributes:
         graph_module: The module with the graph.
@@ -109,7 +109,7 @@ class CapabilityBasedPartitioner:
         return [partition for partition in partitions if partition.size()]
 
     def fuse_partitions(self, partitions: list[Partition], prefix: str = "fused_") -> GraphModule:
-        """Replace partitions by submodules called ``prefix`` and a number; returns the changed module."""
+        """Replace partitions with submodules called ``prefix`` and a number; returns the changed module."""
         return fuse_by_partitions(self.graph_module, [partition.nodes for partition in partitions], prefix=prefix)
 
     def partition_and_fuse(self, prefix: str = "fused_") -> GraphModule:

@@ -1,4 +1,4 @@
-"""Replace groups of nodes by calls of modules that contain them."""
+"""Replace groups of nodes with calls of modules that contain them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def fuse_by_partitions(
     prefix: str = "fused_",
     always_return_tuple: bool = False,
 ) -> GraphModule:
-    """Replace each group of nodes by a call of a submodule that contains them.
+    """Replace each group of nodes with a call of a submodule that contains them.
 
     The time taken is linear in the size of the graph.
 

@@ -89,7 +89,7 @@ def test_loops() -> None:
 
 
 def replaces(fx: Any, old: Any, new: Any) -> Any:
-    """A pass that replaces one function by another."""
+    """A pass that replaces one function with another."""
 
     def run(module: Any) -> Any:
         nodes = [node for node in module.graph.nodes if node.target is old]

@@ -1,0 +1,80 @@
+"""Constructors that refuse arguments which do not agree, or that hand on what their bases require."""
+# Heads: traced
+# Levels: traced
+# Either: traced
+# Base: traced
+# Wider: traced
+# Named: traced
+# Lacking: not-built
+
+import torch
+from torch import nn
+
+
+class Heads(nn.Module):
+    def __init__(self, width, many):
+        super().__init__()
+        if width % many or many > 7:
+            raise ValueError("the width is not a multiple")
+        self.layer = nn.Linear(width, width // many)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Levels(nn.Module):
+    def __init__(self, kinds, width):
+        super().__init__()
+        assert width == 3 * 28
+        self.layer = nn.Linear(width, kinds)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Either(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        if options.embed_type == 1:
+            self.layer = nn.Linear(4, 4)
+        elif options.embed_type == 2:
+            self.layer = nn.Linear(4, 8)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Base(nn.Module):
+    def __init__(self, width, depth):
+        super().__init__()
+        self.layer = nn.Linear(width, depth)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Wider(Base):
+    def __init__(self, *args, **kwargs):
+        if "width" in kwargs:
+            kwargs["width"] *= 2
+        else:
+            args = (args[0] * 2, *args[1:])
+        super().__init__(*args, **kwargs)
+
+
+class Named(nn.Module):
+    def __init__(self, **kwargs):
+        super().__init__()
+        self.layer = nn.Linear(kwargs["in_features"], 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Lacking(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.prior = PriorBoxes()
+
+    def forward(self, x):
+        return self.prior(x)
