@@ -51,7 +51,7 @@ def is_accelerator(value: object, *, number: bool = False) -> bool:
 
 
 def may_use_accelerator(text: str) -> bool:
-    """Whether the program ``text`` contains the name of an accelerator, or moves something to a device's number."""
+    """Whether the program ``text`` names an accelerator, or moves something to a device given by its number."""
     return _SAID.search(text) is not None
 
 

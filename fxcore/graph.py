@@ -193,7 +193,7 @@ class Graph(NodeBuilder):
         new = Graph(tracer_cls=self._tracer_cls)
         copies: dict[Any, Any] = {} if memo is None else memo
         copied: Any = new.graph_copy(self, copies, return_output_node=True)
-        copies.update([(id(node), copies[node]) for node in self.nodes if node in copies])  # for other references
+        copies.update([(id(node), copies[node]) for node in self.nodes if node in copies])  # as deepcopy does
         new._codegen = copy.deepcopy(self._codegen)
         if copied is not None:
             result, output = copied

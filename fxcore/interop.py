@@ -34,7 +34,7 @@ def from_torch(source: torch.fx.GraphModule) -> GraphModule: ...
 @overload
 def from_torch(source: torch.fx.Graph) -> Graph: ...
 def from_torch(source: Any) -> Any:
-    """Convert a torch.fx graph (or graph module) to the same in fxcore.
+    """Convert a torch.fx graph (or graph module) to the corresponding fxcore graph (or graph module).
 
     Names, annotations, ``meta``, pytree structures and each node's place in the source (if ``source`` has it) are kept.
     A graph module's parameters, buffers and submodules are shared. Raises TypeError for a custom code generator.
@@ -49,7 +49,7 @@ def to_torch(source: GraphModule) -> torch.fx.GraphModule: ...
 @overload
 def to_torch(source: Graph) -> torch.fx.Graph: ...
 def to_torch(source: Any) -> Any:
-    """Convert an fxcore graph (or graph module) to the same in torch.fx; the reverse of `from_torch`.
+    """Convert an fxcore graph (or graph module) to the corresponding torch.fx object; the reverse of `from_torch`.
 
     torch.fx's graphs have no constants, so the result gets an extra attribute ``constants`` for them. Raises TypeError
     for a graph with a custom code generator.
@@ -89,7 +89,7 @@ def _converted_codegen(source: Any, codegens: dict[type, type], pytree_info: Any
 
 
 def _with_all_of(target: Any, source: Any) -> Any:
-    """Add ``source``'s remaining submodules, parameters and buffers, and its ``meta``, to ``target``; return that."""
+    """Add the rest of ``source`` (submodules, parameters, buffers, ``meta``) to ``target``; return ``target``."""
     for register, values in (
         (target.add_module, source.named_children()),
         (target.register_parameter, source.named_parameters(recurse=False)),

@@ -74,9 +74,9 @@ class Node(Linked):
     - ``output``: the function returns ``args[0]``.
 
     Nodes are made by the methods of `Graph`, which gives each a ``name`` that is unique in the graph. ``type`` is the
-    annotation of the node's value, and ``users`` are the nodes that have it among their arguments (a dict, which keeps
-    their order). Passes may store anything in ``meta``, which copies of the node keep. ``where`` is the code object and
-    the instruction in the user's program that the node comes from, if a tracer made it.
+    annotation of the node's value, and ``users`` are the nodes that have this node among their arguments (a dict, which
+    keeps their order). Passes may store anything in ``meta``, which copies of the node keep. ``where`` is the code
+    object and the instruction in the user's program that the node comes from, if a tracer made it.
 
     Nodes compare by their position in the graph: ``a < b`` if ``a`` comes first.
     """
@@ -276,10 +276,10 @@ class Node(Linked):
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether running the node does more than compute its value, so that it must be kept even without users.
 
-        Inputs and outputs are impure. A call of a function is if the function is an operator that writes to its
-        arguments or draws random numbers (which some operators may do if ``impure_random=False``), or was registered
-        with `has_side_effect`. A call of a module is if the module has a true attribute ``_is_impure``; the graph must
-        then have an owning module (otherwise ``AssertionError``).
+        Inputs and outputs are impure. A call of a function is impure if the function is an operator that writes to its
+        arguments or draws random numbers (with ``impure_random=False``, drawing them is pure for some operators), or if
+        it was registered with `has_side_effect`. A call of a module is impure if the module has a true attribute
+        ``_is_impure``; for such a call, the graph must have an owning module (otherwise ``AssertionError``).
         """
         if self._op in ("placeholder", "output"):
             return True

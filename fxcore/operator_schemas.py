@@ -220,7 +220,7 @@ def _normalize_function_or_error(
     kwarg_types: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair:
-    """Do as `normalize_function`, but raise RuntimeError instead of returning None."""
+    """Like `normalize_function`, but raises RuntimeError instead of returning None."""
     pair = normalize_function(target, args, kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs)
     if pair is None:
         raise RuntimeError(f"Failed to normalize function {target} with args {args} and kwargs {kwargs}")
@@ -243,7 +243,7 @@ def normalize_function(
         kwargs: its keyword arguments.
         arg_types: the types of ``args``; these and ``kwarg_types`` choose between several overloads that fit.
         kwarg_types: the types of ``kwargs``.
-        normalize_to_only_use_kwargs: return every argument by name; otherwise as many as ``args`` has are positional.
+        normalize_to_only_use_kwargs: return every argument by name; otherwise, the first ``len(args)`` are positional.
 
     Returns:
         The arguments, or None if the function has no usable signature: no overload fits, or the signature has

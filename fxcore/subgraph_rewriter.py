@@ -53,7 +53,7 @@ class ReplacedPatterns:
 def replace_pattern(
     gm: GraphModule, pattern: Callable[..., Any] | GraphModule, replacement: Callable[..., Any] | GraphModule
 ) -> list[Match]:
-    """Replace every occurrence of a pattern; if some overlap, only the first of them.
+    """Replace every occurrence of a pattern; if some overlap, replace only the first of them.
 
     Occurrences are recognised by how operations are connected, not by their nodes' names or whether they are adjacent::
 
@@ -97,7 +97,7 @@ def replace_pattern_with_filters(
     replacement_callback: _ReplacementCallback | None = None,
     node_name_match: str = "",
 ) -> list[ReplacedPatterns]:
-    """Replace those occurrences of a pattern that pass all filters; otherwise as ``replace_pattern``.
+    """Replace those occurrences of a pattern that pass all filters; otherwise like ``replace_pattern``.
 
     Args:
         gm: The module whose graph is changed.
@@ -115,8 +115,8 @@ def replace_pattern_with_filters(
         The occurrences, with the nodes that replaced them.
 
     Raises:
-        AssertionError: As ``replace_pattern``, or neither a replacement nor a callback was given.
-        RuntimeError: As ``replace_pattern``.
+        AssertionError: As for ``replace_pattern``, or if neither a replacement nor a callback was given.
+        RuntimeError: As for ``replace_pattern``.
     """
     pattern_graph = _graph_of(pattern)
     matcher = SubgraphMatcher(pattern_graph, ignore_literals=ignore_literals)
@@ -162,7 +162,7 @@ class _Rewriter:
         return ReplacedPatterns(match.anchors[0], match.nodes_map, added)
 
     def _bind_placeholders(self, match: InternalMatch, replacement: Graph) -> dict[Node, Node]:
-        """Map the replacement's placeholders to what the pattern's matched, earlier replacements considered."""
+        """Map the replacement's placeholders to what the pattern's placeholders matched, or to what replaced that."""
         match.nodes_map.update({node: self._current(value) for node, value in match.nodes_map.items()})
         match.placeholder_nodes = [self._current(value) for value in match.placeholder_nodes]
         placeholders = [node for node in replacement.nodes if node.op == "placeholder"]
@@ -216,7 +216,7 @@ def _install_constants(gm: GraphModule) -> None:
 
 
 def _replace_attributes(gm: GraphModule, replacement: torch.nn.Module) -> None:
-    """Copy the attributes that new nodes refer to to ``gm``, and delete the submodules that no node refers to."""
+    """Copy to ``gm`` the attributes that new nodes refer to, and delete the submodules that no node refers to."""
     gm.delete_all_unused_submodules()
     if isinstance(replacement, GraphModule):
         replacement.graph.lint()

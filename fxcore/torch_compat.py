@@ -276,13 +276,13 @@ def is_placeholder_of_torch_fx(value: object) -> bool:
 
 
 def torch_fx_class(name: str, otherwise: type) -> type:
-    """The class ``name`` of ``torch.fx.proxy``, for programs that test for it; ``otherwise`` if that isn't loaded."""
+    """The class ``name`` of ``torch.fx.proxy``, for programs that test for it; ``otherwise`` if it isn't loaded."""
     found: type = getattr(sys.modules.get("torch.fx.proxy"), name, otherwise)
     return found
 
 
 def is_proxy_of_torch_fx(value: object) -> bool:
-    """Whether a value is torch.fx's own ``Proxy``, by its type, because fxcore's reports that class to isinstance."""
+    """Whether the type of a value is torch.fx's own ``Proxy``; fxcore's proxies report that class to isinstance too."""
     proxy = torch_fx_class("Proxy", type(None))
     return issubclass(type(value), proxy)
 

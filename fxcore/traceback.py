@@ -1,7 +1,7 @@
 """Metadata that new nodes inherit from an older node, or are annotated with: where a computation comes from.
 
-`fxcore.Transformer` applies it to every node that it writes, and so does an `fxcore.Interpreter` that runs on proxies
-within `preserve_node_meta`. The metadata to inherit is set for the current context (thread or task) only.
+`fxcore.Transformer` gives this metadata to every node that it writes, and so does an `fxcore.Interpreter` that runs on
+proxies within `preserve_node_meta`. The metadata to inherit is set for the current context (thread or task) only.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Tracer(TracerBase):
     def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
         """Whether a module's call is recorded as one node, rather than its forward being traced.
 
-        By default the modules that come with torch are, except `torch.nn.Sequential`.
+        By default, this is true of all modules that come with torch, except `torch.nn.Sequential`.
         """
         return m.__module__.startswith(("torch.nn", "torch.ao.nn")) and not isinstance(m, torch.nn.Sequential)
 
@@ -122,8 +122,9 @@ class Tracer(TracerBase):
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
         """The value that a module's attribute (parameter, buffer or submodule) has in the traced program.
 
-        By default, a parameter of the root is a proxy, the same one at each use: ``parameter_proxy_cache`` maps names
-        to them. So is a buffer with ``proxy_buffer_attributes``. Anything else is ``attr_val`` itself.
+        By default, a parameter of the root is a proxy, the same one at each use: ``parameter_proxy_cache`` maps the
+        parameters' names to their proxies. If ``proxy_buffer_attributes`` is set, so is a buffer. Anything else is
+        ``attr_val`` itself.
         """
         if not isinstance(attr_val, torch.Tensor):
             return attr_val

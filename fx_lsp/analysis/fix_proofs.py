@@ -32,7 +32,7 @@ MOST_FAILURES = 25
 """How many failures of one file are handled at a time."""
 
 FindFixes = Callable[[Failure, ReadText, Sequence[Span]], tuple[Fix, ...]]
-"""`fx_lsp.fixes.fixes_for`, or a function that also keeps what it finds."""
+"""`fx_lsp.fixes.fixes_for`, or a function that also caches the fixes that it finds."""
 
 FIX_ALL = "Apply all proven fixes in this file"
 
@@ -154,7 +154,7 @@ class FixProofs(IdleWork):
         together = _as_one(chosen)
         mended = [failure for failures in chosen.values() for failure in failures]
         async for verdict in self._verdicts(path, together, mended):
-            if verdict == "refuted":  # an edit that can't be tried for one target is proven for another
+            if verdict == "refuted":  # an edit that can't be tried for one target may be proven for another
                 return next(iter(chosen))
         return together
 

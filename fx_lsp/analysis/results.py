@@ -101,7 +101,7 @@ class Results(dict[str, FileResult]):
         return [other for other, result in self.items() if path in result.dependencies]
 
     def needing_recipes(self, names: Collection[str]) -> list[str]:
-        """The files with a class of one of these names that they don't themselves show how to build."""
+        """The files that contain a class with one of these names but don't themselves show how to build it."""
         return [
             path
             for path, result in self.items()

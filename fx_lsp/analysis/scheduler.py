@@ -159,7 +159,7 @@ class Scheduler:
         return as_configured(found, self.settings_of(path))
 
     def request(self, path: str, traced: Sequence[Traced], snapshot: Snapshot, time_factor: int = 1) -> Trace:
-        """A request to trace or describe targets of a file, with ``time_factor`` times the time of a trace."""
+        """A request to trace or describe targets of a file, with ``time_factor`` times the time limit of a trace."""
         limits = self.settings_of(path).limits
         limits = dataclasses.replace(limits, seconds=time_factor * limits.seconds)
         targets = tuple(item.target for item in traced)

@@ -37,7 +37,10 @@ class Position(NamedTuple):
 
 
 class LineIndex:
-    """The lines of one text, to convert positions to offsets and back. A position outside it counts as the nearest."""
+    """The lines of a file's text, to convert positions to offsets and back.
+
+    A position outside the text counts as the nearest position in it.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text

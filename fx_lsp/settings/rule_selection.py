@@ -16,8 +16,10 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")
 """The most severe first."""
 
 _GRAVEST: Mapping[Intent, Severity] = {"explicit": "error", "inferred": "warning", "assumed": "hint"}
-"""The highest severity that a problem can have, by the intent of its target. Users may not want to trace what the
-workspace does not trace itself, and may never pass the arguments that fx-lsp invented."""
+"""The highest severity that a problem can have, by the intent of its target.
+
+Users may not want to trace what the workspace does not trace itself, and may never pass arguments that fx-lsp invented.
+"""
 
 
 @dataclass(frozen=True)

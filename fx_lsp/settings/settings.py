@@ -35,8 +35,8 @@ def _setting(
 ) -> Any:
     """A dataclass field whose metadata holds what ``package.json`` and the schema of ``pyproject.toml`` say about it.
 
-    ``scope`` is VS Code's. By default each folder may have its own value if ``project`` is true; otherwise the value
-    holds for the whole window.
+    ``scope`` is the setting's scope in VS Code. By default, each folder may have its own value if ``project`` is true;
+    otherwise the value holds for the whole window.
     ``project``: a ``pyproject.toml`` may set it; otherwise only the editor may.
     ``has_codes``: the items of its array, or the names in its object, are codes of rules.
     """

@@ -102,7 +102,7 @@ class Partitioner:
     def partition_graph(
         self, fx_module: GraphModule, torch_module: torch.nn.Module, partitioner_config: PartitionerConfig
     ) -> PartitionResult:
-        """Divide the module as configured; except with given partitions, a module that fits one device isn't divided.
+        """Divide the module as configured; unless partitions are given, a module that fits on one device isn't divided.
 
         Args:
             fx_module: the module, whose shapes must have been propagated. Its nodes get ``size_bytes``.
@@ -247,7 +247,10 @@ class Partitioner:
     # With separate embeddings.
 
     def sparse_nn_partition(self, available_mem_bytes: int) -> None:
-        """Separate embeddings from other operations; combine partitions, and put the others on each embedding's device.
+        """Put embeddings and other operations in separate partitions, and each embedding partition on its own device.
+
+        Partitions are combined if they fit on a device together. Those of other operations are put on every device that
+        has an embedding partition.
 
         Args:
             available_mem_bytes: the memory of each device.
@@ -286,7 +289,10 @@ class Partitioner:
         return any("Embedding" in str(self.graph_module.get_submodule(path)) for path in paths)
 
     def _combine_smallest(self, group: list[Partition], available_mem_bytes: int) -> bool:
-        """Combine the smallest partition with the largest of the same or a neighbouring level with which it fits."""
+        """Combine the smallest partition with the largest that is at most one level away and fits on a device with it.
+
+        Returns False if there is no such partition.
+        """
         get_bfs_level_partition(self.partitions)
         by_size = sorted(group, key=lambda partition: partition.used_mem_bytes)
         for other in reversed(by_size[1:]):

@@ -21,7 +21,7 @@ __all__ = ["are_nodes_independent", "may_depend_on", "merge_matmul", "split_resu
 
 
 def split_result_tensors(result: Any, inputs: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """Split the product of the concatenated ``inputs`` into the product of each.
+    """Split the product of the concatenated ``inputs`` into one product for each input.
 
     Args:
         result: the product, of shape ``(sum of rows, R)``.
@@ -35,7 +35,7 @@ def split_result_tensors(result: Any, inputs: list[torch.Tensor]) -> tuple[torch
 
 
 def may_depend_on(a: Node, b: Node, search_depth: int = 6) -> bool:
-    """Whether ``a`` is ``b`` or may depend on it; True, too, if ``search_depth`` steps back don't settle that."""
+    """Whether ``a`` is ``b`` or may depend on it; also True if ``search_depth`` steps back don't settle that."""
     level = {a}
     for _ in range(search_depth + 1):
         if b in level:
@@ -50,9 +50,10 @@ def are_nodes_independent(nodes: Sequence[Node]) -> bool:
 
 
 def merge_matmul(in_mod: torch.nn.Module) -> GraphModule:
-    """Trace the module, and merge multiplications by the same matrix if none depends on another.
+    """Trace the module, and compute independent products ``a @ w`` and ``b @ w`` together.
 
-    ``a @ w`` and ``b @ w`` become the parts of ``cat([a, b]) @ w``.
+    The products are split from the result of ``cat([a, b]) @ w``. If one of the products with the same ``w`` may depend
+    on another, all of them remain unchanged.
 
     Args:
         in_mod: a module whose calls of ``torch.matmul`` have left-hand operands of two dimensions.

@@ -145,7 +145,7 @@ class MetaDeviceAttribute(MetaAttribute):
 
 
 def proxys_to_metas(v: Any) -> Any:
-    """What represents ``v`` in computing shapes: a Proxy's meta tensor, "meta" for a device, otherwise ``v`` itself.
+    """What stands for ``v`` when shapes are computed: a Proxy's meta tensor, "meta" for a device, otherwise ``v``.
 
     Raises:
         AssertionError: the shape of the Proxy's value isn't known.

@@ -1,6 +1,6 @@
 """Keeps the data of a module in MKL-DNN's layout from one operation to the next.
 
-Source: the results are those of ``torch.fx.experimental.optimization``, whose third pass this is.
+Source: the results are those of ``torch.fx.experimental.optimization``, of which this is the third pass.
 """
 
 import copy
@@ -65,7 +65,7 @@ mkldnn_supported: list[Any] = [
     torch.sigmoid,
     torch.transpose,
 ]
-# Functions that do so if an operand is in that layout already; the operands may also be numbers.
+# Functions that accept such tensors if an operand is in that layout already; the operands may also be numbers.
 mkldnn_supported_unknown: list[Any] = [operator.add, operator.mul]
 mkldnn_map: dict[type[nn.Module], Callable[[Any, torch.dtype], nn.Module]] = {
     nn.Conv2d: mkldnn.MkldnnConv2d,
@@ -157,7 +157,7 @@ def gen_mkl_autotuner(
     def is_faster(graph: MklSubgraph) -> bool:
         model = graph.fx_graph.owning_module
         assert model is not None
-        if graph.fx_graph not in shapes:  # once, before any part has been restored
+        if graph.fx_graph not in shapes:  # once, before `reset_modules` has restored any module
             shapes[graph.fx_graph] = _Shapes(model)
             shapes[graph.fx_graph].run(*example_inputs)
         samples = [torch.randn(shapes[graph.fx_graph].of[node]) for node in graph.start_nodes]
@@ -276,7 +276,7 @@ def _cancel_conversions(graph: Graph) -> None:
 def _mkl_subgraphs(graph: Graph, originals: dict[nn.Module, nn.Module]) -> list[MklSubgraph]:
     """The connected groups of nodes between conversions to the layout and back.
 
-    Each conversion to the layout starts a new set; any other node joins the sets of all its operands.
+    Each conversion to the layout starts a new set; any other node unites the sets of its operands and joins the union.
     """
     sets = UnionFind(len(graph.nodes))
     color: dict[Node, int] = {}

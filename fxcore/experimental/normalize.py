@@ -72,7 +72,10 @@ class NormalizeArgs(Transformer):
 
 
 def _type_in(node: Node) -> Callable[[Any], Any]:
-    """A function from an argument to its type; for any node, this is the type of ``node`` itself, as in torch.fx."""
+    """A function that returns the type of an argument of ``node``.
+
+    For any argument that is a node, it returns the type of ``node`` itself, as torch.fx does.
+    """
     return lambda value: node.meta.get("type") if isinstance(value, Node) else type(value)
 
 

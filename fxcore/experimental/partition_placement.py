@@ -1,7 +1,7 @@
 """Changes to a list of partitions: placing them on devices, and making them faster.
 
-Source: the results are those of ``torch.fx.experimental.accelerator_partitioner``, except for exchanges: there, the
-last trial for a node counts as the best, and the module is divided as it was before the exchanges.
+Source: the results are those of ``torch.fx.experimental.accelerator_partitioner``, except for exchanges: in torch.fx,
+the last trial for a node counts as the best, and the module is divided as it was before the exchanges.
 """
 
 import itertools
@@ -113,7 +113,7 @@ def get_device_to_partitions_mapping(partitions: list[Partition], devices: list[
 
 
 def _extra_bytes(partition: Partition, others: list[Partition]) -> int:
-    """The bytes that the partition needs on a device with other partitions, whose values aren't counted again."""
+    """The bytes that the partition needs in addition to ``others`` on the same device."""
     there: set[Node] = set().union(*(other.nodes for other in others))
     if not there:
         return partition.used_mem_bytes

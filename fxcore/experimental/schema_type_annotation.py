@@ -73,7 +73,7 @@ def _annotate(value: Proxy, annotation: Any) -> None:
 
 
 def _return_type(target: Any) -> Any:
-    """The return annotation of a function, or the one shared by both functions that it forwards to; None if none."""
+    """The return annotation of a function, or the one shared by both functions that it forwards to; or None."""
     if target not in boolean_dispatched:
         return _return_annotation(target)
     annotations = [_return_annotation(choice) for choice in _choices(target)]

@@ -59,7 +59,11 @@ def substitute_solution_one_type(mapping: dict[Any, Any], t: Any) -> Any:
 
 
 def substitute_all_types(graph: Graph, mapping: dict[Any, Any]) -> None:
-    """Replace the variables in all nodes' types; in ``mapping``, chains of variables are replaced by their ends."""
+    """Replace the variables in all nodes' types with their values.
+
+    If the value of a variable in ``mapping`` is itself a variable with a value, ``mapping`` is changed: the variable is
+    mapped to the final value.
+    """
     for variable in mapping:
         while mapping[variable] in mapping:
             mapping[variable] = mapping[mapping[variable]]

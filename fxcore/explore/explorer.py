@@ -208,7 +208,8 @@ class _Explorer:
     def _truth_of(self, value: Any) -> bool:
         """Whether an example value is true.
 
-        If the inputs were guessed and this answer leads straight to a ``raise``, the opposite: the guess was wrong.
+        If the inputs were guessed and this answer leads straight to a ``raise``, the guess was probably wrong: the
+        opposite answer is returned.
         """
         truth = bool(value)
         if self._informed:

@@ -29,11 +29,14 @@ class Site:
     assumption: str
     """How the run continued, e.g. ``it is false``; empty if the run ended here."""
     certain: bool
-    """Whether a real run continues here as assumed: as given examples show, or because the call is merely recorded."""
+    """Whether a real run continues as assumed.
+
+    That is certain if given examples show it, or if the assumption is only that a call is recorded.
+    """
     after: Site | None
     """The last site before this one whose assumption is a guess; None if a real run is sure to reach this one."""
     cause: tuple[Frame, ...] = ()
-    """The operations that lead from an input of the program to the value that it failed on."""
+    """The operations that lead from an input of the program to the value that the program failed on."""
     count: int = 1
     """How often the run reached this site."""
     nodes: dict[Node, None] = field(default_factory=dict)
@@ -49,7 +52,8 @@ class Sites:
         """In the order in which the program reached them."""
         # One failing expression may need several facts about a value; it is still one place.
         self._by_place: dict[SourceSpan | None, Site] = {}
-        # By failing place (file, code, instruction), its frames when it first failed; None: not in the user's code.
+        # For each failing place (file, code, instruction), its frames at the first failure. The place is None if it
+        # isn't in the user's code.
         self._placed_before: dict[tuple[str, CodeType, int] | None, tuple[Frame, ...]] = {}
         # The last site that was passed on a guess.
         self._guess: Site | None = None

@@ -27,9 +27,10 @@ NUMBERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
 
 
 def likely_truth(frame: FrameType, turn: int) -> bool:
-    """Whether to assume that the condition that ``frame`` evaluates, for the ``turn``-th time, is true.
+    """Whether to assume that a condition is true when ``frame`` evaluates it for the ``turn``-th time.
 
-    It is assumed to be false, unless that leads straight to a ``raise``; after `LOOP_TURNS` turns, the opposite.
+    It is assumed to be false, unless that leads straight to a ``raise``; after `LOOP_TURNS` turns, the opposite is
+    assumed.
     """
     likely = raising_truth(frame.f_code, frame.f_lasti) is False
     return likely if turn <= LOOP_TURNS else not likely

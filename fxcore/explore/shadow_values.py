@@ -93,7 +93,7 @@ class Shadows:
         return self._twins[module]
 
     def _own(self, value: Any) -> Any:
-        """A value that may be written to, to use in place of ``value``, which belongs to the root."""
+        """A value that the program may write to, in place of ``value``, which belongs to the root."""
         if not isinstance(value, torch.Tensor):
             return value
         return torch.empty_like(value, device="meta") if self._on_meta else value.detach().clone()

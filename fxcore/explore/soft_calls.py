@@ -31,7 +31,7 @@ METHODS = (
     "reshape", "resize_", "tile", "to", "type", "unflatten", "view",
 )
 # fmt: on
-"""Names in ``torch`` and in ``torch.Tensor``. All other functions are dispatched, or fail, as in a plain trace."""
+"""Names in ``torch`` (`FUNCTIONS`) and in ``torch.Tensor``. Calls of other functions are dispatched as in any trace."""
 
 
 def soften_calls(patches: PatchScope, call: Call) -> None:

@@ -126,7 +126,7 @@ class FxNetAccNodesFinder:
         self.tracker = NodeEventTracker.from_environment()
 
     def reduce_acc_nodes_non_tensor_input_helper(self, cpu_worklist: Iterable[Node]) -> None:
-        """Move the users of nodes on the CPU off the accelerator, and the users of those that return no tensor."""
+        """Move the users of CPU nodes off the accelerator; do the same for those users that don't return a tensor."""
         queue = deque(cpu_worklist)
         while queue:
             node = queue.popleft()
@@ -140,7 +140,7 @@ class FxNetAccNodesFinder:
                     queue.append(user)
 
     def reduce_acc_nodes_non_tensor_input(self) -> None:
-        """Move the nodes off the accelerator that use a value from a node on the CPU that isn't a tensor."""
+        """Move nodes off the accelerator if they use a value, other than a tensor, of a node on the CPU."""
         on_cpu: NodeList = []
         for node in self.module.graph.nodes:
             if node.op in CALLABLE_NODE_OPS and node not in self.acc_nodes and not is_node_output_tensor(node):
@@ -149,7 +149,7 @@ class FxNetAccNodesFinder:
         self.reduce_acc_nodes_non_tensor_input_helper(on_cpu)
 
     def reduce_acc_nodes_non_tensor_output(self) -> None:
-        """Move the nodes off the accelerator whose value isn't a tensor and is used on the CPU, until none is left."""
+        """Move nodes off the accelerator whose values aren't tensors but are used on the CPU, until none are left."""
         while leaving := [node for node in self.module.graph.nodes if self._feeds_cpu(node)]:
             self.acc_nodes.difference_update(leaving)
             self.reduce_acc_nodes_non_tensor_input_helper(leaving)

@@ -19,7 +19,7 @@ _NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)
 class FakeTensorProp(Interpreter):
     """Runs a graph on fake tensors and records each node's value in ``meta["val"]``.
 
-    Unlike ``ShapeProp``, this pass computes and stores no data, and the recorded fake tensors show which of them share
+    Unlike ``ShapeProp``, this pass computes and stores no data, and the recorded fake tensors show which values share
     memory. In a tuple, list or dict, items that are neither tensors nor numbers are recorded as None.
     """
 
@@ -37,9 +37,9 @@ class FakeTensorProp(Interpreter):
         self.seen_subgraphs: set[str] = set()
 
     def run_node(self, n: Node) -> Any:
-        """Execute a node on fake values and record its result, unless that is neither a tensor, number nor container.
+        """Execute a node on fake values, and record its result if that is a tensor, a number or a container.
 
-        Values are propagated through a subgraph that ``invoke_subgraph`` calls at the subgraph's first call.
+        When ``invoke_subgraph`` calls a subgraph for the first time, values are propagated through the subgraph too.
         """
         is_new = _invokes_subgraph(n) and n.args[1] not in self.seen_subgraphs
         result = self._propagate_subgraph(n) if is_new else super().run_node(n)

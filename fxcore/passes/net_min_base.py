@@ -50,7 +50,7 @@ class _MinimizerBase(StretchRunner):
         self.print_report(report)
 
     def _binary_search_impl(self, all_nodes: NodeList, start_idx: int, end_idx: int) -> NodeSet:
-        """Search ``all_nodes[start_idx:end_idx]`` for culprits by halving it as long as it fails."""
+        """Search ``all_nodes[start_idx:end_idx]`` for culprits by halving this stretch as long as it fails."""
         nodes = self._exclude(all_nodes[start_idx:end_idx], start_idx, end_idx)
         if not nodes:
             self.reports.append(["All nodes are excluded by the user"])
@@ -93,9 +93,9 @@ class _MinimizerBase(StretchRunner):
         return culprits
 
     def _block_traverse_impl(self, nodes: NodeList, start_idx: int, end_idx: int, find_last_node: bool) -> int | None:
-        """Search the last node of the shortest failing stretch; its first node if ``find_last_node`` is False.
+        """Find the last node of the shortest failing stretch, or its first node if ``find_last_node`` is False.
 
-        The last node is searched among stretches from the start of ``nodes``, the first among stretches to their end.
+        To find the last node, stretches from the start of ``nodes`` are tried; to find the first, stretches to the end.
 
         Returns:
             The node's index, or None if no stretch fails.
@@ -119,7 +119,7 @@ class _MinimizerBase(StretchRunner):
         return start_idx + (1 if find_last_node else -1)
 
     def _block_traverse(self, nodes: NodeList, find_last_node: bool | None) -> NodeSet:
-        """Search the shortest failing stretch; only its end if ``find_last_node`` is true, only its start if False."""
+        """Find the shortest failing stretch; only its end if ``find_last_node`` is true, only its start if False."""
         first: int | None = 0
         last: int | None = len(nodes) - 1
         if find_last_node is not False:

@@ -37,7 +37,7 @@ IsNodeSupported = Callable[[Submodules, Node], bool]
 
 
 class OperatorSupportBase(abc.ABC):
-    """Says whether a backend can run a node."""
+    """Decides whether a backend can run a node."""
 
     @abc.abstractmethod
     def is_node_supported(self, submodules: Submodules, node: Node) -> bool:

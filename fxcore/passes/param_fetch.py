@@ -1,4 +1,4 @@
-"""Copy the attributes of common leaf modules that a backend needs to the nodes that call the modules."""
+"""Copy the attributes that a backend needs from common leaf modules to the nodes that call these modules."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def lift_lowering_attrs_to_nodes(fx_module: GraphModule) -> None:
     """Set ``attrs_for_lowering`` on every node that calls a leaf module, also within called graph modules.
 
     Raises:
-        RuntimeError: A leaf module's class is not in ``module_fetch_book``, or newer than that supports.
+        RuntimeError: A leaf module's class is not in ``module_fetch_book``, or has a newer version than it supports.
     """
     for node in fx_module.graph.nodes:
         if node.op != "call_module":

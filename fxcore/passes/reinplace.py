@@ -62,7 +62,7 @@ def view_type(target: object) -> ViewType:
 
 
 def inplace_variant(target: object) -> OpOverload | None:
-    """The overload, if any, that does the same in place of its first operand: ``add_.Tensor`` for ``add.Tensor``."""
+    """The overload, if any, that writes the same result to its first operand: ``add_.Tensor`` for ``add.Tensor``."""
     if not isinstance(target, OpOverload) or view_type(target) is not ViewType.NONE:
         return None
     functional = schema_of(target)
@@ -202,7 +202,7 @@ class _Reinplacing:
         )
 
     def rewrite(self, node: Node) -> None:
-        """Have one operator write to its first operand, unless that memory is read by it otherwise or used later."""
+        """Have one operator write to its first operand, unless other operands share that memory or it is used later."""
         target: Node = node.args[0]
         shared = self.aliases.sharing(target)
         if not shared.isdisjoint(used for used in node.all_input_nodes if used is not target):

@@ -29,7 +29,7 @@ class TensorMetadata(NamedTuple):
         memory_format: The first that applies of contiguous, channels last and channels last 3d; None if none does, or
             if the tensor is sparse.
         is_quantized: Whether its elements are quantized.
-        qparams: If they are: ``qscheme``, ``scale``, ``zero_point`` and, for per-channel parameters, ``axis``.
+        qparams: If quantized: ``qscheme``, ``scale``, ``zero_point`` and, for per-channel parameters, ``axis``.
     """
 
     shape: torch.Size

@@ -73,7 +73,7 @@ class _SupportDrawer(FxGraphDrawer):
 
 
 def preview_split(splitter: _SplitterBase, dump_graph: bool) -> str:
-    """Print and return the parts of the split, and the inputs, outputs and maximal rate of those for the accelerator.
+    """Print and return the parts of the split, and for accelerator parts their inputs, outputs and maximal rate.
 
     The rate is bounded by the time that it takes to transfer inputs and outputs over PCIe.
     """

@@ -231,7 +231,7 @@ class _SplitterBase:
         return result
 
     def update_reverse_deps_for_fusions(self, deps: dict[Node, NodeSet]) -> None:
-        """Give each node of a fusion group the users of the whole group, and make all of them users of its inputs."""
+        """Treat each fusion group as one node: its nodes get the users of the whole group, and all use its inputs."""
         done: NodeSet = set()
         for node, group in self.fusions.items():
             if node in done:
@@ -270,7 +270,7 @@ class _SplitterBase:
     # Splitting.
 
     def starter_nodes(self) -> tuple[NodeSet, NodeSet]:
-        """The nodes for the CPU, and those for the accelerator, that use inputs or attributes, or nothing at all."""
+        """The nodes for the CPU, and the nodes for the accelerator, that use inputs or attributes, or no nodes."""
         starters: NodeSet = set()
         for node in self.module.graph.nodes:
             if node.op == "call_function" and not node.all_input_nodes:

@@ -32,7 +32,7 @@ NodeSet = set[Node]
 Names = list[str]
 CALLABLE_NODE_OPS = {"call_module", "call_function", "call_method"}
 
-# Operations that make up assertions on sizes; ``legalize_graph`` puts them before operations that rely on those.
+# Operations that make up assertions on sizes; ``legalize_graph`` puts them before operations that rely on these sizes.
 _ASSERTION_OPS = frozenset(
     {
         operator.add,
@@ -57,7 +57,10 @@ _ASSERTION_OPS = frozenset(
 
 
 def get_acc_ops_name(k: str | type) -> str:
-    """The qualified name of a type or function, whose module is shortened to ``acc_ops``; a str is unchanged."""
+    """The qualified name of a type or function, with a module ``…acc_ops…`` shortened to ``acc_ops``.
+
+    A str is returned unchanged.
+    """
     if isinstance(k, str):
         return k
     module = k.__module__ or ""
@@ -102,8 +105,8 @@ def is_node_output_tensor(node: Node) -> bool:
 class FxNetAccFusionsFinder:
     """Finds the nodes that an accelerator must run together, because they exchange values other than tensors.
 
-    A group contains all users of each of its nodes whose value isn't a tensor, all inputs of its nodes whose value
-    isn't a tensor, and all nodes on a path from one of its nodes to another.
+    If the value of a node in a group isn't a tensor, the group contains all users of the node. It also contains all
+    inputs of its nodes that aren't tensors, and all nodes on a path from one of its nodes to another.
     """
 
     def __init__(self, module: GraphModule, acc_nodes: NodeSet) -> None:

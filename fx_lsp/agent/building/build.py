@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
@@ -37,7 +37,9 @@ class Built:
     """How the root was built, as Python."""
 
 
-def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
+def build_target(
+    target: Target, file: str, namespace: dict[str, Any], folders: Sequence[str], *, on_meta: bool
+) -> Built:
     """Build the first of the target's recipes that works.
 
     If no recipe works, this raises the error of the first one. With ``on_meta``, the first error is raised at once,
@@ -48,7 +50,7 @@ def build_target(target: Target, file: str, namespace: dict[str, Any], *, on_met
         seed()
         try:
             make = partial(build, recipe, file, namespace, on_meta=on_meta)
-            built = _with_process_group(partial(with_named_files, partial(without_weights, make)))
+            built = _with_process_group(partial(with_named_files, partial(without_weights, make), folders))
             cls = namespace.get(target.symbol or "")
             if recipe.file and isinstance(cls, type) and not isinstance(built.root, cls):
                 raise TypeError(f"{recipe.root.source} does not create an instance of {target.symbol}")

@@ -6,8 +6,9 @@ A model that is described by ``cfg="net.yaml"`` is often built in another folder
 from __future__ import annotations
 
 import errno
+import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import TypeVar
 
@@ -25,24 +26,25 @@ _SUFFIXES = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".txt"
 """The kinds of files that describe a model."""
 
 
-def with_named_files(make: Callable[[], T]) -> T:
-    """The result of ``make``, called again for each file that it lacked and the workspace has. Raises what it raises.
+def with_named_files(make: Callable[[], T], folders: Sequence[str]) -> T:
+    """The result of ``make``, called again for each file that it lacked and ``folders`` have. Raises what it raises.
 
-    The current folder is a scratch folder that shows the workspace. Each file is linked there under the name that the
-    constructor used.
+    The current folder is a scratch folder. Each file is linked there under the name that the constructor used.
     """
     for _ in range(MOST):
         try:
             return make()
         except Exception as error:
-            if not _link(error):
+            if not _link(error, folders):
                 raise
     return make()
 
 
-def _link(error: BaseException) -> bool:
-    """Link the file that ``error`` says is missing. False if it's about no such file, or if the workspace doesn't have
-    exactly one that matches best."""
+def _link(error: BaseException, folders: Sequence[str]) -> bool:
+    """Link the file that ``error`` says is missing.
+
+    False if the error is about something else, or if not exactly one file below ``folders`` matches best.
+    """
     lacking = [cause for cause in causes(error) if isinstance(cause, OSError) and cause.errno == errno.ENOENT]
     asked = next((str(cause.filename) for cause in lacking if isinstance(cause.filename, (str, os.PathLike))), None)
     if asked is None:
@@ -50,7 +52,7 @@ def _link(error: BaseException) -> bool:
     wanted = PurePath(asked)
     if wanted.suffix.lower() not in _SUFFIXES or wanted.is_absolute() or ".." in wanted.parts:
         return False
-    found = _best_match(wanted)
+    found = _best_match(wanted, folders)
     if found is None:
         return False
     try:
@@ -61,9 +63,10 @@ def _link(error: BaseException) -> bool:
     return True
 
 
-def _best_match(wanted: PurePath) -> Path | None:
+def _best_match(wanted: PurePath, folders: Sequence[str]) -> Path | None:
     """The file that has most of the last parts of the path in common, if there is only one with as many."""
-    matches = sorted((_common_end(wanted, path), path) for path in _files() if path.name == wanted.name)
+    files = itertools.islice(_files(folders), MOST_SEARCHED)
+    matches = sorted({(_common_end(wanted, path), path) for path in files if path.name == wanted.name})
     if not matches or (len(matches) > 1 and matches[-1][0] == matches[-2][0]):
         return None
     return matches[-1][1]
@@ -75,19 +78,9 @@ def _common_end(one: PurePath, other: PurePath) -> int:
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one.parts), len(other.parts)))
 
 
-def _files() -> Iterator[Path]:
-    """The files below what the current folder links to, without hidden folders."""
-    count = 0
-    for entry in sorted(Path.cwd().iterdir()):
-        if entry.name.startswith(".") or not entry.is_symlink():
-            continue
-        target = entry.resolve()
-        if target.is_file():
-            yield target
-        for folder, inner, names in os.walk(target):
+def _files(folders: Sequence[str]) -> Iterator[Path]:
+    """The files below ``folders``, without hidden folders."""
+    for top in folders:
+        for folder, inner, names in os.walk(top):
             inner[:] = sorted(name for name in inner if not name.startswith(".") and name != "node_modules")
-            for name in sorted(names):
-                yield Path(folder, name)
-                count += 1
-                if count >= MOST_SEARCHED:
-                    return
+            yield from (Path(folder, name) for name in sorted(names))

@@ -38,7 +38,7 @@ class Workspace:
         """``builtin`` names the modules that torch and the agent itself depend on; these are never replaced."""
         self.file = request.file
         self._builtin = builtin
-        self._folders = request.roots
+        self.folders = request.roots
         self._roots = Roots(request.roots)
         self._texts = {real(path): text for path, text in request.overlays.items()}
         self._found = {self.file}
@@ -204,7 +204,7 @@ class Workspace:
         return next((path for path in [folder, *folder.parents] if path in self._roots), None)
 
     def _import_roots(self) -> Iterator[str]:
-        for root in self._folders:
+        for root in self.folders:
             yield root
             if (source := Path(root, "src")).is_dir():
                 yield str(source)

@@ -151,7 +151,7 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
 
 def _built(file: ImportedFile, target: Target, on_meta: bool) -> Built:
     seed()
-    built = build_target(target, file.workspace.file, file.namespace, on_meta=on_meta)
+    built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=on_meta)
     return dataclasses.replace(built, tracer=tracer_for(built.tracer))
 
 

@@ -81,7 +81,7 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
     """Build the program, and add noise to its weights: those of ``names``, by default all. Raises `ProofEnded`."""
     seed_all()
     try:
-        built = build_target(target, file.workspace.file, file.namespace, on_meta=False)
+        built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=False)
     except Exception as error:
         raise ProofEnded("untried", f"building the target raises {describe(error)}") from None
     if not is_traceable(built.root):

@@ -28,7 +28,10 @@ def example_input(inputs: Snippet | None, namespace: dict[str, Any]) -> Input | 
 
 
 def values_for_exploring(given: Input | None, root: Any) -> dict[str, Any] | None:
-    """The values of ``given`` by parameter, on the meta device if weights of ``root`` are; None if they don't fit."""
+    """The values of ``given`` by parameter name; None if they don't fit the signature of ``root``.
+
+    If any weight of ``root`` is on the meta device, the values are moved there.
+    """
     if given is None:
         return None
     try:

@@ -103,7 +103,7 @@ def candidates(
 def _required(
     parameters: Mapping[str, inspect.Parameter], fixed: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """The required parameters: values for those annotated as ``int``, ``bool`` or ``float``, and the others' names."""
+    """Values for the required parameters annotated as ``int``, ``bool`` or ``float``, and the names of the others."""
     flags: dict[str, Any] = {}
     names = []
     for name, parameter in parameters.items():
@@ -216,7 +216,7 @@ def around(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
 
 
 def _longest_weight(root: Callable[..., Any]) -> int:
-    """The largest size of any dimension of a buffer or weight: a longer input makes slices of them come out short."""
+    """The largest size of any dimension of a buffer or weight; slices of these come out short for a longer input."""
     if not isinstance(root, torch.nn.Module):
         return 1
     sizes = [size for tensors in (root.buffers(), root.parameters()) for tensor in tensors for size in tensor.shape]
@@ -245,7 +245,7 @@ def _changed(
 
 
 def _like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
-    """Random values of the same dtype and, if they are integers, in the same range."""
+    """Random values of the dtype of ``tensor``; integers are also in the range of its values."""
     if tensor.is_floating_point() or tensor.is_complex():
         return _random(shape, tensor.dtype, generator)
     low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, 1)

@@ -27,7 +27,7 @@ MOST_INPUTS = 40
 """How many inputs are tried."""
 
 FACTOR, CHECK = 2, 3
-"""How many times larger a size is in the run that varies it alone, and how many times all are in the last run."""
+"""In the run that varies a single size, it is `FACTOR` times larger; in the last run, all are `CHECK` times larger."""
 
 NAMES: Mapping[int, tuple[str, ...]] = {
     1: ("b",),
@@ -39,7 +39,7 @@ NAMES: Mapping[int, tuple[str, ...]] = {
 """What the sizes of a tensor are called, by the number of its dimensions."""
 
 MODULES_FOR_META = ("torch._meta_registrations", "torch.fx.experimental.symbolic_shapes")
-"""What torch imports for the first operation on the meta device, which takes half a second."""
+"""The modules that torch imports for the first operation on the meta device; the import takes half a second."""
 
 Run = dict[str, Value]
 """The values of one run by node name, except for values that depend on data."""
@@ -167,7 +167,7 @@ class _Recorder(fxcore.Interpreter):
         return value
 
     def fetch_attr(self, target: str) -> Any:
-        """The attribute, on meta: the program may have made the trace's constants on any device."""
+        """The attribute, moved to the meta device: the program may have created constants on any device."""
         value = super().fetch_attr(target)
         return value.to("meta") if isinstance(value, torch.Tensor) else value
 
@@ -178,7 +178,10 @@ def _on_meta(given: Input) -> Input:
 
 
 def _resized(given: Input, sizes: Mapping[int, int], factor: int) -> Input:
-    """``given`` with each of ``sizes`` (dimension -> size) ``factor`` times larger in tensors that have it there."""
+    """``given`` with ``sizes`` (dimension -> size) made ``factor`` times larger.
+
+    A tensor is resized in each dimension in which it has the size that ``sizes`` has for that dimension.
+    """
 
     def resized(tensor: torch.Tensor) -> torch.Tensor:
         shape = [size * factor if sizes.get(dim) == size else size for dim, size in enumerate(tensor.shape)]

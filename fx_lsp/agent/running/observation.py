@@ -22,7 +22,7 @@ NUDGE = 0.01
 """The standard deviation of the noise that perturbs weights."""
 
 SKETCHED = 1024
-"""Elements of a gradient that are kept: in full, the gradients for one input are as large as the model's weights."""
+"""How many numbers a `sketch` has. In full, the gradients for one input would be as large as the model's weights."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def weight_names(root: torch.nn.Module) -> frozenset[str]:
 def perturb_weights(root: torch.nn.Module, names: Collection[str]) -> None:
     """Add noise to the weights with these names; the noise depends only on a weight's name and shape.
 
-    A scale that is initialized to zero would hide every difference in what it multiplies.
+    Without the noise, a scale that is initialized to zero would hide every difference in what it multiplies.
     """
     with torch.no_grad():
         for name, weight in root.named_parameters():
@@ -140,13 +140,13 @@ def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, to
     if not results or not wanted:
         return {}
     total = torch.stack([result.to(torch.float64) for result in results]).sum()
-    # A module may keep what it computed from its weights for the next call.
+    # For the next call, a module may keep values that it has computed from its weights.
     found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True, retain_graph=True)
     return {name: None if value is None else sketch(value) for name, value in zip(wanted, found, strict=True)}
 
 
 def sketch(values: torch.Tensor) -> torch.Tensor:
-    """`SKETCHED` randomly weighted sums of the elements of a larger tensor; a smaller tensor itself.
+    """`SKETCHED` randomly weighted sums of the elements of a larger tensor; a smaller tensor is returned unchanged.
 
     Tensors that differ have sketches that differ, as in the projections of Johnson and Lindenstrauss (1984).
     """

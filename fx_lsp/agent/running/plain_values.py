@@ -11,14 +11,14 @@ from typing import Any
 import torch
 
 POINTER = struct.calcsize("P")
-"""Bytes that each slot takes in an object."""
+"""How many bytes a slot takes in an object."""
 
 AGAIN = "again"
-"""The kind of a `Tree` for an object or a container that was met before; its one value is the number of that one."""
+"""The kind of a `Tree` for an object or a container that has been met before; the tree's only value is its number."""
 
 
 class NotComparable(Exception):
-    """A program returned an object whose state can't be read, and so not compared; the text is the type's name."""
+    """A program returned an object that can't be compared, because its state can't be read; the text names its type."""
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ UNKNOWN = "?"
 """Stands for a size that differs between runs in a way that no simple formula describes."""
 
 LARGEST_DENOMINATOR = 16
-"""The largest denominator in a fraction such as 3/2, by which an image may be scaled: a larger one is likely chance.
+"""The largest denominator in a fraction such as 3/2, by which an image may be scaled.
 
-A fraction whose numerator is 1, such as 1/1024, may have any denominator.
+A larger denominator is likely a coincidence. A fraction whose numerator is 1, such as 1/1024, may have any denominator.
 """
 
 LONGEST_TEXT = 40

@@ -1,9 +1,9 @@
 """What the user's code may not do while it is imported, built and traced, and the record of what it tried.
 
 Python raises an event for what its code is about to do (PEP 578), so one hook sees every library call that would write
-outside the scratch folder, use the network, start a process or signal another; each such call raises `Denied`. That is
-enough for programs that mean no harm. Malicious code can get around the hook; it is then up to the system's own means
-to stop it (``confinement.py``).
+outside the scratch folder, use the network, start a process, or signal another process; each such call raises
+`Denied`. That is enough for programs that mean no harm. Malicious code can get around the hook; only the operating
+system's protections can stop such code (``confinement.py``).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ PATHS: dict[str, tuple[tuple[int, int | None], ...]] = {
     "os.utime": ((0, 3),),
     "torch.save": ((1, None),),
 }
-"""Events that change files: the indices of the arguments that are a path and the folder (a descriptor) it starts in.
+"""For each event that changes files: the index of the argument that is a path, and of the path's folder descriptor.
 
-The index of the folder is None if the function takes no such argument.
+The latter, which is where a relative path starts, is None if the function takes no such argument.
 """
 
 ON_THE_LINK = frozenset({"os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink"})
@@ -84,7 +84,7 @@ SILENT: tuple[tuple[Any, str], ...] = (
     (os, "setsid"),
     (torch, "save"),
 )
-"""Functions that raise no event, or that don't go through Python; wrappers that inform the guard replace them."""
+"""Functions that raise no event, or do their work outside Python. Wrappers that inform the guard replace them."""
 
 Tell = Callable[[str, FrameType], object]
 """Receives what is denied, in words, and the frame that asked for it."""
@@ -168,7 +168,7 @@ GUARD = Guard()
 def _real(path: Any, folder: int | None, *, follow: bool = True) -> str:
     """Where ``path`` leads; a relative path starts at the open ``folder``, if one is given.
 
-    ``path`` may also be a descriptor or a file. Opening it was allowed, so the result is a path that may be written to.
+    For a descriptor or a file object, the result is a path that may be written to, since opening the file was allowed.
     """
     if not isinstance(path, str | bytes | os.PathLike):
         return os.devnull
@@ -179,7 +179,8 @@ def _real(path: Any, folder: int | None, *, follow: bool = True) -> str:
 def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType) -> bool:
     """Whether the event concerns this process alone.
 
-    That is so for a signal to itself, a socket that it already has, and a limit of its own other than its memory's.
+    That is so for a signal to the process itself, for a socket that it already has, and for each of its own resource
+    limits except the memory limit.
     """
     if event == "os.kill":
         return bool(args[0] == os.getpid())

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fx_lsp.agent.sandbox import landlock, seccomp
 
 WITHOUT = "FX_LSP_WITHOUT"
-"""The environment variable that names what to do without, separated by commas: ``landlock``, ``seccomp``, ``fork``."""
+"""The environment variable that lists what not to use, separated by commas: ``landlock``, ``seccomp``, ``fork``."""
 
 READING = 1 << 2
 """``CAP_DAC_READ_SEARCH``: a superuser may continue to read every file."""

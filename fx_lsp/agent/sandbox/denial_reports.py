@@ -1,4 +1,4 @@
-"""Adds what the guard denied to the user's code to the reports."""
+"""Adds to the reports what the guard denied to the user's code."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fx_lsp.agent.sandbox.audit_guard import GUARD
 from fx_lsp.agent.traceback_steps import Belongs, chain_of_frame
 
 MOST = 100
-"""The most denials that are reported for one file or target; its code may try forever."""
+"""The most denials that are reported for one file or target; its code may keep trying forever."""
 
 
 def reporting_denials(emit: Emit, belongs: Belongs) -> Emit:
     """``emit``, with what is denied to this process from now on added to the reports.
 
-    ``belongs`` says which files are the workspace's. A denial in code that no such file called is not reported.
+    ``belongs`` returns whether a file is the workspace's. A denial is reported only if code in such a file led to it.
     """
     denials = _Denials(belongs)
     GUARD.on_denial(denials.note)
@@ -36,7 +36,7 @@ class _Denials:
             self._found[Failure("denied", what, chain)] = None
 
     def added_to(self, report: Report) -> Report:
-        """``report`` with all denials, as notices; a denial replaces a failure at its place, which it has caused."""
+        """``report`` with all denials, as notices; a denial replaces the failure that it has caused at its place."""
         denied: dict[Span | None, Failure] = {denial.chain[-1].span: denial for denial in self._found}
         failures = []
         for failure in report.failures:

@@ -39,11 +39,11 @@ def version() -> int:
 
 
 def give_up(scratch: str) -> None:
-    """Give up the rights to change files outside ``scratch``, execute programs, use TCP, and signal other processes.
+    """Give up the right to change files outside ``scratch``, and rights that concern other programs.
 
-    The processes of the sandbox can still signal each other. TCP and signals are restricted only if this version of
-    Landlock supports that. The restrictions apply to the calling thread and to what it starts afterwards. Raises
-    OSError if the system refuses.
+    The latter are the rights to execute programs, use TCP, and send signals to processes outside the sandbox. TCP and
+    signals are restricted only if this version of Landlock supports that. The restrictions apply to the calling thread
+    and to what it starts afterwards. Raises OSError if the system refuses.
     """
     known = version()
     rights = sum(rights for since, rights in FILE_RIGHTS if since <= known) & ~(READ_FILE | READ_DIR)

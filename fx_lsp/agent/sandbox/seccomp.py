@@ -128,12 +128,12 @@ MACHINES = {
 
 
 def machine() -> Machine | None:
-    """The numbers for this machine; None if they are not known."""
+    """The numbers of the system calls on this machine; None if they are not known."""
     return MACHINES.get(os.uname().machine) if sys.platform == "linux" and sys.maxsize > 1 << 32 else None
 
 
 def refuse(this: Machine) -> None:
-    """Refuse the system calls that no trace needs. Raises OSError if the system doesn't filter."""
+    """Refuse the system calls that no trace needs. Raises OSError if the system can't filter system calls."""
     _install(
         _program(
             this,
@@ -159,7 +159,7 @@ def give_up_new_privileges() -> None:
 
 
 def _program(this: Machine, *parts: Iterable[Instruction]) -> list[Instruction]:
-    """A filter that refuses calls in another interface's numbers, applies ``parts``, and allows all other calls."""
+    """A filter that refuses calls through other interfaces to the kernel, applies ``parts``, and allows other calls."""
     missing = FAIL | errno.ENOSYS
     start = [(LOAD, 0, 0, ARCHITECTURE), (JUMP_IF_EQUAL, 1, 0, this.architecture), (RETURN, 0, 0, missing)]
     start.append((LOAD, 0, 0, NUMBER))
@@ -182,12 +182,12 @@ def _judged(number: int, *steps: Instruction) -> Iterator[Instruction]:
 
 
 def _unless(number: int, argument: int, value: int, error: int) -> Iterator[Instruction]:
-    """End the calls with this number in ``error`` unless ``argument`` has this value."""
+    """Make calls with this number fail with ``error``, unless ``argument`` has this value."""
     return _judged(number, (LOAD, 0, 0, argument), (JUMP_IF_EQUAL, 1, 0, value), (RETURN, 0, 0, FAIL | error))
 
 
 def _own_alone(this: Machine) -> Iterator[Instruction]:
-    """Let a process or thread change only its own limits and priorities; calls about others fail or do nothing."""
+    """Let a process or thread change only its own limits and priorities; calls that concern others are ineffective."""
     yield from _unless(this.limits, FIRST_ARGUMENT, 0, errno.EPERM)
     for number in this.scheduling:  # ignored, not refused: the C library names this process's threads by number
         yield from _unless(number, FIRST_ARGUMENT, 0, 0)
@@ -207,7 +207,7 @@ def _no_attributes(this: Machine) -> Iterator[Instruction]:
 
 
 def _dies_with_parent(this: Machine) -> Iterator[Instruction]:
-    """Keep a process from changing that it ends when its parent does."""
+    """Keep a process from replacing the signal that ends it when its parent ends."""
     return _judged(
         this.prctl,
         (LOAD, 0, 0, FIRST_ARGUMENT),

@@ -24,7 +24,7 @@ from fx_lsp.agent.tracing.death_reports import death_report, describe_exit
 from fx_lsp.agent.tracing.trace_request import TraceSession
 
 LONGEST = 20
-"""How long a request may take, in multiples of its allowed silence, for each of its targets and once more.
+"""A request may take `LONGEST` times its allowed silence for each of its targets, and once more for the whole.
 
 A target can be built in several ways, and may have to wait for a processor.
 """
@@ -54,7 +54,7 @@ class _Request:
     cancelled: bool = False
 
     def note(self, imported: Imported) -> None:
-        """Record what the request's processes say they have imported; they may name anything."""
+        """Record what the request's processes claim to have imported, which can be anything."""
         self.dependencies.update(only_strings(imported.dependencies)[: MOST_NAMED - len(self.dependencies)])
         self.third_party.update(dict.fromkeys(only_strings(imported.third_party)[: MOST_NAMED - len(self.third_party)]))
 
@@ -132,7 +132,7 @@ class ForkService(Service[_Request]):
         self._send(Done(message.id, tuple(sorted({message.file, *request.dependencies})), request.cancelled))
 
     def _answer_for(self, request: _Request, child: ChildProcess) -> None:
-        """Answer for a dead child what it left unanswered, or start another try."""
+        """Send the answers that a dead child still owed, or prepare another try."""
         if isinstance(request.message, Prove):
             if not request.answered:
                 reason = f"the process that was trying it {describe_exit(child.status)}"

@@ -1,7 +1,7 @@
 """Imports third-party modules into the agent, so that future children start with them.
 
-Importing runs foreign code in the one process that has to last. Therefore a child imports the modules first. Only
-modules that caused no error, crash, hang or thread there are then imported in the agent itself.
+Importing runs foreign code in the one process that has to last. Therefore a child imports the modules first. The agent
+itself then imports only the modules that caused no error, crash or hang in the child and started no thread there.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ class Preloader:
 
     @property
     def is_due(self) -> bool:
-        """Whether to proceed although there is other work, which may never pause: each request pays for the imports."""
+        """Whether to proceed even while there is other work.
+
+        That work may never pause, and until the agent has imported the modules, each request has to import them.
+        """
         return not self._running and (self._repeated or bool(self._passed))
 
     def heed(self, request: Trace | Prove) -> None:
@@ -73,7 +76,7 @@ class Preloader:
             self._wanted.append(name)
 
     def proceed(self) -> None:
-        """Take the next step; best while there are no other children, since these have to wait until it ends."""
+        """Take the next step, preferably while there are no other children, since these have to wait until it ends."""
         self._repeated = False
         if self._passed:
             self._import()

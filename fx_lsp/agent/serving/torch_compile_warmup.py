@@ -17,13 +17,13 @@ from typing import Any
 COMPILER = "torch._dynamo"
 
 _KNOWN_AS = "__dynamo_disable"
-"""The attribute in which torch caches the form of such a function that is registered with the compiler."""
+"""The attribute of such a function in which torch caches the form that is registered with the compiler."""
 
 
 def spare_compiler() -> bool:
-    """Let such functions of torch run without the compiler while it isn't loaded; False if this torch doesn't allow it.
+    """Let torch's functions that must not be compiled run without the compiler while it isn't loaded.
 
-    Functions that are defined later are not affected.
+    Functions that are defined later are not affected. Returns False if this version of torch doesn't allow that.
     """
     code = _code_of_callers()
     if code is None:
@@ -37,7 +37,7 @@ def spare_compiler() -> bool:
 
 
 def _call(caller: Callable[..., Any], function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Call ``function``; once the compiler is loaded, call it by its ``caller``, as torch itself does."""
+    """Call ``function``; once the compiler is loaded, call it through ``caller``, as torch itself does."""
     if hasattr(sys.modules.get(COMPILER), "disable"):
         delattr(function, _KNOWN_AS)
         return caller(*args, **kwargs)
@@ -45,7 +45,7 @@ def _call(caller: Callable[..., Any], function: Callable[..., Any], /, *args: An
 
 
 def _code_of_callers() -> CodeType | None:
-    """The code shared by all functions by which torch calls such functions; None if it is not as expected."""
+    """The code that the wrappers share through which torch calls such functions; None if it is not as expected."""
     decorator = getattr(sys.modules.get("torch._compile"), "_disable_dynamo", None)
     for constant in decorator.__code__.co_consts if decorator else ():
         if isinstance(constant, CodeType) and _KNOWN_AS in constant.co_consts and "fn" in constant.co_freevars:

@@ -38,11 +38,11 @@ class WorkerReady:
 @wire_message
 @dataclass(frozen=True)
 class JobBegun:
-    """Sent when the job begins: all that is sent after this comes from the job, and a death is due to it."""
+    """Sent when the job begins: all later messages come from the job, and if the worker dies, the job is the cause."""
 
 
 def run_worker(read: int, write: int, last_words: str) -> None:
-    """Read from ``read`` which modules to import and then the job; do the job, write what it emits to ``write``, exit.
+    """Read from ``read`` which modules to import, and the job; do it, write what it emits to ``write``, and exit.
 
     If a signal ends the process, it writes its Python stack to the file ``last_words``.
     """

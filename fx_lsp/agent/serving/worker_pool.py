@@ -59,7 +59,7 @@ class Worker(ChildProcess):
         self.leaving = False
         """Whether the worker was ended before it had a job."""
         self.importing: str | None = None
-        """The module that the worker imports, before it is ready."""
+        """The module that the worker is importing; None once the worker is ready."""
         self._last_words = last_words
 
     def assign(self, task: Task) -> None:
@@ -131,7 +131,7 @@ class WorkerPool:
         self._fill()
 
     def listen(self, fd: int, heard: Callable[[bytes], object]) -> None:
-        """Call ``heard``, in `wait`, with the data read from ``fd``, and with no data at its end."""
+        """Have `wait` call ``heard`` with the data read from ``fd``, and with empty data when ``fd`` has ended."""
         threading.Thread(target=self._listen, args=(fd, heard), daemon=True).start()
 
     def want(self, modules: Iterable[str]) -> None:
@@ -196,7 +196,7 @@ class WorkerPool:
             [*self._command, str(last_words)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # so that what it starts ends with it
+            start_new_session=True,  # so that the processes that it starts end with it
         )
         worker = Worker(process, last_words)
         worker.send(tuple(name for name in self._modules if package(name) not in self._refused))
@@ -228,7 +228,7 @@ class WorkerPool:
         if worker not in self._workers:
             return
         self._workers.remove(worker)
-        worker.kill()  # what it started and left behind
+        worker.kill()  # including the processes that it started and left behind
         kill_orphans({other.pid for other in self._workers})
         worker.close()
         remove(scratch_folder(worker.pid))

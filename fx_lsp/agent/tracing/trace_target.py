@@ -168,7 +168,8 @@ class TargetRun:
         return "inferred" if self._target.intent == "assumed" else self._target.intent
 
     def _by_recipe(self, on_meta: bool) -> Built:
-        return build_target(self._target, self._file.workspace.file, self._file.namespace, on_meta=on_meta)
+        workspace = self._file.workspace
+        return build_target(self._target, workspace.file, self._file.namespace, workspace.folders, on_meta=on_meta)
 
     def _build(self, on_meta: bool) -> Built:
         self._built = self._make(on_meta)

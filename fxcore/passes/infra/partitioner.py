@@ -117,7 +117,7 @@ class CapabilityBasedPartitioner:
         return self.fuse_partitions(self.propose_partitions(), prefix=prefix)
 
     def remove_bookend_non_compute_ops(self, partitions: list[Partition]) -> None:
-        """Remove the nodes from the start and the end of each partition that don't compute anything.
+        """Remove nodes that don't compute anything from the start and the end of each partition.
 
         At the start, these are the calls of ``non_compute_ops`` whose inputs all are outside the partition,
         placeholders, or also removed; at the end, the same applies to their users.
@@ -227,7 +227,7 @@ class _Merger:
         both = unit.slot | other.slot
         slot = min(unit.slot, other.slot)
         known = (unit.reach | other.reach) & ~both | slot
-        # Nothing reaches a new unit yet, and what reaches `other` needs no update if that already reached all of this.
+        # Nothing reaches a new unit. What reaches `other` needs no update if `other` already reaches all of `known`.
         if unit.slot != self._next_slot or known & ~(other.reach | other.slot):
             for each in self._units:
                 if each.reach & both:
@@ -244,8 +244,8 @@ def _size(unit: _Unit) -> int:
 def _move_items_to_their_tuples(graph_module: GraphModule, partitions: Iterable[Partition]) -> None:
     """Move nodes that read an item of a tuple to the partition of the node that returns the tuple.
 
-    If that node is in no partition, they are removed from theirs. A node counts as returning a tuple if all its users
-    read an item of its value.
+    If that node is in no partition, the nodes that read its items are removed from their partitions. A node counts as
+    returning a tuple if all its users read an item of its value.
     """
     home: dict[Node, Partition] = {node: partition for partition in partitions for node in partition.nodes}
     changed: Iterable[Node] = graph_module.graph.nodes
@@ -266,7 +266,7 @@ def _move_items_to_their_tuples(graph_module: GraphModule, partitions: Iterable[
 def _closed(
     nodes: Iterable[Node], inside: Container[Node], neighbours: Callable[[Node], Iterable[Node]]
 ) -> dict[Node, None]:
-    """Those of ``nodes`` whose neighbours inside are all placeholders or earlier nodes of the result."""
+    """Those of ``nodes`` whose neighbours in ``inside`` are all placeholders or earlier nodes of the result."""
     closed: dict[Node, None] = {}
     for node in nodes:
         if all(each.op == "placeholder" or each not in inside or each in closed for each in neighbours(node)):

@@ -262,3 +262,37 @@ async def test_modules_below_a_failing_package_are_still_imported(client: Client
     report = (await client.trace(file, "model")).only
     assert report.outcome == "traced"
     assert noticed(report) == [("import", "os.environ['NO_SUCH_VARIABLE']")]
+
+
+LACKING = {
+    "a module that is generated": ("version.py", "from .version import __version__"),
+    "a compiled extension": ("", "from . import _extension"),
+    "a compiled extension that a circular import asks for": ("", "from pkg import _extension"),
+}
+
+
+@pytest.mark.parametrize(("absent", "statement"), LACKING.values(), ids=LACKING)
+async def test_a_module_that_the_workspaces_own_package_lacks_gets_a_stand_in(
+    client: Client, absent: str, statement: str
+) -> None:
+    client.write("pkg/__init__.py", "from .net import Net")
+    file = client.write("pkg/net.py", f"{statement}\n{NET}")
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+    assert noticed(report) == [("import", statement)]
+
+
+async def test_a_name_that_the_workspaces_own_module_lacks_gets_no_stand_in(client: Client) -> None:
+    client.write("pkg/__init__.py", "from .net import Net")
+    client.write("pkg/parts.py", "")
+    report = (await client.trace(client.write("pkg/net.py", f"from .parts import width\n{NET}"), "Net()")).only
+    assert report.outcome == "traced"
+    assert noticed(report) == [("import", "from .parts import width")]
+
+
+async def test_a_script_whose_imports_fail_one_by_one_gets_stand_ins(client: Client) -> None:
+    client.write("parts.py", f"import nowhere\n{NET}")
+    script = client.write("train.py", "import elsewhere\nfrom parts import Net\nnet = Net()\nnet.fit()\n")
+    report = (await client.trace(script, "Net()")).only
+    assert report.outcome == "traced"
+    assert {kind for kind, _ in noticed(report)} == {"missing-package", "definitions-only"}
