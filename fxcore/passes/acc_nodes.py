@@ -149,7 +149,7 @@ class FxNetAccNodesFinder:
         self.reduce_acc_nodes_non_tensor_input_helper(on_cpu)
 
     def reduce_acc_nodes_non_tensor_output(self) -> None:
-        """Move nodes off the accelerator whose values aren't tensors but are used on the CPU, until none are left."""
+        """Move nodes off the accelerator while their values aren't tensors but are used on the CPU."""
         while leaving := [node for node in self.module.graph.nodes if self._feeds_cpu(node)]:
             self.acc_nodes.difference_update(leaving)
             self.reduce_acc_nodes_non_tensor_input_helper(leaving)

@@ -270,7 +270,7 @@ class _SplitterBase:
     # Splitting.
 
     def starter_nodes(self) -> tuple[NodeSet, NodeSet]:
-        """The nodes for the CPU, and the nodes for the accelerator, that use inputs or attributes, or no nodes."""
+        """The nodes that use inputs or attributes, or no nodes: first those for the CPU, then for the accelerator."""
         starters: NodeSet = set()
         for node in self.module.graph.nodes:
             if node.op == "call_function" and not node.all_input_nodes:

@@ -98,7 +98,8 @@ def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emi
 
 def _host(attempt: Attempt, file: ImportedFile) -> Built:
     """Build the module that holds the parts: on the CPU if its recipe is from another file and fails on meta."""
-    build = partial(build_target, attempt.target, file.workspace.file, file.namespace)
+    workspace = file.workspace
+    build = partial(build_target, attempt.target, workspace.file, file.namespace, workspace.folders)
     try:
         return build(on_meta=attempt.on_meta)
     except Exception:
