@@ -165,6 +165,8 @@ class Trace:
     """Identifies the request in its answers; the sender numbers its requests."""
     details: bool = False
     """Whether the `Report` of each target that was traced or failed is to be followed by `Details`."""
+    slow_work: Failure | None = None
+    """The statement of the file in which an earlier import ran out of time; only the file's definitions are run then."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
-from fx_lsp.agent.messages import Details, Done, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.limits import GRACE
 from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
@@ -19,7 +19,7 @@ from fx_lsp.agent.serving.preload import Preloader, third_party_modules
 from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
 from fx_lsp.agent.serving.service import Service
 from fx_lsp.agent.serving.warmup import freeze
-from fx_lsp.agent.tracing.attempt import Imported
+from fx_lsp.agent.tracing.attempt import Imported, SlowImport
 from fx_lsp.agent.tracing.death_reports import death_report, describe_exit
 from fx_lsp.agent.tracing.trace_request import TraceSession
 
@@ -50,6 +50,8 @@ class _Request:
     dependencies: set[str] = field(default_factory=set)
     third_party: dict[str, None] = field(default_factory=dict)
     """Modules from outside the workspace that the request has imported, in order."""
+    slow_work: Failure | None = None
+    """What a session says that an import ran out of time in; the session's other answers don't count."""
     answered: bool = False
     cancelled: bool = False
 
@@ -108,15 +110,22 @@ class ForkService(Service[_Request]):
             request.child.kill()
 
     def _heard(self, request: _Request, item: object) -> None:
-        if isinstance(item, Imported):
+        if isinstance(item, SlowImport):
+            is_first = not request.is_second_try and isinstance(item.work, Failure)  # it can be anything
+            request.slow_work = item.work if is_first else None
+        elif isinstance(item, Imported):
             request.imported = True
             request.note(item)
             self._compiler.want(only_strings(item.compiled))
-        elif isinstance(item, Report | Details | Proof) and is_answer(item, request.message) and not request.cancelled:
+        elif isinstance(item, Report | Details | Proof) and self._counts(item, request):
             request.answered = True
             if isinstance(item, Report):
                 request.waiting.discard(item.target)
             self._send(item)
+
+    def _counts(self, item: object, request: _Request) -> bool:
+        """Whether an answer is to be passed on."""
+        return is_answer(item, request.message) and not request.cancelled and request.slow_work is None
 
     def _gone(self, request: _Request, child: ChildProcess) -> None:
         remove(scratch_folder(child.pid))
@@ -140,6 +149,11 @@ class ForkService(Service[_Request]):
             return
         trace = request.sessions.popleft()
         left = [target for target in trace.targets if target.key in request.waiting]
+        if request.slow_work is not None:
+            request.is_second_try = True
+            request.sessions.append(replace(trace, targets=tuple(left), slow_work=request.slow_work))
+            request.slow_work = None
+            return
         if left and not request.is_second_try and not (child.overdue and not request.imported):
             request.is_second_try = True
             request.sessions.extend(replace(trace, targets=targets) for targets in _tried_again(left, request))

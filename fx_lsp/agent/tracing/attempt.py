@@ -37,6 +37,15 @@ class Imported:
 
 @wire_message
 @dataclass(frozen=True)
+class SlowImport:
+    """A message to the agent: the import ran out of time in work that the file itself does at its top level."""
+
+    work: Failure
+    """A ``definitions-only`` notice at that statement."""
+
+
+@wire_message
+@dataclass(frozen=True)
 class RetryOnCpu:
     """The result on the meta device is inconclusive: the target has to be built once more, on the CPU."""
 

@@ -8,7 +8,7 @@ import itertools
 import linecache
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from types import FrameType
 
@@ -17,14 +17,14 @@ from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.importing.file_loading import FileLoader
 from fx_lsp.agent.importing.import_tolerance import failures_tolerated
 from fx_lsp.agent.importing.workspace_importer import Workspace, third_party
-from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Trace
+from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Step, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from fx_lsp.agent.processes.watchdog import Gone, Hear
 from fx_lsp.agent.running.node_shapes import MODULES_FOR_META
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
 from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frame, describe
-from fx_lsp.agent.tracing.attempt import Attempt, Imported, run_attempt
+from fx_lsp.agent.tracing.attempt import Attempt, Imported, SlowImport, run_attempt
 from fx_lsp.agent.tracing.target_rounds import TargetRounds
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fxcore.accelerators import OnCpu, may_use_accelerator
@@ -66,7 +66,7 @@ class TraceSession:
         try:
             name = self._workspace.enter()
             with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
-                loaded = FileLoader(self._workspace, name).run()
+                loaded = FileLoader(self._workspace, name).run(self._request.slow_work)
         except BaseException as error:
             self._import_failed(error)
             return None
@@ -94,7 +94,17 @@ class TraceSession:
     def _import_timed_out(self, frame: FrameType | None) -> None:
         seconds = self._request.limits.seconds
         error = f"the import took longer than {seconds:g} seconds"
-        self._give_up("timed-out", Failure("time-limit", error, chain_of_frame(frame, self._workspace.owns)))
+        chain = chain_of_frame(frame, self._workspace.owns)
+        if self._request.slow_work is None and (work := self._own_work(chain)):
+            self.emit(SlowImport(Failure("definitions-only", "", (work,))))
+        self._give_up("timed-out", Failure("time-limit", error, chain))
+
+    def _own_work(self, chain: Sequence[Step]) -> Step | None:
+        """The file's own statement that was running, by its call chain; None if it was importing something."""
+        if not chain or chain[0].span.file != self._workspace.file or chain[0].name != "<module>":
+            return None
+        statement = linecache.getline(self._workspace.file, chain[0].span.line).lstrip()
+        return None if statement.startswith(("import ", "from ")) else chain[0]
 
     def _emit_imported(self, elsewhere: tuple[str, ...] = ()) -> None:
         self.emit(Imported(self._workspace.dependencies, elsewhere, self._workspace.take_compiled()))
