@@ -166,7 +166,7 @@ class Trace:
     details: bool = False
     """Whether the `Report` of each target that was traced or failed is to be followed by `Details`."""
     slow_work: Failure | None = None
-    """The statement of the file in which an earlier import ran out of time; only the file's definitions are run then."""
+    """The statement in which an earlier import ran out of time; only the definitions of the file are run then."""
 
 
 @dataclass(frozen=True)
