@@ -64,18 +64,12 @@ class FileLoader:
         """Functions that failed to load weights, and were replaced by ones that return none."""
         self._notices: dict[tuple[str, str], Failure] = {}
 
-    def run(self, slow_work: Failure | None = None) -> LoadedFile:
-        """Import the file. Raises an error only if nothing of the file is left, such as a syntax error.
-
-        With ``slow_work``, a notice about a statement that takes too long, only the file's definitions are run.
-        """
+    def run(self) -> LoadedFile:
+        """Import the file. Raises an error only if nothing of the file is left, such as a syntax error."""
         self._workspace.repair = self._provides_import
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
         with empty_command_line():
-            if slow_work is not None:
-                self._notices[slow_work.kind, slow_work.error] = slow_work
-                return self._loaded(self._workspace.define(self._name), complete=False)
             while True:
                 try:
                     return self._loaded(self._workspace.load(self._name), complete=True)

@@ -48,6 +48,7 @@ class Workspace:
         """For each script of which only the definitions were run, the first statement that was left out."""
         self.repair: Callable[[BaseException], bool] = lambda error: False
         """Returns whether it did something about the error of an import, so that the import can be tried again."""
+        self._slow_work = request.slow_work
         for path, text in request.overlays.items():
             linecache.cache[path] = (len(text), None, lines_of(text), path)
 
@@ -105,6 +106,11 @@ class Workspace:
         text = loader.get_source(name) or ""
         run_definitions(ast.parse(text, self.file), self.file, vars(module), self.repair)
         return module
+
+    def slow_work_in(self, path: str) -> Failure | None:
+        """The notice about work in the file at ``path`` that an earlier import ran out of time in, if it did there."""
+        work = self._slow_work
+        return work if work is not None and real(work.chain[-1].span.file) == real(path) else None
 
     def define_entry_point_names(self, module: ModuleType) -> None:
         """Define the names in the file's ``module`` that its code reads and that only its start as a script defines."""
@@ -263,29 +269,37 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
         Not all cells of a notebook are meant to be run, and they may call what only Jupyter knows.
         """
-        tree = self._script()
-        if tree is not None and is_notebook(self.path):
-            run_definitions(tree, self.path, vars(module), self._workspace.repair)
-            return
-        work = None if tree is None else first_work(tree)
-        if tree is None or work is None:
+        slow = self._workspace.slow_work_in(self.path)
+        tree = self._script() if slow is None else self._parsed()
+        notice = slow or (self._notice_of_work(tree) if tree else None)
+        if tree is None or not (notice or is_notebook(self.path)):
             super().exec_module(module)
             return
-        span = Span(self.path, work.lineno, work.col_offset, work.end_lineno or 0, work.end_col_offset or 0)
-        self._workspace.left_out.append(Failure("definitions-only", "", (Step("<module>", span),)))
+        if notice is not None:
+            self._workspace.left_out.append(notice)
         run_definitions(tree, self.path, vars(module), self._workspace.repair)
+
+    def _notice_of_work(self, tree: ast.Module) -> Failure | None:
+        """A notice about the first statement that does work; None for a notebook, of which that is to be expected."""
+        work = None if is_notebook(self.path) else first_work(tree)
+        if work is None:
+            return None
+        span = Span(self.path, work.lineno, work.col_offset, work.end_lineno or 0, work.end_col_offset or 0)
+        return Failure("definitions-only", "", (Step("<module>", span),))
 
     def _script(self) -> ast.Module | None:
         """The syntax tree of a script; None for a file that is not a script, or is known to only define names.
 
         None also for a syntax error, which Python itself is to report.
         """
-        if self._workspace.is_script(self.path):
-            text = self.get_source(self.name) or ""
-            if (known := cached_bytecode(self.path, text)) and known.only_defines:
-                return None
-            with contextlib.suppress(SyntaxError, ValueError):
-                return ast.parse(text)
+        if not self._workspace.is_script(self.path):
+            return None
+        known = cached_bytecode(self.path, self.get_source(self.name) or "")
+        return None if known and known.only_defines else self._parsed()
+
+    def _parsed(self) -> ast.Module | None:
+        with contextlib.suppress(SyntaxError, ValueError):
+            return ast.parse(self.get_source(self.name) or "")
         return None
 
     def get_code(self, fullname: str) -> CodeType | None:

@@ -66,7 +66,7 @@ class TraceSession:
         try:
             name = self._workspace.enter()
             with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
-                loaded = FileLoader(self._workspace, name).run(self._request.slow_work)
+                loaded = FileLoader(self._workspace, name).run()
         except BaseException as error:
             self._import_failed(error)
             return None
@@ -95,16 +95,9 @@ class TraceSession:
         seconds = self._request.limits.seconds
         error = f"the import took longer than {seconds:g} seconds"
         chain = chain_of_frame(frame, self._workspace.owns)
-        if self._request.slow_work is None and (work := self._own_work(chain)):
+        if self._request.slow_work is None and (work := _work_of_module(chain)):
             self.emit(SlowImport(Failure("definitions-only", "", (work,))))
         self._give_up("timed-out", Failure("time-limit", error, chain))
-
-    def _own_work(self, chain: Sequence[Step]) -> Step | None:
-        """The file's own statement that was running, by its call chain; None if it was importing something."""
-        if not chain or chain[0].span.file != self._workspace.file or chain[0].name != "<module>":
-            return None
-        statement = linecache.getline(self._workspace.file, chain[0].span.line).lstrip()
-        return None if statement.startswith(("import ", "from ")) else chain[0]
 
     def _emit_imported(self, elsewhere: tuple[str, ...] = ()) -> None:
         self.emit(Imported(self._workspace.dependencies, elsewhere, self._workspace.take_compiled()))
@@ -113,3 +106,10 @@ class TraceSession:
         self._emit_imported()
         for target in self._request.targets:
             self.emit(Report(self._request.id, target.key, outcome, (failure,), processor_seconds=time.process_time()))
+
+
+def _work_of_module(chain: Sequence[Step]) -> Step | None:
+    """The innermost statement at the top level of a file in a call chain; None if it is an import."""
+    step = next((step for step in reversed(chain) if step.name == "<module>"), None)
+    statement = linecache.getline(step.span.file, step.span.line).lstrip() if step else "import "
+    return None if statement.startswith(("import ", "from ")) else step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fx_lsp.agent.messages import Report
+from fx_lsp.agent.messages import Limits, Report
 from tests.agent.client import Client, text_at
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -296,3 +296,18 @@ async def test_a_script_whose_imports_fail_one_by_one_gets_stand_ins(client: Cli
     report = (await client.trace(script, "Net()")).only
     assert report.outcome == "traced"
     assert {kind for kind, _ in noticed(report)} == {"missing-package", "definitions-only"}
+
+
+async def test_an_imported_file_that_works_for_too_long_is_only_defined(client: Client) -> None:
+    client.write("parts.py", f"{NET}\ndef train():\n    while True:\n        sum(range(100))\n\ntrain()\n")
+    file = client.write("net.py", "from parts import Net\nnet = Net()\n")
+    report = (await client.trace(file, "Net()", limits=Limits(seconds=2))).only
+    assert report.outcome == "traced"
+    assert noticed(report) == [("definitions-only", "train()")]
+
+
+async def test_a_definition_that_takes_too_long_ends_the_import(client: Client) -> None:
+    client.write("parts.py", "def train():\n    while True:\n        sum(range(100))\n\nwidth = train()\n")
+    file = client.write("net.py", f"from parts import width\n{NET}")
+    report = (await client.trace(file, "Net()", limits=Limits(seconds=2))).only
+    assert report.outcome == "timed-out"
