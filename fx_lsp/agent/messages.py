@@ -128,6 +128,9 @@ class Failure:
     """What the trace assumed in order to continue, e.g. ``it is false``; empty if it ended here."""
     after: Span | None = None
     """The place of the assumption that led the trace here; None if the trace gets here without any assumption."""
+    other_side: str = ""
+    """If the trace reaches this place only when the condition at ``after`` is answered otherwise than it was assumed
+    first: that other answer, e.g. ``it is true``."""
     cause: tuple[Step, ...] = ()
     """The steps from an input through the operations to the value that failed, each named after its node."""
     subject: str = ""

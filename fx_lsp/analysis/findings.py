@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from fx_lsp.agent.messages import Failure, Report, Span, Step, Target
+from fx_lsp.agent.messages import Failure, Intent, Report, Span, Step, Target
 from fx_lsp.analysis.related_places import Link, call_links, cause_links, expression_at, guess_link
 from fx_lsp.documents.directives import directives_of
 from fx_lsp.documents.documents import Place, Snapshot
@@ -66,7 +66,13 @@ def findings_of(
     found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
     told = [finding for finding in found if finding and is_shown(finding, snapshot, selection)]
     intent = report.intent or target.intent
-    return [dataclasses.replace(finding, severity=selection.severity(finding.rule, intent)) for finding in told]
+    return [dataclasses.replace(finding, severity=_severity(finding, intent, selection)) for finding in told]
+
+
+def _severity(finding: Finding, intent: Intent, selection: Selection) -> Severity:
+    """The severity of a finding: at most information for what only happens on a way that no trace took."""
+    severity = selection.severity(finding.rule, intent)
+    return max(severity, "information", key=SEVERITIES.index) if finding.failure.other_side else severity
 
 
 def is_shown(finding: Finding, snapshot: Snapshot, selection: Selection) -> bool:
@@ -155,5 +161,5 @@ def _message(failure: Failure, snapshot: Snapshot, shown: int | None, guess: Lin
         where = f"{PurePath(last.span.file).name}, line {last.span.line}, in {last.name}"
         parts.append(f"The failure is in code that is called from here: {where}.")
     if guess is not None:
-        parts.append(f"(Found by {guess.text}.)")
+        parts.append(f"({'Reached' if failure.other_side else 'Found by'} {guess.text}.)")
     return " ".join(parts)

@@ -190,7 +190,8 @@ class FixProofs(IdleWork):
     def _failures(self, path: str) -> list[Failure]:
         result = self._scheduler.results.get(path)
         reports = [traced.report for traced in result.traced.values() if traced.report] if result else []
-        return list(dict.fromkeys(failure for report in reports for failure in report.failures))[:MOST_FAILURES]
+        failures = (failure for report in reports for failure in report.failures if not failure.other_side)
+        return list(dict.fromkeys(failures))[:MOST_FAILURES]
 
     def _first_fixes(self, failure: Failure) -> tuple[Fix, ...]:
         return self.fixes(failure)[:MOST_FIXES]

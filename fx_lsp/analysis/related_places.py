@@ -45,12 +45,16 @@ def cause_links(failure: Failure, snapshot: Snapshot) -> Iterator[Link]:
 
 def guess_link(failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snapshot) -> Link | None:
     """A link to the guess that led to a failure; ``earlier`` has the failures that the trace passed, by place."""
-    if failure.after is None or failure.after not in earlier:
+    if failure.after is None:
         return None
-    guess = earlier[failure.after]
     place, expression = snapshot.place(failure.after), expression_at(failure.after, snapshot)
     if place is None or not expression:
         return None
+    if failure.other_side:
+        return Link(f"only if `{expression}` {failure.other_side.removeprefix('it ')}", place)
+    if failure.after not in earlier:
+        return None
+    guess = earlier[failure.after]
     assumed = guess.assumption.removeprefix("it ")
     if called(expression) == guess.operation:  # the called function required something of an argument
         return Link(f"assuming that a value in `{expression}` {assumed}", place)

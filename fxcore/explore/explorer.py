@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 from fxcore.exec_order import ExecOrderTracer
+from fxcore.explore.decisions import Decisions
 from fxcore.explore.failure_sites import GaveUp, Site, Sites, caught
 from fxcore.explore.guess_inputs import guess_inputs
 from fxcore.explore.likely_answers import LOOP_TURNS, NUMBERS, items, likely_count, likely_truth, said
@@ -62,6 +63,8 @@ class Exploration:
     """The module that ``recorded`` refers to."""
     complete: bool
     """Whether the run reached the end of the program."""
+    decisions: Decisions
+    """The yes-or-no answers that the run gave."""
 
     @property
     def graph(self) -> Graph | None:
@@ -76,15 +79,17 @@ def explore(
     tracer: Tracer | None = None,
     examples: Mapping[str, Any] | None = None,
     order: ExecOrderTracer | None = None,
+    decisions: Decisions | None = None,
 ) -> Exploration:
     """Trace ``root``, continuing after each failure.
 
     ``tracer``, of which a copy is used, decides what is a leaf and so on. ``examples`` has a value for each traced
     input, by name; these tensors and the root's parameters may be on the meta device. Without ``examples``, inputs are
-    guessed. ``order`` records the order in which modules and parameters are used.
+    guessed. ``order`` records the order in which modules and parameters are used. ``decisions`` turns some answers
+    around.
     """
     inputs = guess_inputs(root, concrete_args) if examples is None else examples
-    explorer = _Explorer(copy.copy(tracer or Tracer()), inputs, informed=examples is not None)
+    explorer = _Explorer(copy.copy(tracer or Tracer()), inputs, decisions or Decisions(), informed=examples is not None)
     return explorer.explore(root, concrete_args, order)
 
 
@@ -96,9 +101,10 @@ class _Explorer:
     ``informed`` says whether ``inputs`` were given rather than guessed.
     """
 
-    def __init__(self, tracer: Tracer, inputs: Mapping[str, Any], informed: bool) -> None:
+    def __init__(self, tracer: Tracer, inputs: Mapping[str, Any], decisions: Decisions, informed: bool) -> None:
         self.tracer = tracer
         tracer.root, tracer.graph = torch.nn.Module(), Graph()
+        self._decisions = decisions
         self._sites = Sites()
         self._shadows = Shadows(inputs, self._attribute, on_meta=not informed)
         self._informed = informed
@@ -125,7 +131,7 @@ class _Explorer:
                 self._sites.note(failure, "", certain=True)
             except GaveUp:
                 pass
-        return Exploration(self._sites.found, tracer.graph, tracer.root, complete)
+        return Exploration(self._sites.found, tracer.graph, tracer.root, complete, self._decisions)
 
     @contextlib.contextmanager
     def _steering(self, root: Any, order: ExecOrderTracer | None) -> Iterator[None]:
@@ -203,7 +209,12 @@ class _Explorer:
     # What the program needs to know about traced values, and the answers.
 
     def to_bool(self, ask: Callable[[Proxy], bool], obj: Proxy) -> bool:
-        return self._asked(obj, ask, self._truth_of, self._likely_truth)  # type: ignore[no-any-return]
+        return self._asked(obj, ask, self._truth_of, self._likely_truth, self._decided)  # type: ignore[no-any-return]
+
+    def _decided(self, node: Node, likely: bool) -> bool:
+        """The answer at the condition that the program is at; ``likely`` is the one without turning it around."""
+        frame = _users_frame()
+        return self._decisions.decide((frame.f_code.co_filename, frame.f_code, frame.f_lasti), node, likely)
 
     def _truth_of(self, value: Any) -> bool:
         """Whether an example value is true.
@@ -251,11 +262,16 @@ class _Explorer:
         self._recorded(operator.delitem, args, ask)
 
     def _asked(
-        self, obj: Proxy, ask: Callable[[Proxy], Any], learn: Callable[[Any], Any], guess: Callable[[], Any]
+        self,
+        obj: Proxy,
+        ask: Callable[[Proxy], Any],
+        learn: Callable[[Any], Any],
+        guess: Callable[[], Any],
+        decide: Callable[[Node, Any], Any] = lambda node, likely: likely,
     ) -> Any:
         """The tracer's own answer, if it has one. Otherwise the answer for the example value, or a guess.
 
-        If the tracer has no answer, the place is noted.
+        If the tracer has no answer, the place is noted, and ``decide`` may give another answer than the likely one.
         """
         try:
             return ask(obj)
@@ -264,11 +280,14 @@ class _Explorer:
                 raise
             failure = error
         try:
-            answer, certain = learn(self._shadows[obj.node]), self._informed
+            likely, certain = learn(self._shadows[obj.node]), self._informed
         except Exception:  # no example, or one without content (on the meta device)
-            answer, certain = guess(), False
+            likely, certain = guess(), False
+        answer = decide(obj.node, likely)
+        certain = certain and answer is likely
         site = self._sites.note(self._sites.placed(failure), said(answer), certain=certain, value=obj.node)
         site.nodes[obj.node] = None
+        site.turned = site.turned or answer is not likely
         return answer
 
     def _likely_truth(self) -> bool:

@@ -39,6 +39,8 @@ class Site:
     """The operations that lead from an input of the program to the value that the program failed on."""
     count: int = 1
     """How often the run reached this site."""
+    turned: bool = False
+    """Whether the run took the condition here the other way."""
     nodes: dict[Node, None] = field(default_factory=dict)
     """The nodes of the graph that represent this site, in order: values whose content was needed, or calls that are
     recorded although they failed. Empty if there are no such nodes."""

@@ -140,7 +140,9 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
         emit(dataclasses.replace(answer, partial=True))
         # The first failure is already reported: an error from here on costs only the further failures.
         with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
-            emit(run.explore(answer, on_meta=on_meta, for_details=request.details))
+            explored = run.explore(answer, on_meta=on_meta, for_details=request.details)
+            emit(dataclasses.replace(explored, partial=True))
+            emit(run.explore_other_sides(explored))
     else:
         emit(answer)
     if isinstance(answer, Report) and answer.outcome in ("traced", "failed") and request.details:

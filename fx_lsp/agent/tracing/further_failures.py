@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from fx_lsp.agent.tracing.doubtful_failures import missing_behind
 from fxcore.exec_order import ExecOrderTracer, ExecutionInfo
 from fxcore.explore import explore
 from fxcore.explore.failure_sites import Site
+from fxcore.explore.other_sides import explore_other_sides
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.graph import Graph
 from fxcore.node import Node
@@ -43,6 +44,7 @@ class Explored:
         ``with_order``: whether to record the order in which modules and parameters are used.
         """
         order = ExecOrderTracer(deep=True) if with_order else None
+        self._built, self._examples = built, examples
         self._found = explore(built.root, built.concrete_args, tracer=built.tracer, examples=examples, order=order)
         self._order = order.exec_info if order else None
 
@@ -58,6 +60,19 @@ class Explored:
         if same is not None:
             first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)
         return first, *(failure for failure in found if failure is not same)
+
+    def on_other_sides(self) -> Iterator[Failure]:
+        """The failures that the program only reaches if conditions turn out otherwise than they were assumed to."""
+        built = self._built
+        found = explore_other_sides(
+            built.root, built.concrete_args, self._found, tracer=built.tracer, examples=self._examples
+        )
+        for other in found:
+            condition = other.decided.failure.span
+            if condition is not None and not missing_behind(other.site.failure.node, self._found.root):
+                yield dataclasses.replace(
+                    _failure(other.site), after=to_span(condition), other_side=other.decided.assumption
+                )
 
     def recorded(self) -> Recorded:
         """What was recorded. If no node stands for a failing expression, the nodes recorded at its place fail."""

@@ -79,6 +79,7 @@ class TargetRun:
         self._owns = file.workspace.owns
         self._start = time.perf_counter()
         self._built: Built | None = None
+        self._explored: Explored | None = None
         self._recorded: Callable[[], Recorded] | None = None
         """For a failed trace: returns what was recorded."""
 
@@ -145,8 +146,13 @@ class TargetRun:
         built = self._build(on_meta)  # the failed trace may have modified what was built for it
         given = example_input(built.recipe.inputs, self._file.namespace)
         found = Explored(built, values_for_exploring(given, built.root), with_order=for_details)
-        self._recorded = found.recorded
+        self._recorded, self._explored = found.recorded, found
         return self.report("failed", *found.failures(first.failures[0]))
+
+    def explore_other_sides(self, explored: Report) -> Report:
+        """``explored``, the report that `explore` returned, with what lies on the other side of its assumptions."""
+        assert self._explored is not None
+        return self.report("failed", *explored.failures, *self._explored.on_other_sides())
 
     def details(self, seconds: float) -> Iterator[Details]:
         """The details of the trace that was just reported; the last details are complete if ``seconds`` suffice."""

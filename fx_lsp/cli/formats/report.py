@@ -86,4 +86,5 @@ def _failure(finding: Finding, traced: Traced, documents: Documents) -> dict[str
         **protocol_location(finding.place, documents),
         "message": finding.message,
         "first": finding.failure == first,
+        "other_side": bool(finding.failure.other_side),
     }

@@ -33,7 +33,8 @@ def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
     if report.outcome == "traced":
         return f"✓ traces{_short(f' {report.reason}') if report.reason else ''} · {_traced(report)}"
     if report.outcome == "failed":
-        places = len({failure.chain[-1].span if failure.chain else None for failure in report.failures})
+        met = [failure for failure in report.failures if not failure.other_side]
+        places = len({failure.chain[-1].span if failure.chain else None for failure in met})
         return "✗ 1 place" if places == 1 else f"✗ {places} places"
     if report.outcome == "unchecked":
         return f"could not check: {_short(report.reason.removesuffix('.'))}"
