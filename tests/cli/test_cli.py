@@ -168,11 +168,13 @@ class TestCheck:
             (heads, flow, "x.dim() == 4", "CheckedHead"),
             (heads, flow, "x.mean() >= 0", "SignedHead"),
             (heads, flow, "height == width", "torch.fx.symbolic_trace(head)"),
+            (heads, flow, "height >= self.smallest", "torch.fx.symbolic_trace(head)"),
             (str(folder / "normalize.py"), "len", "len(x)", "torch.fx.symbolic_trace(normalize)"),
             (str(folder / "padding.py"), flow, "missing > 0", "WindowEncoder"),
             (str(folder / "rectify.py"), flow, "x.sum() > 0", "fx.symbolic_trace(rectify)"),
         ]
-        frame = found[5]["related"][0]
+        assert [item["severity"] for item in found].count("information") == 1  # the second half of an `and`
+        frame = found[6]["related"][0]
         assert (frame["path"], _text(frame)) == (str(folder / "encoder.py"), "pad_to_multiple(x, self.window)")
         fixes = {item["path"]: [fix["title"] for fix in item["fixes"]] for item in found}
         assert fixes[str(folder / "normalize.py")] == [
@@ -244,7 +246,7 @@ class TestCheck:
         (tmp_path / "here").mkdir()
         done = check(tmp_path / "project", cwd=tmp_path / "here")
         assert f"{Path('..', 'project', 'deep', 'models', 'padding.py')}:11:8: control-flow " in done.stdout
-        assert done.stdout.count("\n") == 7
+        assert done.stdout.count("\n") == 8
 
     def test_a_file_that_does_not_parse(self, tmp_path: Path) -> None:
         (tmp_path / "half.py").write_text("import torch\ndef f(:\n", encoding="utf-8")

@@ -47,7 +47,8 @@ def reported(file: Path, checked: Checked) -> set[Problem]:
         place, rule = problem.finding.place, rule_for(problem.finding.failure.kind)
         if place.path == str(file):
             line = lines.position(place.start, "utf-8").line + 1
-            found.add((line, rule.severity, rule.code, lines.text[place.start : place.end]))
+            severity = "information" if problem.finding.failure.other_side else rule.severity
+            found.add((line, severity, rule.code, lines.text[place.start : place.end]))
     return found
 
 

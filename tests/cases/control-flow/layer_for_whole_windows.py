@@ -13,6 +13,7 @@ class WindowBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         height, width = x.shape[1:3]
+        # information[control-flow]: width == self.window
         if height == self.window and width == self.window:  # error[control-flow]: height == self.window
             y: Tensor = self.attention(x)
         else:
