@@ -17,8 +17,10 @@ import torch
 import fxcore
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.messages import Failure, Report, Target
 from fx_lsp.agent.traceback_steps import to_failure
+from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, undecided_call
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun
 from fxcore.failures import TraceFailure
 
@@ -79,13 +81,18 @@ class _HostTrace:
     def __init__(self, host: Built) -> None:
         self._tracer = _HostTracer(host.tracer)
         self._failure: Failure | None = None
+        self._condition = condition_of(host.root)
         seed()
+        forget_used_stand_ins()
         try:
             self._tracer.trace(host.root, host.concrete_args)
         except TraceFailure as failure:
             self._failure = to_failure(failure)
         except Exception:  # not a failure of tracing
             self._tracer.passed.clear()
+        if missing_dependency() or undecided_call():  # then the true host may take another way
+            self._tracer.passed.clear()
+            self._failure = None
 
     def report_on(self, cls: type, alone: Report) -> Report | None:
         """The report on a part that can't be traced alone; None if the host's trace did not reach the part."""
@@ -93,7 +100,8 @@ class _HostTrace:
             return dataclasses.replace(alone, outcome="failed", failures=(self._failure,), reason="")
         if cls in self._tracer.passed:
             reason = "as part of the module that contains it, but not alone"
-            return dataclasses.replace(alone, outcome="traced", failures=(), reason=reason)
+            conditions = ", ".join(filter(None, (reason, self._condition)))
+            return dataclasses.replace(alone, outcome="traced", failures=(), reason=conditions)
         return None
 
 
