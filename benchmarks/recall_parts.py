@@ -75,7 +75,9 @@ def same_tensors(one: Any, other: Any) -> bool:
 def found_by_exploring(case: Case) -> Result:
     """The places and assumptions of fxcore, with and without example inputs; torch.fx's first failure; CPU seconds."""
     import fxcore
-    from fxcore.explore import Exploration, explore
+    from fxcore.explore import explore
+    from fxcore.explore.failure_sites import Site
+    from fxcore.explore.other_sides import explore_other_sides
     from fxcore.explore.untouched import untouched
 
     module = case.build()
@@ -84,8 +86,10 @@ def found_by_exploring(case: Case) -> Result:
     guessed = explore(module, concrete)
     informed = explore(case.build(), concrete, examples=case.inputs())  # the other may have kept traced values
 
-    def places(exploration: Exploration) -> list[Any]:
-        found = [(site.failure.span, site.assumption) for site in exploration.sites]
+    others = [other.site for other in explore_other_sides(case.build(), concrete, guessed)]
+
+    def places(sites: list[Site]) -> list[Any]:
+        found = [(site.failure.span, site.assumption) for site in sites]
         return [
             [span and (span.file, span.line, span.end_line, span.col, span.end_col), assumption]
             for span, assumption in found
@@ -101,10 +105,14 @@ def found_by_exploring(case: Case) -> Result:
     times = [(seconds(plain), seconds(lambda: explore(module, concrete))) for _ in range(ROUNDS)]
     return {
         "first": first_of_torch(fresh, concrete),
-        "without": places(guessed),
-        "with": places(informed),
+        "without": places(guessed.sites),
+        "with": places(informed.sites),
+        "others": places(others),
         "plain": statistics.median(time for time, _ in times),
         "explore": statistics.median(time for _, time in times),
+        "explore_others": statistics.median(
+            seconds(lambda: explore_other_sides(module, concrete, guessed)) for _ in range(ROUNDS)
+        ),
     }
 
 
