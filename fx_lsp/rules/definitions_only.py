@@ -1,6 +1,16 @@
 """Importing the file would run a script, so fx-lsp ran only its definitions."""
 
-from fx_lsp.rules import Rule
+from fx_lsp.agent.messages import Failure
+from fx_lsp.rules import Rule, remark, subject
+
+
+def message(failure: Failure, expression: str) -> str:
+    """What was skipped, and why: it does work, or it took too long."""
+    return (
+        f"{subject(expression)} was skipped because it does more than define names: fx-lsp ran only the definitions of "
+        f'this file. Move such work under `if __name__ == "__main__":`.{remark(failure) if failure.error else ""}'
+    )
+
 
 RULE = Rule(
     code="definitions-only",
@@ -8,7 +18,7 @@ RULE = Rule(
     why="""\
 fx-lsp imports a file before it traces the models in that file. A script that trains, downloads, asks for input or exits
 at its top level would do so every time. fx-lsp therefore runs only the imports, definitions and assignments of such a
-file, and does not check anything that depends on the rest.
+file, and does not check anything that depends on the rest. It does the same with a file whose import runs out of time.
 
 - Move the work under `if __name__ == "__main__":`, or into a function.""",
     bad="""\
@@ -42,10 +52,7 @@ if __name__ == "__main__":
     for scale in (0.5, 1.0):
         net(torch.rand(2, 3) * scale).sum().backward()
 """,
-    text=(
-        "{subject} was skipped because it does more than define names: fx-lsp ran only the definitions of this file. "
-        'Move such work under `if __name__ == "__main__":`.'
-    ),
+    text=message,
     kinds=("definitions-only",),
     severity="information",
     is_certain=True,

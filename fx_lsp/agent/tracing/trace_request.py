@@ -96,7 +96,7 @@ class TraceSession:
         error = f"the import took longer than {seconds:g} seconds"
         chain = chain_of_frame(frame, self._workspace.owns)
         if self._request.slow_work is None and (work := _work_of_module(chain)):
-            self.emit(SlowImport(Failure("definitions-only", "", (work,))))
+            self.emit(SlowImport(Failure("definitions-only", error, (work,))))
         self._give_up("timed-out", Failure("time-limit", error, chain))
 
     def _emit_imported(self, elsewhere: tuple[str, ...] = ()) -> None:

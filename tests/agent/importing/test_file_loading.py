@@ -304,6 +304,7 @@ async def test_an_imported_file_that_works_for_too_long_is_only_defined(client: 
     report = (await client.trace(file, "Net()", limits=Limits(seconds=2))).only
     assert report.outcome == "traced"
     assert noticed(report) == [("definitions-only", "train()")]
+    assert report.notices[0].error == "the import took longer than 2 seconds"
 
 
 async def test_a_definition_that_takes_too_long_ends_the_import(client: Client) -> None:

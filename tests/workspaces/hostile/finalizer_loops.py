@@ -1,6 +1,6 @@
 """Makes an object that can't be got rid of."""
 
-# expect time-limit: longer than
+# expect definitions-only: longer than
 
 import torch
 

@@ -1,6 +1,6 @@
 """Loops for ever and lets no exception out."""
 
-# expect time-limit: longer than
+# expect definitions-only: longer than
 
 import torch
 

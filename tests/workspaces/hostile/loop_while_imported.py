@@ -1,6 +1,6 @@
 """Loops for ever in Python."""
 
-# expect time-limit: longer than
+# expect definitions-only: longer than
 
 import torch
 
