@@ -12,7 +12,7 @@ from fx_lsp.documents.documents import on_disk
 from fx_lsp.fixes.editing.text_edits import applied
 
 MOST_ROUNDS = 10
-"""The most rounds of fixes: the fixes of one round may reveal failures for the next."""
+"""The maximum number of rounds of fixes: the fixes of one round may reveal failures for the next."""
 
 
 async def mend(scheduler: Scheduler, proofs: FixProofs, files: Sequence[str], *, unproven: bool) -> dict[str, str]:

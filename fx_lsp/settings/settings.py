@@ -121,7 +121,8 @@ class Settings:
     )
     severity: Mapping[str, Severity] = _setting(
         {},
-        'The severity of the problems that each rule reports, keyed by its code, e.g. `{ grad-mode = "error" }`.',
+        "The severity of the problems that each rule reports, keyed by the rule's code, e.g. "
+        '`{ "grad-mode": "error" }`, or in `pyproject.toml` `{ grad-mode = "error" }`.',
         {"type": "object", "additionalProperties": {"type": "string", "enum": list(get_args(Severity))}},
         has_codes=True,
     )

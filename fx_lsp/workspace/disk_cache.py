@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LARGEST = 512 * 1024 * 1024
-"""The most bytes that a cache may take on disk; the least recently used entries are removed first."""
+"""The maximum number of bytes that a cache may take on disk; the least recently used entries are removed first."""
 
 _SHRUNK = 0.8
 """The fraction of `LARGEST` to which a cache is reduced when it is full."""

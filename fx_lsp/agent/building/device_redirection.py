@@ -119,7 +119,7 @@ def _answer(answer: object, *args: object, **kwargs: object) -> object:
 
 
 def _to_cpu(to: Callable[..., Any]) -> Callable[..., Any]:
-    """``Module.to``, except that an accelerator, also one that is given by its number, means the CPU."""
+    """``Module.to``, except that any accelerator, even one given only by its number, means the CPU."""
 
     @functools.wraps(to)
     def moved(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:

@@ -20,7 +20,7 @@ from fx_lsp.agent.traceback_steps import causes
 T = TypeVar("T")
 
 MOST = 6
-"""The most functions that are replaced for one constructor."""
+"""The maximum number of functions that are replaced for one constructor."""
 
 _LOADS = re.compile(
     r"(load|fetch|download|get).*(_url|state_dict|weight|checkpoint|ckpt)|load_pretrained$", re.IGNORECASE

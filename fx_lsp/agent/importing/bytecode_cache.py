@@ -31,13 +31,13 @@ from fx_lsp.agent.sandbox.sandbox_entry import run_confined
 from fx_lsp.agent.wire import wire_message
 
 LONGEST = 1_000_000
-"""The most characters of a file that is compiled ahead; few files have more, and these are mostly data."""
+"""The maximum length, in characters, of a file that is compiled ahead of time; longer ones are mostly data."""
 
 MOST = 64 * 2**20
-"""The most bytes that the cache holds."""
+"""The maximum number of bytes that the cache holds."""
 
 MOST_WANTED = 10_000
-"""The most files that are considered at a time; the user's code determines which files are wanted."""
+"""The maximum number of files that are considered at a time; the user's code determines which files are wanted."""
 
 EACH = 1_000
 """The bytes that a file takes in the cache in addition to its code and its path."""

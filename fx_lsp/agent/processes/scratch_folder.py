@@ -28,7 +28,7 @@ adds nothing to them."""
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 MOST_MIRRORED = 1000
-"""How many entries of the previous current folder a scratch folder links to at most."""
+"""The maximum number of entries of the working directory that a scratch folder links to."""
 
 
 def keep_caches_in(folder: str) -> None:

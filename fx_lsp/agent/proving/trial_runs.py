@@ -36,7 +36,7 @@ from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 from fxcore.failures import TraceFailure
 
 LARGEST_OUTPUTS = 1 << 26
-"""The most bytes that a program may return on all inputs together."""
+"""The maximum number of bytes that a program may return on all inputs together."""
 
 
 @dataclass(frozen=True)

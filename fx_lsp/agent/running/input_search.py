@@ -25,7 +25,7 @@ LEAST, MOST = 3, 10
 """How many inputs a proof uses."""
 
 LARGEST = 1 << 22
-"""The most elements that a resized tensor may have."""
+"""The maximum number of elements that a resized tensor may have."""
 
 MOST_GUESSES = 24
 """How many of the inputs that the layers suggest are tried."""

@@ -23,7 +23,7 @@ A larger denominator is likely a coincidence. A fraction whose numerator is 1, s
 """
 
 LONGEST_TEXT = 40
-"""The most characters of a value's ``repr`` that are shown."""
+"""The maximum number of characters of a value's ``repr`` that are shown."""
 
 _SLOT = "\0"
 

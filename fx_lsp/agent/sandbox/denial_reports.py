@@ -11,7 +11,7 @@ from fx_lsp.agent.sandbox.audit_guard import GUARD
 from fx_lsp.agent.traceback_steps import Belongs, chain_of_frame
 
 MOST = 100
-"""The most denials that are reported for one file or target; its code may keep trying forever."""
+"""The maximum number of denials that are reported for one file or target; its code may keep trying forever."""
 
 
 def reporting_denials(emit: Emit, belongs: Belongs) -> Emit:

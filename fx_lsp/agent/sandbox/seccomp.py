@@ -64,9 +64,9 @@ class Machine:
     could do such things around the filter (io_uring, bpf, …).
     """
     pretended: tuple[int, ...]
-    """The calls that do nothing but seem to succeed.
+    """The system calls that are made to do nothing, but appear to succeed.
 
-    They change a file's mode, owner, times and extended attributes, which Landlock doesn't control.
+    Otherwise, they would change a file's mode, owner, times or extended attributes, which Landlock doesn't control.
     """
     clone: int
     other_forks: tuple[int, ...]

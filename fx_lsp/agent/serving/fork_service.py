@@ -30,7 +30,7 @@ A target can be built in several ways, and may have to wait for a processor.
 """
 
 MOST_NAMED = 10_000
-"""The most files, and the most modules, that are recorded as imported for a request."""
+"""The maximum number of files, and the most modules, that are recorded as imported for a request."""
 
 
 @dataclass

@@ -101,7 +101,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         and error.kind is FailureKind.NOT_A_SUBMODULE
         and InventedModule.__name__ in str(error)
     ):
-        return "it calls a module that fx-lsp invented; a real module might be one of its submodules"
+        return "it calls a module that fx-lsp invented; if the real module is registered, that call would be traced"
     sources = _sources(error.node, built.root) if isinstance(error, TraceFailure) else ()
     if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"

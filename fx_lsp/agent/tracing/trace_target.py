@@ -30,7 +30,7 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.notices.watch import noticing
 
 LONGEST_CODE = 200_000
-"""The most characters of generated code in a report; a reader wants far fewer."""
+"""The maximum number of characters of generated code in a report; a reader wants far fewer."""
 
 
 DOUBTFUL = frozenset({FailureKind.EXCEPTION, FailureKind.FOREIGN_CALL})

@@ -17,13 +17,13 @@ from fx_lsp.server.features.hover_nodes import described_nodes
 from fx_lsp.server.features.outline import Outlines
 
 LONGEST = 40
-"""The most lines of a generated ``forward`` to show."""
+"""The maximum number of lines of a generated ``forward`` to show."""
 
 MOST = 3
-"""The most targets of one class or function to show."""
+"""The maximum number of targets of one class or function to show."""
 
 LONGEST_RECIPE = 200
-"""The most characters of a recipe to show."""
+"""The maximum number of characters of a recipe to show."""
 
 _OTHER_ARGUMENTS = "To choose other arguments, write a comment `# fx: trace(…)` above the class."
 

@@ -10,10 +10,10 @@ from fx_lsp.analysis.graph_descriptions import GraphDescription, GraphDescriptio
 from fx_lsp.documents.documents import Documents, Place
 
 MOST = 4
-"""The most nodes of one target to show."""
+"""The maximum number of nodes of one target to show."""
 
 MOST_USERS = 4
-"""The most users of a node to name."""
+"""The maximum number of users of a node to name."""
 
 
 def described_nodes(
