@@ -86,7 +86,7 @@ def found_by_exploring(case: Case) -> Result:
     guessed = explore(module, concrete)
     informed = explore(case.build(), concrete, examples=case.inputs())  # the other may have kept traced values
 
-    others = [other.site for other in explore_other_sides(case.build(), concrete, guessed)]
+    others = [other.site for other in explore_other_sides(case.build, concrete, guessed)]
 
     def places(sites: list[Site]) -> list[Any]:
         found = [(site.failure.span, site.assumption) for site in sites]
@@ -111,7 +111,7 @@ def found_by_exploring(case: Case) -> Result:
         "plain": statistics.median(time for time, _ in times),
         "explore": statistics.median(time for _, time in times),
         "explore_others": statistics.median(
-            seconds(lambda: explore_other_sides(module, concrete, guessed)) for _ in range(ROUNDS)
+            seconds(lambda: explore_other_sides(lambda: module, concrete, guessed)) for _ in range(ROUNDS)
         ),
     }
 

@@ -123,7 +123,8 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
         if first is not finding:
             targets = tuple(dict.fromkeys(first.targets + finding.targets))
             severity = min(first.severity, finding.severity, key=SEVERITIES.index)
-            by_place[finding.identity] = dataclasses.replace(first, targets=targets, severity=severity)
+            shown = finding if first.failure.other_side else first  # rather one that is met without any condition
+            by_place[finding.identity] = dataclasses.replace(shown, targets=targets, severity=severity)
     return list(by_place.values())
 
 

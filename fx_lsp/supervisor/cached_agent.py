@@ -165,8 +165,8 @@ class CachedAgent:
 
 def _lasts(report: Report, request: Trace) -> bool:
     """Whether the same trace would produce the same report again."""
-    if report.partial:
-        return False
+    if report.partial or any(notice.kind == "definitions-only" and notice.error for notice in report.notices):
+        return False  # there may be more to come, or the import only ran out of time because the system was slow
     computed = report.processor_seconds >= _COMPUTING * request.limits.seconds
     return report.outcome in _LASTING or (report.outcome == "timed-out" and computed)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from types import CodeType
 
 from fxcore.node import Node, map_arg
@@ -11,15 +10,6 @@ from fxcore.source.bytecode import raising_truth
 
 Condition = tuple[str, CodeType, int]
 """An instruction that tests a value: its file, code object and offset."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """How a condition was answered first."""
-
-    answer: bool
-    other_raises: bool
-    """Whether the other answer leads straight to a ``raise``."""
 
 
 class Decisions:
@@ -31,8 +21,8 @@ class Decisions:
 
     def __init__(self, turned: Collection[Condition] = ()) -> None:
         """``turned`` are the conditions whose first answer is to be the other one."""
-        self.taken: dict[Condition, Decision] = {}
-        """The decisions, in the order in which they were taken."""
+        self.taken: dict[Condition, bool] = {}
+        """The conditions in the order in which they were met: whether the unlikely answer leads straight to a raise."""
         self.last_turned: Condition | None = None
         """The condition that was turned around and decided the last answer that is not the likely one."""
         self._to_turn = frozenset(turned)
@@ -43,15 +33,15 @@ class Decisions:
 
     def decide(self, condition: Condition, node: Node, likely: bool) -> bool:
         """The answer to whether ``node``'s value is true at ``condition``; ``likely`` is the one without turning."""
-        if condition in self.taken:
-            return likely
-        _, code, offset = condition
-        self.taken[condition] = Decision(likely, raising_truth(code, offset) is (not likely))
+        is_new = condition not in self.taken
+        if is_new:
+            _, code, offset = condition
+            self.taken[condition] = raising_truth(code, offset) is (not likely)
         if not self._to_turn:
             return likely
         question = self._question(node)
         if question not in self._answers:
-            self._answers[question] = likely is not (condition in self._to_turn), condition
+            self._answers[question] = likely is not (is_new and condition in self._to_turn), condition
         answer, first = self._answers[question]
         if answer is not likely:
             self.last_turned = first
@@ -59,7 +49,7 @@ class Decisions:
 
     def turnable(self) -> list[Condition]:
         """The conditions whose other side is worth a look: it doesn't just raise."""
-        return [condition for condition, decision in self.taken.items() if not decision.other_raises]
+        return [condition for condition, only_raises in self.taken.items() if not only_raises]
 
     def _question(self, node: Node) -> int:
         """A number that nodes share which compute the same from the same inputs."""

@@ -25,10 +25,12 @@ class OtherSide:
     site: Site
     decided: Site
     """The condition that was turned around last before the program reached ``site``."""
+    root: torch.nn.Module
+    """The module that the nodes of ``site`` refer to."""
 
 
 def explore_other_sides(
-    root: torch.nn.Module | Callable[..., Any],
+    make: Callable[[], torch.nn.Module | Callable[..., Any]],
     concrete_args: Mapping[str, Any] | tuple[Any, ...] | None,
     first: Exploration,
     *,
@@ -37,7 +39,8 @@ def explore_other_sides(
 ) -> list[OtherSide]:
     """The further places where the program can't be traced if the conditions of the ``first`` run turn out otherwise.
 
-    The arguments are those of the first run. All conditions are turned around in one run: the rest of an ``and``, the
+    ``make`` returns the program, anew for each run: a run may leave traced values in lists of the one that it ran. The
+    other arguments are those of the first run. All conditions are turned around in one run: the rest of an ``and``, the
     other branch of an ``if``, one more turn of a loop. Conditions that only such a run meets are turned around in the
     next one. If a run ends early and meets no others, the next run doesn't turn the condition around that led there.
     """
@@ -46,7 +49,7 @@ def explore_other_sides(
     known = {site.failure.span for site in first.sites}
     found: list[OtherSide] = []
     for _ in range(MOST_RUNS if turned else 0):
-        run = explore(root, concrete_args, tracer=tracer, examples=examples, decisions=Decisions(turned))
+        run = explore(make(), concrete_args, tracer=tracer, examples=examples, decisions=Decisions(turned))
         found += _beyond(run, known)
         known |= {other.site.failure.span for other in found}
         further = [condition for condition in run.decisions.turnable() if condition not in tried]
@@ -70,5 +73,5 @@ def _beyond(run: Exploration, known: set[Any]) -> list[OtherSide]:
             decided = site
         is_own_error = site.failure.kind is FailureKind.EXCEPTION
         if decided is not None and site is not decided and site.failure.span not in known and not is_own_error:
-            found.append(OtherSide(site, decided))
+            found.append(OtherSide(site, decided, run.root))
     return found

@@ -19,6 +19,9 @@ from typing import Any
 MOST_PASSING = 3
 """Values that are returned for one expression of a check."""
 
+LARGEST = 4096
+"""The largest number to try: a check may compute powers or build lists of it."""
+
 _NUMBERS = (1, 2, 3, 4, 8, 16, 32, 64, 128)
 _LENGTHS = range(1, 9)
 
@@ -96,9 +99,11 @@ def _raises_at(statement: ast.stmt, line: int) -> bool:
 
 
 def _is_pure(test: ast.expr) -> bool:
-    """Whether evaluating the test again changes nothing and waits for nothing."""
+    """Whether evaluating the test again changes nothing, waits for nothing and computes no huge number."""
+    if sum(isinstance(node, ast.Pow) for node in ast.walk(test)) > 1:
+        return False
     for node in ast.walk(test):
-        if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+        if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.LShift)):
             return False
         if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _PURE):
             return False
@@ -113,7 +118,7 @@ def _invented_parts(
     parts = (node for test in tests for node in ast.walk(test) if isinstance(node, _PARTS))
     for source in dict.fromkeys(map(ast.unparse, parts)):
         try:
-            value = eval(source, frame.f_globals, frame.f_locals)
+            value = eval(source, _names_of(frame))
             path = path_of(value) if isinstance(value, int | list) else ""
         except BaseException:  # an invented value may refuse with one that is no Exception
             continue
@@ -127,7 +132,7 @@ def _numbers_in(tests: tuple[ast.expr, ...], frame: FrameType) -> list[int]:
     numbers: dict[int, None] = {}
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
         try:
-            value = eval(ast.unparse(node), frame.f_globals, frame.f_locals)
+            value = eval(ast.unparse(node), _names_of(frame))
         except BaseException:  # see `_invented_parts`
             continue
         if isinstance(value, int) and not isinstance(value, bool):
@@ -135,12 +140,16 @@ def _numbers_in(tests: tuple[ast.expr, ...], frame: FrameType) -> list[int]:
     return list(numbers)
 
 
+def _names_of(frame: FrameType) -> dict[str, Any]:
+    """All names that code in ``frame`` sees; in one dict, since a generator expression doesn't see separate locals."""
+    return {**frame.f_globals, **frame.f_locals}
+
+
 def _candidates(value: int, others: Sequence[int]) -> list[int]:
     """Numbers that may pass where ``value`` did not: those first that have to do with ``others``, and 0 last."""
-    related = [
-        one for other in others if other > 0 for one in (other, other + 1, math.lcm(max(value, 1), other), 2 * other)
-    ]
-    positive = (one for one in (*related, *_NUMBERS) if one > 0)
+    own, near = max(value, 1), [other for other in others if 0 < other <= LARGEST]
+    related = (one for other in near for one in (other, other + 1, math.lcm(own, other), 2 * other))
+    positive = (one for one in (*related, *_NUMBERS) if 0 < one <= LARGEST)
     return [one for one in dict.fromkeys((*positive, 0)) if one != value]
 
 
@@ -167,9 +176,9 @@ _NAME = "_fx_lsp_candidate"
 
 def _holds(check: Check, frame: FrameType, part: str, value: Any) -> bool:
     """Whether the check passes with ``value`` in the place of the expression ``part``."""
-    names = {**frame.f_locals, _NAME: value}
+    names = _names_of(frame) | {_NAME: value}
     try:
-        results = [bool(eval(_substituted(test, part), frame.f_globals, names)) for test in check.tests]
+        results = [bool(eval(_substituted(test, part), names)) for test in check.tests]
     except BaseException:  # see `_invented_parts`
         return False
     return any(results) == check.passes

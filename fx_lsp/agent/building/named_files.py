@@ -22,6 +22,9 @@ MOST = 4
 MOST_SEARCHED = 20_000
 """Files of the workspace whose names are compared."""
 
+_FOREIGN = frozenset({"node_modules", "site-packages", "dist-packages"})
+"""Folders of installed packages."""
+
 _SUFFIXES = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".txt", ".csv"})
 """The kinds of files that describe a model."""
 
@@ -31,13 +34,19 @@ def with_named_files(make: Callable[[], T], folders: Sequence[str]) -> T:
 
     The current folder is a scratch folder. Each file is linked there under the name that the constructor used.
     """
-    for _ in range(MOST):
+    missing: Exception | None = None
+    for _ in range(MOST + 1):
         try:
             return make()
         except Exception as error:
-            if not _link(error, folders):
+            if _link(error, folders):
+                missing = missing or error
+                continue
+            if missing is None:
                 raise
-    return make()
+            break
+    assert missing is not None
+    raise missing  # a file that did not help was another one of that name
 
 
 def _link(error: BaseException, folders: Sequence[str]) -> bool:
@@ -58,6 +67,8 @@ def _link(error: BaseException, folders: Sequence[str]) -> bool:
     try:
         Path(wanted).parent.mkdir(parents=True, exist_ok=True)
         Path(wanted).symlink_to(found)
+    except FileExistsError:  # the attempt at another target, which shares the folder, was faster
+        return True
     except OSError:
         return False
     return True
@@ -79,8 +90,9 @@ def _common_end(one: PurePath, other: PurePath) -> int:
 
 
 def _files(folders: Sequence[str]) -> Iterator[Path]:
-    """The files below ``folders``, without hidden folders."""
+    """The files below ``folders`` that are the workspace's own: without installed packages and hidden folders."""
     for top in folders:
         for folder, inner, names in os.walk(top):
-            inner[:] = sorted(name for name in inner if not name.startswith(".") and name != "node_modules")
+            own = [] if "pyvenv.cfg" in names else inner
+            inner[:] = sorted(name for name in own if not name.startswith(".") and name not in _FOREIGN)
             yield from (Path(folder, name) for name in sorted(names))

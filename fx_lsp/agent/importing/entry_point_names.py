@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from fx_lsp.agent.importing.script_definitions import defined_names, is_preparation, run_definitions
 from fx_lsp.agent.importing.stand_ins import StandIn
+
+_OPTIONS = re.compile(r"arg|opt|cfg|conf|pars|setting|param", re.IGNORECASE)
+"""Part of the name of a function that reads options."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +39,10 @@ def define_entry_point_names(
     A name whose statement fails, or that depends on work that is left out, stays undefined. ``repair`` is as for
     `run_definitions`.
     """
-    lacking = _names_read(tree) - namespace.keys() - vars(builtins).keys()
+    lacking = _names_read(tree, file) - namespace.keys() - vars(builtins).keys()
     for block in _blocks(tree) if lacking else ():
         wanted = lacking & block.defines
-        statements = _needed_for(wanted, block.statements)
+        statements = [one for one in _needed_for(wanted, block.statements) if _only_configures(one)]
         if not statements:
             continue
         trial = dict(namespace)
@@ -46,11 +52,16 @@ def define_entry_point_names(
         lacking -= found.keys()
 
 
-def _names_read(tree: ast.Module) -> set[str]:
-    """The names that functions and classes read."""
-    definitions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    inner = (node for definition in definitions for node in ast.walk(definition))
-    return {node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+def _names_read(tree: ast.Module, file: str) -> set[str]:
+    """The global names that functions and classes read."""
+    definitions: list[ast.stmt] = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    waiting, names = [compile(ast.Module(definitions, []), file, "exec", dont_inherit=True)], set[str]()
+    while waiting:
+        code = waiting.pop()
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        instructions = dis.get_instructions(code)
+        names |= {one.argval for one in instructions if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names
 
 
 def _blocks(tree: ast.Module) -> Iterator[_Block]:
@@ -76,6 +87,16 @@ def _needed_for(names: Iterable[str], statements: list[ast.stmt]) -> list[ast.st
                 wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
                 is_new = True
     return [statements[index] for index in sorted(chosen)]
+
+
+def _only_configures(statement: ast.stmt) -> bool:
+    """Whether all that a statement calls are methods, builtins, and functions whose name speaks of options.
+
+    Anything else, such as ``train(model)``, may be the script's work.
+    """
+    calls = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
+    names = (function.id for function in calls if isinstance(function, ast.Name))
+    return all(name in vars(builtins) or _OPTIONS.search(name) for name in names)
 
 
 def _concerns(statement: ast.stmt, names: set[str]) -> bool:

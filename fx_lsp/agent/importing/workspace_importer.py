@@ -115,7 +115,7 @@ class Workspace:
     def define_entry_point_names(self, module: ModuleType) -> None:
         """Define the names in the file's ``module`` that its code reads and that only its start as a script defines."""
         text = self._source()
-        if "__main__" in text or "global " in text:
+        if self._slow_work is None and ("__main__" in text or "global " in text):
             with contextlib.suppress(SyntaxError, ValueError, RecursionError):
                 define_entry_point_names(ast.parse(text), self.file, vars(module), self.repair)
 

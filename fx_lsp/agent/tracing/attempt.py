@@ -139,14 +139,18 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
     if isinstance(answer, Report) and is_explorable(answer):
         emit(dataclasses.replace(answer, partial=True))
         # The first failure is already reported: an error from here on costs only the further failures.
+        explored = None
         with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
             explored = run.explore(answer, on_meta=on_meta, for_details=request.details)
-            emit(dataclasses.replace(explored, partial=True))
-            emit(run.explore_other_sides(explored))
+            emit(explored)
     else:
+        explored = None
         emit(answer)
     if isinstance(answer, Report) and answer.outcome in ("traced", "failed") and request.details:
         _describe(run, request, emit)
+    if explored is not None:
+        with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
+            emit(run.explore_other_sides(explored, on_meta=on_meta))
 
 
 def _describe(run: TargetRun, request: Trace, emit: Emit) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import textwrap
 import traceback
@@ -196,4 +197,5 @@ def _sources(node: Node | None, root: Any) -> Iterator[object]:
             yield node.target
             waiting += node.all_input_nodes
         elif node.op == "call_module" and isinstance(root, torch.nn.Module):
-            yield root.get_submodule(str(node.target))
+            with contextlib.suppress(AttributeError):  # exploring records modules that are not registered, too
+                yield root.get_submodule(str(node.target))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,15 +61,21 @@ class Explored:
             first = dataclasses.replace(same, kind=first.kind, error=first.error, operation=first.operation)
         return first, *(failure for failure in found if failure is not same)
 
-    def on_other_sides(self) -> Iterator[Failure]:
-        """The failures that the program only reaches if conditions turn out otherwise than they were assumed to."""
-        built = self._built
+    def on_other_sides(self, rebuild: Callable[[], Built]) -> Iterator[Failure]:
+        """The failures that the program only reaches if conditions turn out otherwise than they were assumed to.
+
+        ``rebuild`` builds it once more, since a run may leave its mark on what it ran.
+        """
         found = explore_other_sides(
-            built.root, built.concrete_args, self._found, tracer=built.tracer, examples=self._examples
+            lambda: rebuild().root,
+            self._built.concrete_args,
+            self._found,
+            tracer=self._built.tracer,
+            examples=self._examples,
         )
         for other in found:
             condition = other.decided.failure.span
-            if condition is not None and not missing_behind(other.site.failure.node, self._found.root):
+            if condition is not None and not missing_behind(other.site.failure.node, other.root):
                 yield dataclasses.replace(
                     _failure(other.site), after=to_span(condition), other_side=other.decided.assumption
                 )

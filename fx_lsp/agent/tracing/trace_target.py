@@ -134,6 +134,7 @@ class TargetRun:
             return None
         again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
         try:
+            forget_used_stand_ins()
             conditions = ("without its optional inputs", condition_of(again.root))
             report = dataclasses.replace(self._traced(again), reason=", ".join(filter(None, conditions)))
             return None if missing_dependency() or undecided_call() else report
@@ -149,10 +150,11 @@ class TargetRun:
         self._recorded, self._explored = found.recorded, found
         return self.report("failed", *found.failures(first.failures[0]))
 
-    def explore_other_sides(self, explored: Report) -> Report:
+    def explore_other_sides(self, explored: Report, *, on_meta: bool) -> Report:
         """``explored``, the report that `explore` returned, with what lies on the other side of its assumptions."""
         assert self._explored is not None
-        return self.report("failed", *explored.failures, *self._explored.on_other_sides())
+        beyond = tuple(self._explored.on_other_sides(lambda: self._build(on_meta)))
+        return dataclasses.replace(explored, failures=(*explored.failures, *beyond))
 
     def details(self, seconds: float) -> Iterator[Details]:
         """The details of the trace that was just reported; the last details are complete if ``seconds`` suffice."""

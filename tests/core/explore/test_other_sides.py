@@ -16,7 +16,7 @@ from fxcore.explore.other_sides import explore_other_sides
 def beyond(program: Callable[..., Any], examples: dict[str, Any] | None = None) -> dict[str, str]:
     """Of each place that only another answer leads to: the condition, and that answer."""
     first = explore(program, examples=examples)
-    found = explore_other_sides(program, None, first, examples=examples)
+    found = explore_other_sides(lambda: program, None, first, examples=examples)
     return {
         _text(other.site): f"{_text(other.decided)} {other.decided.assumption.removeprefix('it ')}" for other in found
     }
@@ -113,6 +113,20 @@ def test_what_examples_decide_has_another_side_too() -> None:
 
     assert beyond(program, {"x": torch.ones(3)}) == {"int(x[0])": "x.sum() > 0 is false"}
     assert beyond(program, {"x": -torch.ones(3)}) == {"len(x)": "x.sum() > 0 is true"}
+
+
+def test_the_same_question_at_the_same_place_gets_the_same_answer() -> None:
+    def holds(x: Tensor) -> bool:
+        return True if x.any() else False  # noqa: SIM210 (bool() is no decision)
+
+    def program(x: Tensor) -> Tensor:
+        if not holds(x):
+            return x
+        if not holds(x):
+            return x + len(x)
+        return x - int(x[0])
+
+    assert set(beyond(program)) == {"int(x[0])"}
 
 
 def test_a_program_without_conditions_has_none() -> None:

@@ -4,6 +4,7 @@
 # Counts: unchecked
 # Table: unchecked
 # TableFails: failed conversion
+# Optional: traced on a condition
 # import: missing-package
 
 import torch
@@ -44,3 +45,16 @@ class TableFails(Table):
         for index in range(x.shape[0]):
             y = y + index
         return y
+
+
+class Optional(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(width, 3)
+
+    def forward(self, x, mask=None, more=False):
+        if mask is not None:
+            x = x + rearrange(mask, "b n -> b 1 n")
+        if more:
+            return x, x
+        return self.layer(x)

@@ -5,6 +5,8 @@
 # Base: traced
 # Wider: traced
 # Named: traced
+# Powers: traced
+# Every: traced
 # Lacking: not-built
 
 import torch
@@ -66,6 +68,26 @@ class Named(nn.Module):
     def __init__(self, **kwargs):
         super().__init__()
         self.layer = nn.Linear(kwargs["in_features"], 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Powers(nn.Module):
+    def __init__(self, bits):
+        super().__init__()
+        assert 2**bits <= 256
+        self.layer = nn.Linear(2**bits, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Every(nn.Module):
+    def __init__(self, widths, heads):
+        super().__init__()
+        assert all(width % heads == 0 for width in widths) and heads > 30
+        self.layer = nn.Linear(widths[0], heads)
 
     def forward(self, x):
         return self.layer(x)
