@@ -136,15 +136,14 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
         emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
     if held := held_classes(run.root, request.targets, file):
         emit(HasParts(held))
+    explored: Report | None = None
     if isinstance(answer, Report) and is_explorable(answer):
         emit(dataclasses.replace(answer, partial=True))
         # The first failure is already reported: an error from here on costs only the further failures.
-        explored = None
         with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
             explored = run.explore(answer, on_meta=on_meta, for_details=request.details)
             emit(explored)
     else:
-        explored = None
         emit(answer)
     if isinstance(answer, Report) and answer.outcome in ("traced", "failed") and request.details:
         _describe(run, request, emit)
