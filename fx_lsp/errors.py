@@ -2,4 +2,4 @@
 
 
 class CannotCheck(Exception):
-    """Nothing can be traced; the message explains to the user why, in one sentence."""
+    """``fx-lsp check`` cannot do its work; the message tells the user why, in one sentence."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 SERVER_FOLDER = Path(__file__).parent
-"""All of fx_lsp. A digest of the sources in it is part of the keys of what the server itself caches on disk."""
+"""The package ``fx_lsp``. A digest of its sources is part of the keys of the results that the server itself caches."""
 
 AGENT_FOLDER = SERVER_FOLDER / "agent"
 """The code that runs in the user's Python."""

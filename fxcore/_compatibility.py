@@ -1,4 +1,4 @@
-"""The decorator that marks torch.fx's public functions, for programs that also use it."""
+"""The decorator with which torch.fx marks its public functions, for programs that use it too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 
 
 def compatibility(is_backward_compatible: bool) -> Callable[[_T], _T]:
-    """A decorator that returns its argument unchanged: it only documents an intention for the reader."""
+    """Return a decorator that does nothing: ``is_backward_compatible`` only tells readers whether an API is stable."""
 
     def unchanged(decorated: _T) -> _T:
         return decorated

@@ -1,4 +1,4 @@
-"""Flatten the arguments of a call by the structure that they had when the module was traced.
+"""Flatten the arguments of a call according to the structure that they had when the module was traced.
 
 Generated code with a pytree signature refers to this module by the global name ``fx_pytree``, and calls its
 `tree_flatten_spec`. Unlike `torch.utils._pytree.tree_flatten`, that function takes the structure from ``spec``: where
@@ -29,7 +29,10 @@ def register_pytree_flatten_spec(
     flatten_fn_spec: FlattenFnSpec,
     flatten_fn_exact_match_spec: FlattenFnExactMatchSpec | None = None,
 ) -> None:
-    """Register ``flatten_fn_spec(container, spec)``, which returns the children of a container of type ``cls``."""
+    """Register ``flatten_fn_spec(container, spec)``, which returns the children of a container of type ``cls``.
+
+    ``flatten_fn_exact_match_spec`` is stored but not used.
+    """
     SUPPORTED_NODES[cls] = flatten_fn_spec
     SUPPORTED_NODES_EXACT_MATCH[cls] = flatten_fn_exact_match_spec
 
@@ -42,7 +45,8 @@ def _deregister_pytree_flatten_spec(cls: Any) -> None:
 def tree_flatten_spec(pytree: Any, spec: Any) -> list[Any]:
     """The leaves of ``pytree``, from left to right, as ``spec`` (a ``torch.utils._pytree.TreeSpec``) divides it.
 
-    Raises ``RuntimeError`` if ``pytree``, or a part of it of an unregistered type, has another structure than ``spec``.
+    Raises ``RuntimeError`` if ``spec`` contains a container of an unregistered type, and the corresponding part of
+    ``pytree`` has a different structure.
     """
     if spec.is_leaf():
         return [pytree]

@@ -1,4 +1,4 @@
-"""Tracing in one call, and tracing's names under the path from which programs import them in torch.fx."""
+"""`symbolic_trace`, and the other names that programs import from ``torch.fx._symbolic_trace``."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def symbolic_trace(
 ) -> GraphModule:
     """Trace ``root``, a module or a function, and return a graph module that does the same.
 
-    ``concrete_args`` fixes parameters to values, so that the trace can branch on them and iterate over them; `PH`
-    within a container there stands for an input. Where possible, the result checks that it is called with the fixed
-    values.
+    ``concrete_args`` fixes parameters to values, so that the trace can branch on them and iterate over them; a `PH`
+    inside a container among these values stands for an input. Where possible, the result checks that it is called with
+    the fixed values.
 
     Raises what `Tracer.trace` raises: a `fxcore.failures.TraceFailure` if ``root`` can't be traced.
     """
@@ -137,11 +137,11 @@ class _Patcher(PatchScope):
 
 
 def _patch_wrapped_functions(patcher: _Patcher) -> None:
-    """Have calls of all wrapped functions and methods recorded until ``patcher``'s exit."""
+    """Make traces record calls of all wrapped functions and methods until ``patcher`` exits."""
     replace_wrapped(patcher)
 
 
 def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: Collection[int]) -> None:
-    """Have calls of a module's public globals recorded if the globals' ids are in ``function_ids``."""
+    """Make traces record calls of the public functions in a module's globals whose ids are in ``function_ids``."""
     if patcher.visit_once(frame_dict):
         replace_functions(patcher, frame_dict, function_ids)

@@ -1,4 +1,4 @@
-"""Running code written for accelerators on a machine without any: requests for an accelerator get the CPU."""
+"""Run code written for accelerators on a machine without one: code that asks for an accelerator gets the CPU."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-# Names of devices that are replaced by the CPU. Where a device is expected, a number stands for an accelerator, too.
+# Names of devices that are replaced by the CPU. Where a device is expected, a number also stands for an accelerator.
 _DEVICE = re.compile(r"(cuda|hip|mps|xpu)(:\d+)?")
 
 # The legacy names of tensor types on CUDA devices.
 _TYPE = re.compile(r"torch\.cuda\.(\w+Tensor)")
 
-# What the text of a program that may use an accelerator contains.
+# Matches somewhere in the text of every program that may use an accelerator.
 _SAID = re.compile(r"cuda|hip|mps|xpu|\bto\(\s*(\d|\w*rank)")
 
 
 class OnCpu(TorchFunctionMode):
-    """A mode that redirects calls of torch functions from accelerators to the CPU, except calls that are recorded."""
+    """A mode in which torch functions use the CPU instead of an accelerator, except in calls that a trace records."""
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -44,7 +44,7 @@ class OnCpu(TorchFunctionMode):
 
 
 def is_accelerator(value: object, *, number: bool = False) -> bool:
-    """Whether ``value`` names an accelerator; an int names one only if ``number``, where a device is expected."""
+    """Whether ``value`` names an accelerator; an int does so only if ``number``: where a device is expected."""
     if isinstance(value, int):
         return number and not isinstance(value, bool)
     return isinstance(value, str | torch.device) and _DEVICE.fullmatch(str(value)) is not None

@@ -18,7 +18,7 @@ TransformCodeFunc = Callable[[list[str]], list[str]]
 """A function that takes the lines of a generated function's body and returns the lines to use."""
 
 LineMap: TypeAlias = dict[int, int | None]
-"""The index of the node that each line was made for, by the line's number."""
+"""Maps the number of each line to the index of the node that the line was generated for, or None."""
 
 ReprFn: TypeAlias = Callable[[object], str]
 """A function that writes a value as an expression."""
@@ -54,7 +54,7 @@ class CodeGen:
         self._func_name: str = "forward"
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
-        """The ``def`` line or lines.
+        """The header of the generated function: its ``def`` line or lines.
 
         ``free_vars`` are the parameters with their annotations and defaults; ``self`` is added if it is missing.
         ``maybe_return_annotation`` is ``" -> …"`` or empty. ``expanded_def`` puts each parameter on its own line.
@@ -111,7 +111,7 @@ class CodeGen:
 
 
 def _transform(body: list[Line], transformer: TransformCodeFunc) -> list[Line]:
-    """The body after ``transformer`` was applied. A line that it added belongs to the node of the line before."""
+    """The body after ``transformer`` has been applied. An added line belongs to the node of the preceding line."""
     node_of = {id(text): node for text, node in body}
     transformed: list[Line] = []
     node: int | None = None
@@ -148,7 +148,7 @@ def _returned(value: Argument, descs: Sequence[str] | None, repr_fn: ReprFn) -> 
 
 
 class _BoxedCodeGen(CodeGen):
-    """Has the function take its arguments in one list and empty it, so that inputs can be freed while it runs."""
+    """Makes the function take its arguments in a list and empty that list, so that inputs can be freed early."""
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
         names = [var.split(":")[0].split("=")[0].strip() for var in free_vars if var != "self"]
@@ -161,7 +161,7 @@ class _BoxedCodeGen(CodeGen):
 
 
 class _PyTreeCodeGen(CodeGen):
-    """Has the function take and return the traced function's nested structures; the graph only sees their leaves."""
+    """Makes the function take and return the traced function's nested structures; the graph only has their leaves."""
 
     def __init__(self, pytree_info: _PyTreeInfo | None) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class _PyTreeCodeGen(CodeGen):
         return f"{_annotations(free_vars, expanded_def)}\n    {names}, = {taken_apart}"
 
     def _structure(self, fn_args: list[str]) -> str:
-        """The parameters as a list, or as a pair of a tuple and a dict if ``in_spec`` describes such a pair."""
+        """The source of a list of the parameters; of a list and a dict if ``in_spec`` describes a tuple and a dict."""
         in_spec = self.pytree_info.in_spec
         parts = children_of(in_spec)
         if in_spec.type is not tuple or [part.type for part in parts] != [tuple, dict]:

@@ -1,4 +1,4 @@
-"""Settings of the process, which programs change: ``fxcore.config.do_not_emit_stack_traces = True``."""
+"""Settings for the whole process, which programs can assign: ``fxcore.config.do_not_emit_stack_traces = True``."""
 
 do_not_emit_stack_traces = False
 """Whether to keep tracers that record stack traces by default (those for quantization) from doing so."""

@@ -1,4 +1,4 @@
-"""The order in which a forward uses modules and parameters, recorded while any tracer traces it.
+"""Record the order in which a module's forward uses submodules and parameters, while any tracer traces it.
 
 Data-parallel training with sharded parameters (FSDP) gathers parameters in this order. This module follows PyTorch's
 ``torch.distributed.fsdp._trace_utils``, whose names with an underscore are defined here too.
@@ -52,11 +52,11 @@ class ModuleCall:
     place: Place | None
     """Where the user's code calls the module."""
     result: Any = None
-    """What the call returned: proxies, as far as its operations were recorded."""
+    """What the call returned; the results of recorded operations are proxies."""
 
 
 class ExecutionInfo:
-    """What a forward used, in order."""
+    """The modules and parameters that a forward used, in order."""
 
     def __init__(self, root_module: torch.nn.Module) -> None:
         self.curr_module = root_module
@@ -64,7 +64,7 @@ class ExecutionInfo:
         self.module_forward_order = [root_module]
         """The modules in the order in which their forwards began, one entry for each call."""
         self.calls: list[ModuleCall] = []
-        """The same calls without the root's, with the place and the result of each."""
+        """The calls in ``module_forward_order`` except the root's, each with its place and result."""
         self.module_to_param_usage_infos: dict[torch.nn.Module, list[ParamUsageInfo]] = {root_module: []}
         """For each module that was called, the parameters that its forward used, in order."""
         self.param_forward_order: list[torch.nn.Parameter] = []

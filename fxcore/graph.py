@@ -135,7 +135,7 @@ class Graph(NodeBuilder):
     # Where new nodes go.
 
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:
-        """Add nodes before ``n`` from now on, or within a ``with`` statement; at the start of the graph for ``None``.
+        """Add nodes before ``n`` (at the start if it is ``None``) from now on, or within a ``with`` statement.
 
         Raises ``AssertionError`` if ``n`` belongs to another graph.
         """
@@ -146,7 +146,7 @@ class Graph(NodeBuilder):
         return _InsertPoint(self, n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> _InsertPoint:
-        """Add each new node right after ``n`` from now on, or within a ``with`` statement; at the end for ``None``.
+        """Add each new node right after ``n`` (at the end if it is ``None``) from now on, or in a ``with`` statement.
 
         Raises ``AssertionError`` if ``n`` belongs to another graph.
         """
@@ -289,7 +289,7 @@ class Graph(NodeBuilder):
         return self._codegen._gen_python_code(self.nodes, root_module, _Namespace(), options)
 
     def set_codegen(self, codegen: CodeGen) -> None:
-        """Have ``codegen`` make the source from now on."""
+        """Use ``codegen`` to generate the source from now on."""
         self._codegen = codegen
 
     def on_generate_code(
@@ -325,7 +325,7 @@ class Graph(NodeBuilder):
         return format_graph(self)
 
     def print_tabular(self) -> None:
-        """Print opcode, name, target and arguments of every node as a table."""
+        """Print the opcode, name, target and arguments of every node as a table."""
         print(format_table(self))  # noqa: T201
 
     def _announce_replacement(self, old: Node, new: str, user: Node) -> None:

@@ -111,7 +111,7 @@ class GraphModule(NodeHooks, torch.nn.Module):
 
     @property
     def graph(self) -> Graph:
-        """The graph. Assigning another graph also regenerates the module's code."""
+        """The graph from which ``forward`` is generated. Assigning another graph regenerates the module's code."""
         return self._graph
 
     @graph.setter

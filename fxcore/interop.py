@@ -116,11 +116,11 @@ def tracer_from(tracer: type[torch.fx.Tracer | Tracer]) -> type[Tracer]: ...
 @overload
 def tracer_from(tracer: torch.fx.Tracer | Tracer) -> Tracer: ...
 def tracer_from(tracer: Any) -> Any:
-    """A tracer (or tracer class) that traces as fxcore does, but by the rules of one that was written for torch.fx.
+    """Convert a tracer (or tracer class) written for torch.fx to one that traces as fxcore does.
 
-    Every method that the given class overrides is called with the arguments that it expects, and its decisions count
-    as they do in torch.fx. An instance keeps the values of its attributes. A tracer (or class) of fxcore is returned
-    unchanged.
+    Every method that the given class overrides is called with the arguments that it expects, and its result has the
+    same effect as in torch.fx. An instance keeps the values of its attributes. A tracer (or class) of fxcore is
+    returned unchanged.
     """
     cls: Any = tracer if isinstance(tracer, type) else type(tracer)
     if issubclass(cls, Tracer):

@@ -72,7 +72,7 @@ class Interpreter:
         Args:
             *args: The graph's inputs, in the order of its placeholders.
             initial_env: Values known beforehand; the nodes in it are not executed. This dict becomes ``env``.
-            enable_io_processing: Let the graph's code generator pack ``args`` and unpack the result (pytrees).
+            enable_io_processing: Let the graph's code generator flatten ``args`` and unflatten the result (pytrees).
 
         Returns:
             The value of the output node; None if the graph has no output node.
@@ -160,7 +160,7 @@ class Interpreter:
         return cast("Callable[..., Any]", target)(*args, **kwargs)
 
     def call_method(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the method named ``target`` of the first of ``args``, and pass it the others."""
+        """Call the method named ``target`` on the first of ``args``, and pass it the others."""
         receiver, *others = args
         return getattr(receiver, cast(str, target))(*others, **kwargs)
 
@@ -278,7 +278,7 @@ class Transformer(Interpreter):
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:
-        """Interpret the module's graph; new nodes inherit the ``meta`` that records where their original comes from.
+        """Build the new graph; its nodes inherit the ``meta`` that records where the original nodes come from.
 
         Returns:
             A module with the new graph, and with those attributes of the old module that the new graph uses.
@@ -306,7 +306,7 @@ class _TransformerTracer(Tracer):
 
 
 def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
-    """For each node, the nodes whose values are used by it for the last time."""
+    """Map each node to the nodes whose values it is the last to use."""
     seen: set[Node] = set()
     last_uses: dict[Node, list[Node]] = {}
     for user in reversed(graph.nodes):

@@ -266,7 +266,7 @@ class Node(Linked):
 
     @property
     def stack_trace(self) -> str | None:
-        """The user's stack when the node was made, innermost frame last, if the tracer had ``record_stack_traces``."""
+        """The user's stack when the node was made, innermost frame last, if the tracer recorded it."""
         return self.meta.get("stack_trace")
 
     @stack_trace.setter
@@ -301,10 +301,11 @@ class Node(Linked):
         kwarg_types: dict[str, Any] | None = None,
         normalize_to_only_use_kwargs: bool = False,
     ) -> Any:
-        """The arguments in the order and by the names of the called function's signature, defaults included.
+        """Return the arguments in the order of the called function's signature, defaults included.
 
-        An ``ArgsKwargsPair`` of `fxcore.operator_schemas`, or ``None`` if there is no usable signature. ``arg_types``
-        and ``kwarg_types`` choose among overloads; ``root`` is the module that holds the submodule of ``call_module``.
+        The result is an ``ArgsKwargsPair`` of `fxcore.operator_schemas`, or ``None`` if there is no usable signature.
+        ``arg_types`` and ``kwarg_types`` choose among overloads. ``root`` is the module that holds the submodule of
+        ``call_module``. With ``normalize_to_only_use_kwargs``, every argument is given by name.
         """
         if self._op == "call_function":
             return normalize_function(

@@ -1,4 +1,4 @@
-"""The signatures of PyTorch's operators, and the normal form of calls of them.
+"""The signatures of PyTorch's operators, and the normalization of calls to them.
 
 Source: the interface and results are those of ``torch.fx.operator_schemas``.
 """
@@ -47,7 +47,7 @@ _manual_overrides: dict[Callable[..., Any], list[Signature]] = {
     torch.nonzero: [inspect.signature(_nonzero), inspect.signature(_nonzero_as_tuple)],
 }
 
-# What the names in a written TorchScript type stand for.
+# Maps the names in the text of a TorchScript type to Python objects.
 _TYPE_NAMES: dict[str, Any] = {
     **{name: getattr(typing, name) for name in dir(typing)},
     "AnyEnumType": enum.Enum,
@@ -141,7 +141,7 @@ def _binds(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any])
 
 
 def check_for_mutable_operation(target: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise RuntimeError if the call can only mean an operator that writes to its operands.
+    """Raise RuntimeError if the only overload that the call fits writes to its operands.
 
     A call that fits several overloads, or none, passes: the check can't tell which overload is meant.
     """
@@ -343,7 +343,7 @@ def _args_kwargs_to_normalized_args_kwargs(
     """The call's arguments in ``sig``'s order, or None if ``sig`` has positional-only or variadic parameters."""
     named = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
     all_named = all(parameter.kind in named for parameter in sig.parameters.values())
-    # Exempt are torch.Tensor.uniform_ and random_, which are called with from= nevertheless, by means of **.
+    # torch.Tensor.uniform_ and random_ are exempt: a call can still pass "from" by name, by unpacking a dict with **.
     if not all_named and list(sig.parameters) != ["input", "from", "to", "generator"]:
         return None
     bound = sig.bind(*args, **kwargs)

@@ -1,7 +1,7 @@
-"""The values that record: a `Proxy` stands for what a node will compute, and turns operations on it into nodes.
+"""The values in a traced program: a `Proxy` stands for what a node will compute, and records operations as nodes.
 
-The proxy's tracer decides how an operation is recorded, or that it can't be: each operation here calls one of the hooks
-of `TracerBase` (in ``tracer_base.py``), which subclasses can override.
+The proxy's tracer decides whether and how an operation is recorded: each operation here calls one of the hooks of
+`TracerBase` (in ``tracer_base.py``), which subclasses can override.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _log = logging.getLogger(__name__)
 
 
 def assert_fn(x: object) -> None:
-    """What a recorded ``assert x`` calls. Raises AssertionError unless ``x`` is true."""
+    """The function that a recorded ``assert x`` calls. Raises AssertionError unless ``x`` is true."""
     if not x:
         raise AssertionError("an assertion in the traced program failed")
 
 
 class Proxy:
-    """A value of the traced program: stands for what ``node`` will compute.
+    """A value in the traced program that stands for what ``node`` will compute.
 
     Operators, methods, attributes and torch functions applied to the proxy are recorded as nodes, and their results are
     proxies too. Operations that need the actual value (a branch, a loop, ``len``, ``int``) fail.
@@ -236,7 +236,7 @@ class MetaProxy(Proxy):
 
     @classmethod
     def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> MetaProxy:
-        """Record the call, and compute the result's example by making the call on the arguments' examples."""
+        """Record the call, and compute the result's example by making the call with the arguments' examples."""
         args, kwargs = args or (), kwargs or {}
         example = next((arg for arg in args if isinstance(arg, MetaProxy)), None)
         if example is None:

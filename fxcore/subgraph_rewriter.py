@@ -24,7 +24,7 @@ _ReplacementCallback = Callable[[InternalMatch, Graph, Graph], Graph]
 
 
 class Match(NamedTuple):
-    """Where a pattern occurred.
+    """One occurrence of a pattern in a graph.
 
     Attributes:
         anchor: The node of the pattern from which the match was found.
@@ -37,7 +37,7 @@ class Match(NamedTuple):
 
 @dataclass
 class ReplacedPatterns:
-    """Where a pattern occurred, and what replaced it.
+    """One occurrence of a pattern in a graph, and what replaced it.
 
     Attributes:
         anchor: The node of the pattern from which the match was found.
@@ -55,7 +55,7 @@ def replace_pattern(
 ) -> list[Match]:
     """Replace every occurrence of a pattern; if some overlap, replace only the first of them.
 
-    Occurrences are recognised by how operations are connected, not by their nodes' names or whether they are adjacent::
+    Occurrences are recognized by how operations are connected, not by their nodes' names or whether they are adjacent::
 
         def pattern(a, b):
             return torch.cat([a, b])

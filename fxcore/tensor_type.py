@@ -66,7 +66,7 @@ Dyn = _DynType()
 
 
 def is_consistent(t1: object, t2: object) -> bool:
-    """Whether the types agree wherever both are known: ``(1, Dyn) ~ (1, 2)``. Not transitive."""
+    """Whether the types agree wherever both are known: ``(1, Dyn) ~ (1, 2)``. This relation isn't transitive."""
     if t1 in (t2, Dyn) or t2 == Dyn or isinstance(t1, Var) or isinstance(t2, Var):
         return True
     return _dimensionwise(is_consistent, t1, t2)

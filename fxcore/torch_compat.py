@@ -82,7 +82,7 @@ __all__ = [
 
 
 class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """A dispatch mode that opts out of torch.compile, whose import at the first operator would take seconds."""
+    """A dispatch mode that isn't hidden from torch.compile: hiding it imports the compiler, which takes seconds."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -90,7 +90,10 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def register_list_like(cls: type, make: Callable[[Any], Any], name: str) -> None:
-    """Make ``cls``, a kind of list, a container for torch's pytrees; ``name`` stands for it in a stored structure."""
+    """Register ``cls``, a subclass of list, as a container in torch's pytrees.
+
+    ``make(items)`` creates an instance, and ``name`` identifies the class in a serialized structure.
+    """
     torch_pytree.register_pytree_node(
         cls,
         lambda value: (list(value), None),
@@ -104,7 +107,10 @@ def register_list_like(cls: type, make: Callable[[Any], Any], name: str) -> None
 
 
 def register_dict_like(cls: type, make: Callable[[Any], Any], name: str) -> None:
-    """Make ``cls``, a kind of dict, a container for torch's pytrees; ``name`` stands for it in a stored structure."""
+    """Register ``cls``, a subclass of dict, as a container in torch's pytrees.
+
+    ``make(items)`` creates an instance from a dict, and ``name`` identifies the class in a serialized structure.
+    """
     torch_pytree.register_pytree_node(
         cls,
         lambda value: (list(value.values()), list(value)),
@@ -117,7 +123,7 @@ def register_dict_like(cls: type, make: Callable[[Any], Any], name: str) -> None
     )
 
 
-# Functions of torch.nn.functional that forward to one of two others ("if_true", "if_false"), by a boolean argument.
+# Functions of torch.nn.functional that forward to one of two others ("if_true", "if_false"), depending on a boolean.
 boolean_dispatched: Mapping[Callable[..., Any], Mapping[str, Callable[..., Any]]] = _boolean_dispatched
 
 # Graphs call this function to change a global state, as they call enter_autocast and exit_autocast.
@@ -140,7 +146,7 @@ def schemas_of(op: Callable[..., Any]) -> list[FunctionSchema] | None:
 
 
 def overloads_of(packet: OpOverloadPacket[Any, Any]) -> list[OpOverload[Any, Any]]:
-    """The operators that share one name; torch before 2.8 lists only the names of the overloads."""
+    """The overloads in ``packet``, which share one name; torch before 2.8 lists only the names of the overloads."""
     return [getattr(packet, name) for name in packet.overloads()]  # type: ignore[no-untyped-call]
 
 
@@ -163,11 +169,11 @@ def _dtype_abbreviations() -> dict[torch.dtype, str]:
 
 
 dtype_abbrs = _dtype_abbreviations()
-"""Dtypes as torch prints them in graphs: ``f32``, ``i64``."""
+"""Maps dtypes to the abbreviations that torch prints in graphs, such as ``f32`` and ``i64``."""
 
 
 def children_of(spec: torch_pytree.TreeSpec) -> list[torch_pytree.TreeSpec]:
-    """The structures of a container's items."""
+    """The specs of the items of the container that ``spec`` describes."""
     if hasattr(spec, "children"):
         return list(spec.children())
     return spec.children_specs  # before torch 2.9
@@ -227,35 +233,35 @@ def deepcopy_to_fake(module: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.
 
 
 def reset_nested_tensor_ids(mode: FakeTensorMode) -> None:
-    """Have ``mode`` number nested tensors from the start again; torch before 2.5 doesn't number them."""
+    """Make ``mode`` restart its numbering of nested tensors; torch before 2.5 doesn't number them."""
     if hasattr(mode, "reset_nt_tensor_id_counter"):
         mode.reset_nt_tensor_id_counter()
 
 
 class OpaqueValue(NamedTuple):
-    """How an object that torch allows as a constant in a graph is written as source."""
+    """The source code for an object that torch allows as a constant in a graph."""
 
     source: str
-    """The expression that makes it."""
+    """The expression that creates the object."""
     types: dict[str, type]
     """The classes that the expression mentions, by their names in it."""
 
 
 def opaque_value(value: object) -> OpaqueValue | None:
-    """How an object of a class registered with torch as an opaque value is written; None for any other object."""
+    """The source code for an object of a class registered with torch as an opaque value; None for any other object."""
     if opaque_object is None or not opaque_object.is_opaque_value_type(type(value)):
         return None
     return OpaqueValue(*opaque_object.get_opaque_obj_repr(value))
 
 
 def torch_fx_symbolic_trace() -> dict[str, Any] | None:
-    """The globals of torch.fx's tracing module (its flag, its wrapped names); None if torch hasn't loaded it."""
+    """The globals of ``torch.fx._symbolic_trace``, such as the wrapped functions; None if torch hasn't loaded it."""
     module = sys.modules.get("torch.fx._symbolic_trace")
     return None if module is None else vars(module)
 
 
 def functions_wrapped_by_torch_fx() -> dict[tuple[int, str], dict[str, Any]]:
-    """Maps the id of a module's globals and a name that was passed to ``torch.fx.wrap`` there to the globals."""
+    """The functions passed to ``torch.fx.wrap``: maps the id of a module's globals and a name there to the globals."""
     return dict((torch_fx_symbolic_trace() or {}).get("_wrapped_fns_to_patch", {}))
 
 
@@ -276,7 +282,7 @@ def is_placeholder_of_torch_fx(value: object) -> bool:
 
 
 def torch_fx_class(name: str, otherwise: type) -> type:
-    """The class ``name`` of ``torch.fx.proxy``, for programs that test for it; ``otherwise`` if it isn't loaded."""
+    """The class ``name`` of ``torch.fx.proxy``, for programs that test for it; ``otherwise`` if that isn't loaded."""
     found: type = getattr(sys.modules.get("torch.fx.proxy"), name, otherwise)
     return found
 
@@ -322,9 +328,10 @@ def is_opaque_value(value: object) -> bool:
 
 
 def compiler_marks() -> Iterator[tuple[dict[str, Any], str]]:
-    """The functions that give torch.compile hints about a tensor, and that reject anything except a real tensor.
+    """Yield the functions that give torch.compile hints about a tensor and that reject anything except a real tensor.
 
-    Each is returned as the namespace that programs call it from and its name; none if torch.compile isn't loaded.
+    Each is yielded as a pair: the globals of ``torch._dynamo``, where programs find it, and its name. If torch.compile
+    isn't loaded, nothing is yielded.
     """
     module = sys.modules.get("torch._dynamo")
     for name in ("mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic"):

@@ -1,6 +1,6 @@
 """Metadata that new nodes inherit from an older node, or are annotated with: where a computation comes from.
 
-`fxcore.Transformer` gives this metadata to every node that it writes, and so does an `fxcore.Interpreter` that runs on
+`fxcore.Transformer` adds this metadata to every node that it creates, and so does an `fxcore.Interpreter` that runs on
 proxies within `preserve_node_meta`. The metadata to inherit is set for the current context (thread or task) only.
 """
 
@@ -73,7 +73,7 @@ def _inheriting(heritage: _Heritage) -> Iterator[None]:
 
 @contextlib.contextmanager
 def preserve_node_meta(enable: bool = True) -> Iterator[None]:
-    """Within the block, recorded nodes inherit from `get_current_meta`; with ``enable=False`` they don't."""
+    """Within the block, recorded nodes inherit the metadata of `get_current_meta`; with ``enable=False`` they don't."""
     current = _current()
     with _inheriting(current._replace(preserved=enable, meta=dict(current.meta))):
         yield
@@ -89,8 +89,8 @@ def has_preserved_node_meta() -> bool:
 def set_current_meta(node: Node, pass_name: str = "") -> Iterator[None]:
     """Within the block, recorded nodes inherit from ``node`` if `preserve_node_meta` is on.
 
-    They inherit where ``node`` comes from, and its ``meta`` unless that is empty. ``pass_name``, by which torch.export
-    records the pass that made a node, isn't used.
+    They inherit the place in the source that ``node`` comes from, and its ``meta`` unless that is empty. ``pass_name``,
+    which torch.export uses to record the pass that made a node, is ignored.
     """
     current = _current()
     if not current.preserved:
@@ -107,7 +107,7 @@ def get_current_meta() -> dict[str, Any]:
 
 
 def set_stack_trace(stack: Sequence[str]) -> None:
-    """Have nodes inherit the printed ``stack`` if `preserve_node_meta` is on; no stack if ``stack`` is empty."""
+    """If `preserve_node_meta` is on, make recorded nodes inherit the printed ``stack``, or none if it is empty."""
     if has_preserved_node_meta():
         meta = get_current_meta()
         meta.pop("stack_trace", None)

@@ -1,4 +1,4 @@
-"""Tracing a module: which calls are entered, which are recorded, and what becomes of parameters and constants."""
+"""Tracing a module: which calls are traced into or recorded, and what becomes of parameters and constants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Tracer"]
 class Tracer(TracerBase):
     """Records what a module's forward, or a function, does with symbolic inputs: ``Tracer().trace(module)``.
 
-    Subclasses change its behaviour by overriding its methods: which modules are recorded as one call
+    Subclasses change its behavior by overriding its methods: which modules are recorded as one call
     (`is_leaf_module`), what a module's call and attributes become (`call_module`, `getattr`), how a value is stored as
     an argument (`create_arg`), how a node and its value are made (`create_node`, `create_proxy`, `proxy`), and what
     happens where tracing can't continue (`to_bool`, `iter`, `len`, …, `fail`).
@@ -100,8 +100,8 @@ class Tracer(TracerBase):
     ) -> Any:
         """What the call ``m(*args, **kwargs)`` returns to the traced program.
 
-        By default, the call of a leaf module is recorded. Any other call is made, by ``forward(*args, **kwargs)``,
-        which runs the module's hooks too.
+        By default, the call of a leaf module is recorded. Any other call is executed by ``forward(*args, **kwargs)``,
+        which also runs the module's hooks.
         """
         path = self.path_of_module(m)
         scope = self.scope
@@ -123,8 +123,8 @@ class Tracer(TracerBase):
         """The value that a module's attribute (parameter, buffer or submodule) has in the traced program.
 
         By default, a parameter of the root is a proxy, the same one at each use: ``parameter_proxy_cache`` maps the
-        parameters' names to their proxies. If ``proxy_buffer_attributes`` is set, so is a buffer. Anything else is
-        ``attr_val`` itself.
+        parameters' names to their proxies. If ``proxy_buffer_attributes`` is set, the same applies to buffers. Anything
+        else is ``attr_val`` itself.
         """
         if not isinstance(attr_val, torch.Tensor):
             return attr_val
@@ -217,7 +217,7 @@ class Tracer(TracerBase):
         return make_placeholder(self, name, concrete_args, sig, fn_for_analysis)
 
     def fail(self, failure: type[TraceFailure], message: str, value: Proxy | None = None) -> Any:
-        """Raise a failure, and record where it happened, because C code may raise an error of its own instead."""
+        """Raise a failure, and record where it happened, because C code may replace it with a different error."""
         self._last_failure = LastFailure(failure.kind, self.place(), None if value is None else value.node)
         return super().fail(failure, message, value)
 
@@ -295,7 +295,7 @@ class Tracer(TracerBase):
         return self._names if self._names is not None else QualifiedNames(self.root)
 
     def place(self) -> Place | None:
-        """The place that the traced program is at; the tracer's own methods are skipped, wherever they are defined."""
+        """The place that the traced program has reached; the tracer's methods, even user-defined ones, are skipped."""
         return user_place(sys._getframe(1), TRACE_CODE, self._own_code)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
@@ -307,11 +307,11 @@ class Tracer(TracerBase):
 
 
 TRACE_CODE = Tracer.trace.__code__
-"""The code of `Tracer.trace`, by which the frame of the innermost trace is recognised."""
+"""The code object of `Tracer.trace`, used to recognize the frame of the innermost trace."""
 
 
 def _method_codes(cls: type[Tracer]) -> tuple[CodeType, ...]:
-    """The code of the methods that ``cls`` and its bases below `Tracer` define."""
+    """The code objects of the methods that ``cls`` and its bases that come before `Tracer` define."""
     above = itertools.takewhile(lambda base: base is not Tracer, cls.__mro__)
     return tuple(value.__code__ for base in above for value in vars(base).values() if isinstance(value, FunctionType))
 

@@ -25,13 +25,14 @@ def wrap(fn_or_name: _F) -> _F: ...
 @overload
 def wrap(fn_or_name: str) -> str: ...
 def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
-    """Have calls of a function recorded, instead of tracing through the function.
+    """Make traces record calls of a function instead of tracing through it.
 
     Call ``wrap`` at the top level of the module that calls the function: as a decorator, or with the function or its
     name, which may be the name of a builtin (``fxcore.wrap("len")``). Within the module, every call by that name is
     recorded if a traced value is among its arguments. Returns its argument.
 
-    Raises NotImplementedError below a module's top level, RuntimeError for anything except a function or a name.
+    Raises NotImplementedError if it isn't called at the top level of a module, and RuntimeError if the argument is
+    neither a function nor a name.
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError(f"wrap() takes a function or a function's name, not {fn_or_name!r}")
@@ -44,7 +45,7 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
 
 
 def replace_wrapped(patches: PatchScope) -> None:
-    """Replace every wrapped function with one that records, including those that were wrapped for torch.fx.
+    """Replace every wrapped function and method with one that records its calls, including those wrapped for torch.fx.
 
     Raises KeyError if a wrapped name is missing from its module's globals.
     """
@@ -57,7 +58,7 @@ def replace_wrapped(patches: PatchScope) -> None:
 
 
 def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Collection[int]) -> None:
-    """Replace the public functions among a module's globals whose ids are in ``ids`` with functions that record."""
+    """Replace the public functions in a module's globals whose ids are in ``ids`` with ones that record their calls."""
     patches.replace_all(
         namespace,
         {
@@ -69,7 +70,7 @@ def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Colle
 
 
 def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that records a call of ``function`` if it gets a traced value, and makes the call otherwise."""
+    """A function that records a call of ``function`` if an argument is a traced value, and otherwise makes the call."""
 
     @functools.wraps(function)
     def record(*args: Any, **kwargs: Any) -> Any:

@@ -16,33 +16,34 @@ PROTOCOL = 7
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
-"""How the path of a notebook ends. In `Trace.overlays`, its text is that of its code cells, as one module."""
+"""The suffix of a notebook's path. In `Trace.overlays`, a notebook's text is that of its code cells, as one module."""
 
 STATIC_FORWARD = "static forward"
 """The `Failure.operation` of a ``call-binding`` failure that is due to a ``forward`` that is a static method."""
 
 Intent = Literal["explicit", "inferred", "assumed"]
-"""How certain it is that the target should be traced: the workspace requests it; fx-lsp found code that builds it;
-fx-lsp invents its arguments."""
+"""How certain it is that the target should be traced. ``explicit``: the workspace requests it; ``inferred``: fx-lsp
+found code that builds it; ``assumed``: fx-lsp invents its arguments."""
 
 Outcome = Literal[
     "traced", "failed", "unchecked", "not-imported", "not-built", "skipped", "timed-out", "out-of-memory", "crashed"
 ]
-"""How the trace of one target ended. ``skipped``: the recipe's root turned out to be neither a module nor a function.
-``unchecked``: the target failed, possibly because of something that fx-lsp invented (an argument, a stand-in for a
-package)."""
+"""How the trace of one target ended. ``skipped``: there is nothing to trace, e.g. since the recipe's root turned out to
+be neither a module nor a function. ``unchecked``: the target failed, possibly because of something that fx-lsp invented
+(an argument, a stand-in for a package)."""
 
 
 Verdict = Literal["proven", "refuted", "untried"]
-"""The result of trying an edit: it fixes the failure and changes nothing else; it does not; fx-lsp can't tell."""
+"""The result of trying an edit. ``proven``: it fixes the failure and changes nothing else; ``refuted``: it does not;
+``untried``: fx-lsp can't tell."""
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """A piece of the file's own text to run, and the line of the file that it begins in."""
+    """A piece of the file's own text to run, and the line of the file where it begins."""
 
     source: str
-    """An expression or a statement. The first line is dedented, further lines are as they are in the file."""
+    """An expression or a statement. Its first line is dedented; the other lines are unchanged."""
     line: int
     """The line (from 1) of its first character, so that its errors are located correctly."""
 
@@ -65,10 +66,10 @@ class Recipe:
     inputs: Snippet | None = None
     """The parenthesized arguments of a call of ``root``, which show its inputs, e.g. ``(x, mask=None)``."""
     made_up: bool = False
-    """``root`` is a class, which the agent has to build with invented arguments."""
+    """Whether ``root`` is a class that the agent has to build with invented arguments."""
     file: str = ""
     """The absolute path of the file that the recipe comes from, if that is not the traced file. The recipe then runs in
-    a namespace of its own, and ``setup`` includes all that it needs from that file, such as imports."""
+    a separate namespace, and ``setup`` includes all that it needs from that file, such as imports."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Target:
     key: str
     """Identifies the target within its file; an edit elsewhere in the file does not change the key."""
     title: str
-    """The target's name for people, e.g. ``Net`` or ``symbolic_trace(Net(3))``."""
+    """The target's display name, e.g. ``Net`` or ``symbolic_trace(Net(3))``."""
     span: Span
     """The name or call in the file that represents the target; failures without a location are shown there."""
     recipe: Recipe
@@ -116,8 +117,8 @@ class Failure:
     """Why a target's trace (or its import or build) could not continue."""
 
     kind: str
-    """A ``fxcore.failures.FailureKind``'s value, or one of the agent's own: ``import``, ``build``, ``time-limit``,
-    ``memory-limit``, ``crash``, ``denied``."""
+    """The value of a ``fxcore.failures.FailureKind``, or one of the agent's own kinds: ``import``, ``build``,
+    ``time-limit``, ``memory-limit``, ``crash``, ``denied``."""
     error: str
     """The exception's type and text, e.g. ``TypeError: 'int' object is not callable``."""
     chain: tuple[Step, ...] = ()
@@ -129,13 +130,13 @@ class Failure:
     after: Span | None = None
     """The place of the assumption that led the trace here; None if the trace gets here without any assumption."""
     other_side: str = ""
-    """If the trace reaches this place only when the condition at ``after`` is answered otherwise than it was assumed
-    first: that other answer, e.g. ``it is true``."""
+    """The answer to the condition at ``after`` that leads the trace here, e.g. ``it is true``, if the trace first
+    assumed another answer, with which it does not get here; empty otherwise."""
     cause: tuple[Step, ...] = ()
     """The steps from an input through the operations to the value that failed, each named after its node."""
     subject: str = ""
-    """What the traced value that failed is about, e.g. a shape: a ``fxcore.failures.subject.Subject``'s value. For a
-    ``denied`` failure, the outcome that it led to."""
+    """What the traced value that failed is about, e.g. a shape: the value of a ``fxcore.failures.subject.Subject``. For
+    a ``denied`` failure, the outcome that the denial led to."""
     operation: str = ""
     """The operation that failed: see ``fxcore.source.syntax.operation_at``. For a ``foreign-call``, the package and the
     name of the function that refused the value, e.g. ``torch.ones``, ``numpy.sqrt``."""
@@ -236,10 +237,10 @@ class Report:
     seconds: float = 0.0
     """Wall-clock time of the build and the trace."""
     processor_seconds: float = 0.0
-    """Processor time that the tracing process has used so far; little if it waited for something else."""
+    """Processor time that the tracing process has used so far; much less than wall-clock time if it mostly waited."""
     notices: tuple[Failure, ...] = ()
-    """Places where the graph silently differs from the program, whose kinds are ``fxcore.notices.NoticeKind``s, and
-    what the import had to do without: ``missing-package``, ``definitions-only``."""
+    """Places where the graph silently differs from the program (kinds: ``fxcore.notices.NoticeKind``), what the import
+    had to do without (``missing-package``, ``definitions-only``, ``import``), and what was ``denied``."""
     intent: Intent | None = None
     """The intent of the recipe that was used; None means the target's own."""
     parameters: int = 0
@@ -252,27 +253,27 @@ class Report:
     """Why an ``unchecked`` target was not checked, or the condition under which a ``traced`` one was traced, e.g.
     ``without its optional inputs``."""
     partial: bool = False
-    """There may be more failures; the agent is looking for them."""
+    """Whether the agent is still looking for further failures, which a later report will add."""
 
 
 @dataclass(frozen=True)
 class GraphNode:
-    """One node of a graph, as people see it."""
+    """One node of a graph, as text for display."""
 
     name: str
     op: str
     target: str
     """As text, e.g. ``layer1.conv``, ``torch.relu``."""
     inputs: tuple[str, ...]
-    """Names of the nodes whose values it takes."""
+    """Names of the nodes whose values this node uses."""
     users: tuple[str, ...]
-    """Names of the nodes that take its value."""
+    """Names of the nodes that use this node's value."""
     scope: str
-    """Path of the module whose forward recorded it; empty for the root."""
+    """Path of the module whose forward recorded the node; empty for the root."""
     module: str = ""
     """The class name of the module that it calls; empty if it calls none."""
     span: Span | None = None
-    """The expression that it was recorded at."""
+    """The source expression that recorded the node."""
     line: int | None = None
     """Its line in the report's code, from 1."""
     value: str = ""
@@ -281,7 +282,7 @@ class GraphNode:
     """The sizes in ``value`` if the value is a single tensor."""
     dtype: str | None = None
     fails: tuple[Span, ...] = ()
-    """The failing expressions that it represents, each the last span of the chain of one of the report's failures."""
+    """The failing expressions that the node represents; each is the last span in the chain of one of the failures."""
 
 
 @dataclass(frozen=True)
@@ -331,8 +332,8 @@ class Details:
     symbols: dict[str, int] = field(default_factory=dict)
     """The sizes of that input that may vary, by the names that the nodes' values use for them."""
     outcome: Outcome = "traced"
-    """The outcome of the trace that this describes. A report with a different outcome is about a better trace, which
-    this does not describe."""
+    """The outcome of the trace that these details describe. A report with a different outcome is about a better trace,
+    which they do not describe."""
     imports: tuple[str, ...] = ()
     """The statements that import the globals of the generated forward, from torch.fx rather than fxcore; for each
     global that no statement can import, a comment instead."""

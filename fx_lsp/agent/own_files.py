@@ -1,4 +1,4 @@
-"""Which files are the agent's own. Code that depends on where they are uses this module, so that files can move."""
+"""Tells which files are the agent's own. Code that depends on their location uses this module, so they can move."""
 
 from __future__ import annotations
 

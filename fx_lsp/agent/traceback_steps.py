@@ -17,7 +17,7 @@ ENDS = 25
 """How many steps to keep at each end of a chain that is longer than twice this number (a recursion)."""
 
 LONGEST_ERROR = 4000
-"""Characters kept of an exception's text."""
+"""The maximum number of characters that are kept of an exception's text."""
 
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Names of the folders of installed packages, which may be inside the standard library's folder."""
@@ -28,7 +28,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """The address of an object: it differs in every process, and means nothing to people."""
 
 Belongs = Callable[[str], bool]
-"""Whether to keep steps in the file with this name."""
+"""Returns whether to keep steps in the file with this name."""
 
 
 def describe(error: BaseException) -> str:
@@ -42,10 +42,10 @@ def describe(error: BaseException) -> str:
 
 
 def causes(error: BaseException | None, *, stated: bool = False) -> Iterator[BaseException]:
-    """``error``, the exception that it was raised from or while handling, that exception's cause, and so on.
+    """Yield ``error``, the exception that it was raised from or while handling, that exception's cause, and so on.
 
-    With ``stated``, only causes that a ``raise … from`` states. Each exception is returned once: a program can make two
-    exceptions each other's cause.
+    With ``stated``, only causes given by ``raise … from`` are followed. Each exception is yielded once: a program can
+    make two exceptions each other's cause.
     """
     seen: set[int] = set()
     while error is not None and id(error) not in seen:

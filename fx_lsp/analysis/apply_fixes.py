@@ -12,13 +12,14 @@ from fx_lsp.documents.documents import on_disk
 from fx_lsp.fixes.editing.text_edits import applied
 
 MOST_ROUNDS = 10
-"""The maximum number of rounds of fixes: the fixes of one round may reveal failures for the next."""
+"""The maximum number of rounds: the fixes of one round may reveal new failures, which the next round can fix."""
 
 
 async def mend(scheduler: Scheduler, proofs: FixProofs, files: Sequence[str], *, unproven: bool) -> dict[str, str]:
-    """Path -> new text, for every file that a fix changes; afterwards ``scheduler`` has the results after the fixes.
+    """Fix failures in ``files``, which have been traced, in memory. Returns path -> new text for each changed file.
 
-    ``files`` have been traced. ``unproven``: also apply fixes that could not be tried, but no fix that was refuted.
+    Afterwards, ``scheduler`` has the results for the new texts. ``unproven``: also apply fixes that could not be tried,
+    but no fix that was refuted.
     """
     changed: dict[str, str] = {}
     for _ in range(MOST_ROUNDS):
@@ -31,14 +32,14 @@ async def mend(scheduler: Scheduler, proofs: FixProofs, files: Sequence[str], *,
 
 
 def write(path: str, text: str) -> None:
-    """Write a file in its present encoding. Raises OSError, and UnicodeEncodeError if ``text`` can't be encoded."""
+    """Write a file in its current encoding. Raises OSError, and UnicodeEncodeError if ``text`` can't be encoded."""
     with Path(path).open("rb") as file:
         encoding, _ = tokenize.detect_encoding(file.readline)
     Path(path).write_bytes(text.encode(encoding))
 
 
 async def _round(scheduler: Scheduler, proofs: FixProofs, file: str, *, unproven: bool) -> dict[str, str]:
-    """Make one edit that fixes failures of a file, in memory, and trace what it affects. Returns the new texts."""
+    """Make one edit in memory that fixes failures of a file, and trace the files it affects. Returns the new texts."""
     fix = await proofs.prove_at_once(file) or await proofs.prove_together(file, unproven=unproven)
     edited = applied(fix.changes, scheduler.documents.lines) if fix else {}
     for path, text in edited.items():

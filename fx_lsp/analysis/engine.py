@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class Engine:
-    """Traces the files of a workspace for an editor or a run of the command line. Belongs to one event loop."""
+    """Traces the files of a workspace for an editor or a run of the command line. Must be used from one event loop."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Engine:
         """``settings_of`` returns the settings of a file.
 
         ``folders`` are the workspace's folders, and ``encoding`` is how the client counts characters. ``python`` is the
-        command of the Python for all folders, whatever the settings say; ``selected`` returns the Python that is
+        command of the Python for all folders and overrides the settings; ``selected`` returns the Python that is
         selected for a folder, which is used if the settings name none. ``on_agent_state`` is called when the state of a
         folder's agent changes, and ``on_result`` whenever `Scheduler.on_result` is. Traces are kept in ``cache``,
         targets and fixes in ``findings_cache``. If there is a ``cluster``, its workers trace. ``interactive``: someone

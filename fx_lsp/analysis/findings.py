@@ -1,4 +1,4 @@
-"""Turns what the agent reports into what the user is shown, and where."""
+"""Turns the agent's reports into findings: the problems that the user is shown, and where."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Finding:
     targets: tuple[str, ...]
     """The titles of the targets that fail at ``place``."""
     moment: int
-    """The moment of the text that was traced, which ``failure`` refers to."""
+    """The moment (see `Documents`) of the traced text, which the spans of ``failure`` refer to."""
     severity: Severity
 
     @property
@@ -44,7 +44,7 @@ class Finding:
 
     @property
     def is_serious(self) -> bool:
-        """Whether the finding is an error or a warning; information and hints concern what is often intended."""
+        """Whether the finding is an error or a warning; information and hints are often about intended behavior."""
         return self.severity in ("error", "warning")
 
     @property
@@ -70,7 +70,7 @@ def findings_of(
 
 
 def _severity(finding: Finding, intent: Intent, selection: Selection) -> Severity:
-    """The severity of a finding: at most information for what only happens on a way that no trace took."""
+    """The severity of a finding; at most ``information`` if the failure occurs only when an assumption is wrong."""
     severity = selection.severity(finding.rule, intent)
     return max(severity, "information", key=SEVERITIES.index) if finding.failure.other_side else severity
 
@@ -87,9 +87,9 @@ def is_shown(finding: Finding, snapshot: Snapshot, selection: Selection) -> bool
 
 
 def findings_in_text(path: str, snapshot: Snapshot, selection: Selection) -> tuple[Finding, ...]:
-    """The findings in the text of a file itself, without a trace, whose rules are in ``selection``.
+    """The findings that a file's text shows without a trace, if their rules are in ``selection``.
 
-    These are comments that are not valid directives, and text that is too large.
+    They concern comments that are not valid directives, and text that is too large to parse.
     """
     found = []
     for failure in _in_text(path, snapshot):
@@ -123,7 +123,7 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
         if first is not finding:
             targets = tuple(dict.fromkeys(first.targets + finding.targets))
             severity = min(first.severity, finding.severity, key=SEVERITIES.index)
-            shown = finding if first.failure.other_side else first  # rather one that is met without any condition
+            shown = finding if first.failure.other_side else first  # preferably one that is reached unconditionally
             by_place[finding.identity] = dataclasses.replace(shown, targets=targets, severity=severity)
     return list(by_place.values())
 

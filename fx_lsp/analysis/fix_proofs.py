@@ -1,4 +1,4 @@
-"""Tries fixes, one at a time, while nothing is traced, and keeps the proofs.
+"""Tries fixes, one at a time, while nothing is traced, and keeps the results, called proofs.
 
 Fixes that someone is looking at are tried first, then the fixes in the files that were traced. A proof belongs to the
 report of the failure that the fix is for: after the target's next report, its fixes are tried again.
@@ -23,7 +23,7 @@ from fx_lsp.targets import find_targets
 log = logging.getLogger(__name__)
 
 TIME_FACTOR = 3
-"""How much more time a proof has than a trace: it traces twice, and runs the program."""
+"""The time limit of a proof, as a multiple of a trace's: a proof traces twice, and runs the program."""
 
 MOST_FIXES = 4
 """How many fixes of one failure are tried."""
@@ -38,7 +38,7 @@ FIX_ALL = "Apply all proven fixes in this file"
 
 
 class FixProofs(IdleWork):
-    """The proofs of the fixes for the failures in the results of ``scheduler``. Belongs to one event loop."""
+    """The proofs of the fixes for the failures in the results of ``scheduler``. Must be used from one event loop."""
 
     name = "trying fixes"
     quiet_seconds = 0.3
@@ -60,7 +60,7 @@ class FixProofs(IdleWork):
         return bool(self._urgent or self._idle)
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
-        """The edits that may fix a failure; none if libcst is not installed, as may be so in an editor's Python."""
+        """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
         try:
             return self.find_fixes(failure, self._own_text, self._scheduler.results.calls_with(failure))
         except ImportError as error:
@@ -76,7 +76,7 @@ class FixProofs(IdleWork):
         return proof if owner and owner[1].report is report else None
 
     def together(self, path: str) -> Fix | None:
-        """All proven fixes of a file as one edit; None if the edit is not known, or belongs to an older text."""
+        """All proven fixes of a file as one edit; None if it is not known yet, or is for an older text."""
         fix, moment = self._together.get(path, (None, 0))
         documents = self._scheduler.documents
         if fix and not any(documents.changed_since(change.span.file, moment) for change in fix.changes):
@@ -93,7 +93,7 @@ class FixProofs(IdleWork):
             self.begin(at_once=True)
 
     def on_result(self, path: str, complete: bool) -> None:
-        """Forget what was tried for older reports, and begin once nothing is traced."""
+        """Forget the proofs for older reports, and begin to try fixes once nothing is traced."""
         self.pause()
         self._together.pop(path, None)
         if complete:
@@ -105,7 +105,7 @@ class FixProofs(IdleWork):
         self.begin()
 
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
-        """Try ``fix`` now, unless it has been tried already."""
+        """Return the proof of ``fix``, which is tried now unless it has been tried already."""
         if known := self.known(failure, fix):
             return known
         owner = self._scheduler.results.owner(failure)
@@ -118,7 +118,7 @@ class FixProofs(IdleWork):
         return proof
 
     async def prove_at_once(self, path: str) -> Fix | None:
-        """The first fix of each of a file's failures as one edit; None unless this edit is proven as a whole.
+        """The first fix of each of a file's failures as one edit; None unless it fixes several and is proven.
 
         Trying the edit once takes as long as trying a single fix.
         """

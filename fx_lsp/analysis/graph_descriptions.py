@@ -1,8 +1,8 @@
-"""Describes the graphs of what was traced, while nothing is traced, and keeps the descriptions with their text.
+"""Has the agent describe the graphs of traced targets while nothing is being traced, and keeps the descriptions.
 
-A description outlives its text: until the next description replaces it, its places move with what is typed. It is
-dropped when its target is gone or its trace ends differently. A target that fails is described only on request, because
-what is recorded after a failure rests on assumptions.
+A description survives edits: until the next description replaces it, its places move with the edited text. It is
+dropped when its target is gone or a new trace of the target has a different outcome. A target that fails is
+described only on request, because what is recorded after a failure rests on assumptions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import Place, Snapshot
 
 TIME_FACTOR = 6
-"""How much more time a description has than a trace: it traces twice and runs the graph, with low priority."""
+"""The time limit of a description, as a multiple of a trace's: describing traces twice and runs the graph."""
 
 
 _Item = TypeVar("_Item")
@@ -45,7 +45,7 @@ class GraphDescription:
 
     @functools.cached_property
     def recorded(self) -> Mapping[str, Mapping[Place, tuple[GraphNode, ...]]]:
-        """By path and expression: the nodes that the expression became, one for each module that ran it."""
+        """By path and expression: the nodes that the expression was recorded as, one for each module that ran it."""
         return self._by_place((node.span, node) for node in self.details.nodes)
 
     @functools.cached_property
@@ -89,7 +89,7 @@ def _outermost(calls: Iterable[ModuleCall]) -> Iterator[ModuleCall]:
 
 
 class GraphDescriptions(IdleWork):
-    """The latest description of each target in the results of ``scheduler``. Belongs to one event loop."""
+    """The latest description of each target in the results of ``scheduler``. Must be used from one event loop."""
 
     name = "describing what was traced"
     quiet_seconds = 0.15
@@ -105,7 +105,7 @@ class GraphDescriptions(IdleWork):
         """Files that may have something to describe, in order."""
 
     def of(self, path: str, key: str) -> GraphDescription | None:
-        """The latest description of a target; None if there is none, or if its latest trace ended in another way."""
+        """The latest description of a target; None if there is none for the outcome of its latest trace."""
         return self._known.get((path, key))
 
     def __iter__(self) -> Iterator[GraphDescription]:
@@ -126,7 +126,7 @@ class GraphDescriptions(IdleWork):
             self.begin(at_once=True)
 
     def on_result(self, path: str, complete: bool) -> None:
-        """Drop the descriptions whose targets are gone or trace differently, and begin once nothing is traced."""
+        """Drop the descriptions of targets that are gone or have another outcome, and begin once nothing is traced."""
         self.pause()
         result = self._scheduler.results.get(path)
         traced = result.traced if result else {}

@@ -1,7 +1,7 @@
 """Recognizes a line that is still being typed.
 
 A name that occurs nowhere else in the file is usually the beginning of a longer name, and a line that ends in a space
-usually continues. Tracing it would use a CPU at each keystroke, only to report that a name is undefined.
+usually continues. Tracing such a line would keep a CPU busy at each keystroke, only to report an undefined name.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ log = logging.getLogger(__name__)
 
 
 class IdleWork(ABC):
-    """Runs `work` while ``scheduler`` traces nothing. Belongs to one event loop."""
+    """Runs `work` while ``scheduler`` traces nothing. Must be used from one event loop."""
 
     name: str
-    """What the log calls the work."""
+    """The name of the work in log messages."""
     quiet_seconds: float
     """How many seconds pass without a call of `begin` or `pause` before the work begins."""
 
@@ -30,7 +30,7 @@ class IdleWork(ABC):
 
     @abstractmethod
     async def work(self) -> None:
-        """Do all the work there is. May be cancelled at any await; the next run continues with what is left."""
+        """Do all outstanding work. May be cancelled at any await; the next run continues with what is left."""
 
     def begin(self, *, at_once: bool = False) -> None:
         """Start after `quiet_seconds` or, with ``at_once``, immediately; wait longer while something is traced."""

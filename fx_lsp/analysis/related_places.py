@@ -44,7 +44,7 @@ def cause_links(failure: Failure, snapshot: Snapshot) -> Iterator[Link]:
 
 
 def guess_link(failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snapshot) -> Link | None:
-    """A link to the guess that led to a failure; ``earlier`` has the failures that the trace passed, by place."""
+    """A link to the assumption that led the trace to a failure, if any; ``earlier``: the target's failures by place."""
     if failure.after is None:
         return None
     place, expression = snapshot.place(failure.after), expression_at(failure.after, snapshot)

@@ -26,7 +26,7 @@ class Traced:
     """None until the first report arrives."""
     findings: tuple[Finding, ...] = ()
     kept: tuple[Finding, ...] = ()
-    """While the report is partial: findings of earlier reports after the first failure, which may still be true."""
+    """While the report is partial: findings of earlier reports, beyond the first failure, that may still be valid."""
 
     @property
     def was_traced(self) -> bool:
@@ -55,7 +55,7 @@ class FileResult:
 
 
 class Results(dict[str, FileResult]):
-    """The result of each file, by path. The scheduler writes them; everyone else only reads."""
+    """The result of each file, by path. Only the scheduler changes the results."""
 
     def __init__(self, documents: Documents, workspace: Workspace, settings_of: Callable[[str], Settings]) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Results(dict[str, FileResult]):
         yield from self._standing(found for found in all_findings if files is None or found.place.path in files)
 
     def files_concerned(self, path: str) -> set[str]:
-        """The files whose diagnostics the text or the result of ``path`` may change.
+        """The files whose diagnostics may change with the text or the result of ``path``.
 
         These are the file itself, those in which its result has findings, and those whose findings link to it.
         """
@@ -86,11 +86,11 @@ class Results(dict[str, FileResult]):
         return {path} | own | linking
 
     def owner(self, failure: Failure) -> tuple[str, Traced] | None:
-        """The file and the first target that was reported to have ``failure``."""
+        """The first target that was reported to have ``failure``, and its file; None if there is none."""
         return next(self._reported(failure), None)
 
     def calls_with(self, failure: Failure) -> tuple[Span, ...]:
-        """The calls by which the workspace itself traces a program that was reported to have ``failure``.
+        """The workspace's own calls, e.g. of ``symbolic_trace``, that trace a program reported to have ``failure``.
 
         A fix can edit these calls instead of the program.
         """
@@ -111,7 +111,10 @@ class Results(dict[str, FileResult]):
         ]
 
     def keep_targets(self, path: str, targets: Sequence[Target], snapshot: Snapshot, *, with_mistakes: bool) -> None:
-        """Record the targets of a file; the results of a target are kept until its next report."""
+        """Record the targets of a file, whose results are kept until their next reports.
+
+        ``with_mistakes``: also record the findings in the text itself.
+        """
         result = self.setdefault(path, FileResult())
         selection = self._settings_of(path).selection
         result.mistakes = findings_in_text(path, snapshot, selection) if with_mistakes else ()
@@ -132,7 +135,7 @@ class Results(dict[str, FileResult]):
         traced[report.target] = Traced(last.target, last.place, report, tuple(findings), kept)
 
     def drop_kept(self, path: str) -> bool:
-        """Drop the findings that the partial reports of a file left open, because no more reports will come.
+        """Drop the `Traced.kept` findings of a file, because no more reports will come that could confirm them.
 
         Returns whether there were any.
         """
@@ -154,7 +157,7 @@ class Results(dict[str, FileResult]):
                 yield dataclasses.replace(finding, place=now)
 
     def _behind(self, found: Iterable[Finding], last: Traced, selection: Selection) -> tuple[Finding, ...]:
-        """The findings of the last report after those just ``found``, as far as they may still be true."""
+        """The findings of the last report that come after those just ``found`` and may still be valid."""
         if not last.was_traced:
             return ()
         snapshot, places = self._documents.snapshot(), [item.place for item in self._standing(found)]

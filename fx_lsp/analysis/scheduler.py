@@ -1,11 +1,11 @@
-"""Decides what to trace when.
+"""Decides what to trace and when.
 
 After an edit, the scheduler looks for the file's targets, has the agent trace them, and stores each report in the
-results as it arrives. When edits follow each other fast, only the first and the last are traced; if a line is half
+results as it arrives. When edits follow each other quickly, only the first and the last are traced; if a line is half
 typed, the scheduler waits. A new edit cancels the running trace of the file: a cancelled task takes no further step, so
 nothing outdated is stored. Files that import the edited file are traced again, too.
 
-Nothing here knows a client: the language server and the command line both use this module.
+Nothing here depends on a client: the language server and the command line both use this module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """Keeps the results of all files that it was given up to date. Belongs to one event loop.
+    """Keeps up to date the results of all files that it was told to trace. Must be used from one event loop.
 
     ``agent_for`` returns the agent that traces a file, ``settings_of`` the file's settings. ``finder`` finds the
     targets; the default finder keeps nothing on disk.
@@ -52,9 +52,9 @@ class Scheduler:
         self.settings_of = settings_of
         self.results = Results(documents, workspace, settings_of)
         self.held_back = ""
-        """Why nothing is traced, though targets are looked for; empty when files are traced."""
+        """The reason why targets are found but not traced; empty if they are traced."""
         self.on_result: Callable[[str, bool], None] = lambda path, complete: None
-        """Called whenever the result of a file, or where its findings are in the text, may have changed.
+        """Called whenever the result of a file, or the place of a finding in its text, may have changed.
 
         The arguments are the file's path and whether its current text is fully traced.
         """
@@ -63,7 +63,7 @@ class Scheduler:
         self._looking: set[asyncio.Task[None]] = set()
         """The tasks that check whether another file has changed how a file's targets are built."""
         self._quiet: dict[str, asyncio.TimerHandle] = {}
-        """For each file that is edited fast or in a half-typed line: the timer that starts its trace."""
+        """For each file that is edited quickly or in a half-typed line: the timer that starts its trace."""
         self._edited_at: dict[str, float] = {}
         """When each file was last edited, by the loop's clock."""
 
@@ -154,7 +154,7 @@ class Scheduler:
             await self._complete_and_trace(path)
 
     async def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
-        """``targets`` of ``path``, with the recipes that other files show for them, adapted to the settings."""
+        """``targets`` of ``path`` with recipes (ways to build them) from other files, adapted to the settings."""
         found = await asyncio.to_thread(self._finder.completed, path, targets)
         return as_configured(found, self.settings_of(path))
 
@@ -173,7 +173,7 @@ class Scheduler:
         return delay if since_edit < delay else 0.0
 
     def _find_targets(self, path: str) -> bool:
-        """Look for what to trace. Returns False, and keeps the file's result, while the file does not parse."""
+        """Find the targets of a file. Returns False, and keeps the file's result, while the file does not parse."""
         snapshot = self.documents.snapshot()
         lines = snapshot.lines_of(path)
         traces = self.workspace.traces(path) and self.settings_of(path).includes(path)
@@ -220,7 +220,7 @@ class Scheduler:
             asyncio.get_running_loop().call_soon(self._again, path)
 
     async def _again_if_built_otherwise(self, path: str) -> None:
-        """Trace a file again if other files show another way to build its classes than in the last trace."""
+        """Trace a file again if other files now show another way to build its classes than at its last trace."""
         known = {key: item.target for key, item in self.results[path].traced.items()}
         found = await self.completed(path, self._finder.find(path, self.documents.text(path) or "") or ())
         if path in self.results and {target.key: target for target in found} != known:

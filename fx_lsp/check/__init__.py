@@ -1,4 +1,4 @@
-"""The work of ``fx-lsp check``: traces files on disk once, and fixes them if asked.
+"""The work of ``fx-lsp check``: traces files on disk once and, on request, fixes them.
 
-Start reading at `check_files`. Imports `analysis` and its dependencies, but no client and nothing of the command line.
+Start reading at `check_files`. Imports `analysis` and its dependencies, but neither the server nor the command line.
 """

@@ -38,7 +38,7 @@ class Problem:
     finding: Finding
     fixes: tuple[Fix, ...]
     proofs: Mapping[Fix, Proof] = field(default_factory=dict)
-    """The proofs of the fixes that were tried."""
+    """The result of trying each fix, for those that were tried."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Checked:
     documents: Documents
     """The texts that the problems' places refer to."""
     results: Mapping[str, FileResult]
-    """By path, in the order of the files."""
+    """The results by path, in the order of the files."""
     unread: Mapping[Path, str]
     """Files that can't be read or parsed, and why."""
     edits: Mapping[str, str] = field(default_factory=dict)
-    """Path -> new text of each file that fixes change; ``problems`` are those that remain."""
+    """Path -> new text of each file that fixes change; ``problems`` are those that remain after the fixes."""
 
     def traced_targets(self) -> list[int]:
         """For each file with traced targets, how many were traced, to their end or to a failure."""

@@ -1,4 +1,4 @@
-"""Identifies a problem, so that it is recognized after an edit elsewhere in the file."""
+"""Computes fingerprints that identify a problem even after an edit elsewhere in the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fx_lsp.documents.documents import Documents, Place
 
 
 def fingerprints(problems: Iterable[Problem], documents: Documents) -> list[str]:
-    """For each problem, a digest of its path from the working directory, its code and its source text.
+    """For each problem, a digest of its path from the working directory, its rule's code and its source text.
 
     Problems of a file that are equal in all of these are numbered, so that their digests differ.
     """

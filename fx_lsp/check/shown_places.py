@@ -32,7 +32,7 @@ def line_and_column(lines: LineIndex, offset: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Spot:
-    """A place in what a person sees: a file, or a cell of a notebook."""
+    """A place in a file or in one cell of a notebook, as it is shown to the user."""
 
     path: str
     """The path as returned by `shown_path`."""

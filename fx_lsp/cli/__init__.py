@@ -1,4 +1,4 @@
-"""The command line: its arguments, its output formats, its exit statuses. Imports ``check`` and, to serve, ``server``.
+"""The command line: its arguments, output formats and exit statuses. Imports ``check`` and, to serve, ``server``.
 
 Begin reading at `main`.
 """

@@ -21,7 +21,7 @@ def write(file: Path, checked: Checked) -> None:
 
 
 def new_problems(file: Path, checked: Checked) -> tuple[Problem, ...]:
-    """The problems that ``file`` does not list. Raises CannotCheck if it is not a baseline."""
+    """The problems that ``file`` does not list. Raises CannotCheck if ``file`` can't be read as a baseline."""
     known = _read(file)
     marks = fingerprints(checked.problems, checked.documents)
     return tuple(problem for mark, problem in zip(marks, checked.problems, strict=True) if mark not in known)

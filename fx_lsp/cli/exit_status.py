@@ -12,5 +12,5 @@ INTERRUPTED = 130
 
 
 def of_check(*, found: bool, unread: bool) -> int:
-    """The exit status of a check that ``found`` an error or a warning, or left files ``unread``, which counts more."""
+    """The exit status of a check that ``found`` errors or warnings. If it left files ``unread``, it has failed."""
     return FAILED if unread else FOUND if found else 0

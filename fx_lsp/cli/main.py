@@ -94,7 +94,7 @@ def _clear_cache() -> int:
 
 
 def _rule(code: str | None, format: str) -> int:
-    """Print the page of the rule ``code``, or all pages if it is None."""
+    """Print the page of the rule ``code``, or of every rule if ``code`` is None, and return the exit status."""
     from fx_lsp.rules import all_rules
     from fx_lsp.rules.rule_pages import as_json, page
 

@@ -1,4 +1,4 @@
-"""How the command line writes: to stdout, stderr and files."""
+"""Writes the output of the command line to stdout, stderr and files."""
 
 from __future__ import annotations
 

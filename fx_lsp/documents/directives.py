@@ -66,7 +66,7 @@ class Directive:
     verb: str
     labels: tuple[str, ...]
     arguments: str
-    """With their brackets, e.g. ``(dim=64)``; ``""`` if there are none."""
+    """In parentheses, e.g. ``(dim=64)``; ``""`` if there are none."""
     line: int
     """The line of the comment, from 1."""
     subject: int
@@ -201,7 +201,7 @@ def _unknown_code(verb: str, labels: Sequence[str]) -> str | None:
 
 
 def _call(arguments: str) -> ast.Call | None:
-    """A call with ``arguments``, which include their brackets; None if they are not valid arguments."""
+    """A call with ``arguments``, which include their parentheses; None if they are not valid arguments."""
     try:
         tree = ast.parse(f"f{arguments}", mode="eval").body
     except (SyntaxError, ValueError):

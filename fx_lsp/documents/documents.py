@@ -19,7 +19,7 @@ from fx_lsp.documents.positions import Change, Edit, Encoding, LineIndex, shifte
 from fx_lsp.documents.source_size import is_oversize, oversize
 
 MOST_EDITS = 2000
-"""How many edits of a document are kept; the text of a place from before these edits counts as edited."""
+"""How many edits of a document are kept; a place that is older than a dropped edit counts as edited."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Document:
     """The client's version of the document."""
     edits: list[Edit] = field(default_factory=list)
     moments: list[int] = field(default_factory=list)
-    """When each of ``edits`` was made; ascending."""
+    """The moment at which each of ``edits`` was made, in ascending order."""
     forgotten: int = 0
     """The moment of the most recent edit that was dropped."""
 
@@ -64,7 +64,7 @@ class Document:
 
 
 class Snapshot:
-    """All texts at one moment. A request keeps one, so that the places in its answer can be interpreted."""
+    """All texts at one moment. The sender of a request keeps a snapshot, to interpret the places in the answer."""
 
     def __init__(self, moment: int, open_lines: dict[str, LineIndex]) -> None:
         self.moment = moment
@@ -102,7 +102,7 @@ class Documents:
     """The text of open files as the client has it, and of all other files as it is on disk.
 
     Time is counted in *moments*: every edit of an open file begins a new moment. A place keeps the moment at which it
-    was found, so that `now` can determine where its text is later, or that the text was edited.
+    was found, so that `now` can later determine where its text has moved, or that the text was edited.
     """
 
     def __init__(self, encoding: Encoding = "utf-16") -> None:
@@ -115,16 +115,16 @@ class Documents:
         self._moment = 0
 
     def open(self, path: str, text: str, version: int) -> None:
-        """The editor has opened ``path``."""
+        """Store the text of a file that the editor has opened."""
         self._open[path] = Document(LineIndex(text), version)
 
     def open_notebook(self, path: str, notebook: Notebook, version: int) -> None:
-        """The editor has opened a notebook."""
+        """Store a notebook that the editor has opened."""
         self.notebooks[path] = notebook
         self.open(path, notebook.text, version)
 
     def change(self, path: str, changes: Iterable[Change], version: int) -> None:
-        """The editor has made ``changes``, one after another, to an open file. Raises KeyError if it is not open."""
+        """Apply the editor's ``changes``, one after another, to an open file. Raises KeyError if it is not open."""
         document = self._open[path]
         for change in changes:
             self._replace(document, *change.ends(document.lines, self.encoding), change.text)
@@ -140,7 +140,7 @@ class Documents:
         document.version = version
 
     def close(self, path: str) -> None:
-        """The editor has closed ``path``; from now on its text is read from disk."""
+        """Drop the text of a file that the editor has closed; from now on, the text is read from disk."""
         self._open.pop(path, None)
         self.notebooks.pop(path, None)
 
@@ -207,7 +207,7 @@ def on_disk(path: str) -> LineIndex | None:
 
 
 def why_not_python(path: str) -> str:
-    """Why fx-lsp cannot look for targets in the file at ``path``, in words that follow a colon."""
+    """Why fx-lsp cannot look for targets in the file at ``path``, phrased to follow a colon."""
     try:
         text = _decoded(path)
         if is_oversize(text):

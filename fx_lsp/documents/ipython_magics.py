@@ -45,7 +45,7 @@ def blanked(text: str) -> str:
 
 
 def _end_of_line(text: str, start: int) -> int:
-    """Where the logical line that begins at ``start`` ends, or the physical line if it is not Python."""
+    """The end of the logical line that begins at ``start`` or, if it is not Python, the end of the physical line."""
     if _LINE.match(text, start) or _ASSIGNED.match(text, start):
         found = _PHYSICAL_LINE.match(text, start)
         return found.end() if found else len(text)

@@ -22,7 +22,7 @@ class Names:
         self.classes = walk.classes
 
     def qualified(self, expression: ast.expr) -> str | None:
-        """The dotted name that ``expression`` refers to, given the file's imports, e.g. ``torch.fx.Tracer``."""
+        """The dotted name that ``expression`` refers to, e.g. ``torch.fx.Tracer``; None if it isn't a dotted name."""
         if isinstance(expression, ast.Name):
             return self.imported.get(expression.id, expression.id)
         if isinstance(expression, ast.Attribute):
@@ -121,7 +121,7 @@ class Names:
 
 
 def _fills(binding: Binding) -> bool:
-    """Whether the statement adds something to the object: ``layers.append(layer)``."""
+    """Whether a binding's statement adds something to its object, e.g. ``layers.append(layer)``."""
     match binding.statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method))):
             return method not in ("eval", "train")

@@ -68,7 +68,7 @@ class Notebook:
         self.texts: dict[str, Cell] = {}
         """The code cells by URI."""
         self.cells: tuple[Cell, ...] = ()
-        """The cells in Python, in the order of the module."""
+        """The Python cells, in the order of the module."""
 
     @property
     def text(self) -> str:

@@ -30,7 +30,7 @@ def tree_of(text: str) -> ast.Module | None:
 
 
 def syntax_tree(text: str) -> ast.Module:
-    """A new syntax tree of ``text``, made without warnings. Raises whatever `ast.parse` raises."""
+    """A new syntax tree of ``text``; syntax warnings are suppressed. Raises whatever `ast.parse` raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         return ast.parse(text.removeprefix("\ufeff"))

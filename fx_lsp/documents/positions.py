@@ -113,7 +113,7 @@ def _characters(line: str, units: int, encoding: Encoding) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """``length`` new characters in place of ``text[start:end]``."""
+    """The replacement of ``text[start:end]`` by ``length`` new characters."""
 
     start: int
     end: int
@@ -126,7 +126,7 @@ class Edit:
 
     @property
     def is_typed(self) -> bool:
-        """Whether the edit could be the work of one key: it replaces at most one character with at most one."""
+        """Whether the edit could come from a single keystroke: it replaces at most one character with at most one."""
         return self.length <= 1 and self.end - self.start <= 1
 
     @classmethod

@@ -39,7 +39,7 @@ class CodePlace:
     scope: Scope
     statement: ast.stmt
     blocks: tuple[int, ...] = ()
-    """The branches, loops and handlers around the statement within its scope, outermost first."""
+    """The numbers of the branches, loops and handlers around the statement within its scope, outermost first."""
     in_main: bool = False
     """Whether it is under ``if __name__ == "__main__":``, so that importing the file does not run it."""
     hidden: frozenset[str] = frozenset()
@@ -185,7 +185,7 @@ class ScopeVisitor(ast.NodeVisitor):
         self._visit_block(node.orelse)
 
     def _visit_loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
-        """Visit a loop's body as a block that may not run at all; a ``for`` also binds its variable."""
+        """Visit a loop's body as a block that may not run; a ``for`` also binds its variable."""
         for part in (node.test,) if isinstance(node, ast.While) else (node.target, node.iter):
             self.visit(part)
         self._visit_block(node.body)

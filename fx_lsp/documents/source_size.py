@@ -1,4 +1,4 @@
-"""The size of the largest file that the server parses: while it parses, it answers no requests."""
+"""The size limit for files that the server parses: while it is parsing, it can't answer requests."""
 
 LARGEST = 2_000_000
 """In characters. Python takes a second or two to parse a file of this size."""
@@ -10,5 +10,5 @@ def is_oversize(text: str) -> bool:
 
 
 def oversize(text: str) -> str:
-    """Why ``text`` is not traced, in words that follow a colon."""
+    """Why ``text`` is not traced, phrased to follow a colon."""
     return f"it has {len(text):,} characters, and fx-lsp reads only files of up to {LARGEST:,}"

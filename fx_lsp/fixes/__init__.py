@@ -25,9 +25,9 @@ __all__ = ["Fix", "ReadText", "TextChange", "fixes_for"]
 def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
     """The edits that may fix a failure, the most direct first; empty for a notice, or if no edit is known to help.
 
-    They come from the fixes that the failure's rule lists, and from edits of ``calls``, the calls with which the files
-    themselves trace the program. Each file of the failure's chain is parsed once or twice, so call this function only
-    when its result is needed.
+    They come from the modules listed in the rule's ``fixes``, and from edits of ``calls``, the calls in the user's code
+    that trace the program. Each file of the failure's chain is parsed once or twice, so call this function only when
+    its result is needed.
     """
     rule = rule_for(failure.kind)
     if rule.is_notice:

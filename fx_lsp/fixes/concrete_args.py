@@ -15,7 +15,8 @@ from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, tracing_calls
 def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
     """One fix for each call that traces the root, if the failing code reads a parameter with a constant default.
 
-    If no call traces the root, fx-lsp inferred that it can be traced; the fix is then a directive above its definition.
+    If no call traces the root (the traced module or function), fx-lsp inferred that it can be traced; the fix is then a
+    directive above its definition.
     """
     outermost = next(editable(failure.chain[:1], read), None)
     if outermost is None:
@@ -51,7 +52,7 @@ def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict
 
 
 def _change(call: TracingCall, entries: str) -> TextChange | None:
-    """The change that adds the flags to the call's ``concrete_args``; None if the call does not spell these out."""
+    """The change that adds the flags to the call's ``concrete_args``; None if the call does not pass them as a dict."""
     match call.concrete_args:
         case ast.Constant(value=None) as none:
             return call.source.replaced(none, f"{{{entries}}}")
@@ -63,7 +64,10 @@ def _change(call: TracingCall, entries: str) -> TextChange | None:
 
 
 def _directive(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, settings: str) -> TextChange | None:
-    """A directive above the root; None if the root has a directive already or is not defined at the top level."""
+    """The change that adds a directive above the root.
+
+    None if the root already has a directive, or is not defined at the top level.
+    """
     root = next(outer for outer in (function, *source.around(function)) if outer in source.tree.body)
     if not isinstance(root, (ast.ClassDef, *Function)) or (
         root is not function and source.parent(function) is not root

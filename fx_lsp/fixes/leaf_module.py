@@ -68,7 +68,10 @@ def _known(source: Source, file: str, name: str) -> Imported | None:
 
 
 def _module_name(file: str, importer: str) -> str | None:
-    """The dotted name by which ``importer`` can import ``file``, from a package or from their common folder."""
+    """The dotted name of ``file`` for an import in ``importer``.
+
+    None if ``file`` is neither in a package nor in the same folder, or if its path is not a valid name.
+    """
     path = PurePath(file)
     parts = [*package_of(file), path.stem]
     is_found = len(parts) > 1 or path.parent == PurePath(importer).parent

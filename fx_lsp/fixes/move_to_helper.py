@@ -23,7 +23,7 @@ _NO_HELP = frozenset({"call-binding", "exception", "two-tracers", "not-a-submodu
 """Kinds of failure that a recorded call does not fix."""
 
 _MOST_IN_A_ROW = 6
-"""The maximum number of parts that are moved in a row, each of which depends on the part before."""
+"""How many more parts may be moved, each because it depends on the results of the previous one."""
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
@@ -68,7 +68,7 @@ def _recorded(source: Source, part: Part) -> Fix | None:
 
 
 def _moved(source: Source, part: Part, depth: int = 0) -> tuple[str, list[str]] | None:
-    """The file's text with ``part``, and all later code that its results decide, moved into helper functions.
+    """The file's text with ``part``, and all later code that branches on its results, moved into helper functions.
 
     Also returns the names of these functions, in the order in which they are called. None if some of that code cannot
     be moved.

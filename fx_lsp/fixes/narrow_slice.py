@@ -1,4 +1,4 @@
-"""Replace a slice of a real tensor that has a traced size as a bound with calls of ``narrow``, which are recorded.
+"""Replace a slice of a real tensor, with a traced size as a bound, by calls of ``narrow``, which are recorded.
 
 ``narrow`` is stricter than a slice: it raises an error for a range that extends past the end instead of cutting it off.
 """
@@ -14,7 +14,7 @@ from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if a slice of a buffer or of another known tensor failed. (Parameters are traced values themselves.)"""
+    """One fix if a slice of a buffer or of another known tensor failed. (A module's parameters are traced values.)"""
     match node:
         case ast.Subscript(value=ast.Name() | ast.Attribute() as tensor, slice=index):
             indices = index.elts if isinstance(index, ast.Tuple) else [index]

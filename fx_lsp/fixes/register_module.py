@@ -19,7 +19,7 @@ _CONTAINERS = {
     ast.Dict: "ModuleDict",
     ast.DictComp: "ModuleDict",
 }
-"""By the type of a list or dict expression, the container of ``torch.nn`` that registers the modules in it."""
+"""The type of a list or dict expression -> the container of ``torch.nn`` that registers the modules in it."""
 
 
 @for_failing_expression
@@ -35,7 +35,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _built_once(source: Source, built: ast.Call, name: str) -> Iterator[Fix]:
-    """One fix: build the module in ``__init__``, instead of each time with the call ``built``."""
+    """One fix: build the module once, in ``__init__``, instead of with ``built`` each time the method is called."""
     method, class_ = source.function(built), source.enclosing_class(built)
     if method is None or class_ is None or source.parent(method) is not class_ or not method.args.args:
         return

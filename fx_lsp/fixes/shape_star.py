@@ -22,7 +22,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _uses(source: Source, node: ast.expr) -> Iterator[TextChange]:
-    """If calls unpack the name that ``node`` is assigned to, pass the name itself: a sum cannot be unpacked."""
+    """If calls unpack the name that ``node`` is assigned to, pass the name itself: a traced sum cannot be unpacked."""
     match source.parent(node):
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is node:
             for call in ast.walk(source.function(node) or node):
@@ -57,7 +57,7 @@ def _is_sizes(source: Source, node: ast.List) -> bool:
 
 
 def _sum(source: Source, elements: Sequence[ast.expr]) -> str | None:
-    """A sum of tuples that equals ``elements``; None if nothing is starred, or a starred value may not be a shape."""
+    """A sum of tuples that equals ``elements``; None if nothing, or something other than a shape, is starred."""
     terms: list[str] = []
     loose: list[str] = []
     has_star = False

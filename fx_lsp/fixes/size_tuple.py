@@ -29,7 +29,7 @@ def takes_sizes(source: Source, call: ast.Call) -> bool:
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if a call failed whose sizes are separate arguments."""
+    """One fix if the failing expression is a call with its sizes as separate arguments."""
     match node:
         case ast.Call(args=[first, _, *_] as sizes) if takes_sizes(source, node):
             if not any(isinstance(size, ast.Starred) for size in sizes):

@@ -27,7 +27,7 @@ _PERCENT, _BRACES = re.compile(r"%[^a-zA-Z%(]*[a-zA-Z]"), re.compile(r"\{[^{}]*\
 
 @dataclass(frozen=True)
 class _Check:
-    """What a guard or an ``assert`` checks."""
+    """What a guard (``if bad: raise``) or an ``assert`` checks."""
 
     conditions: list[str]
     """The conditions that must hold; empty if they cannot be recorded."""

@@ -24,7 +24,7 @@ about the model; ``information``: fx-lsp could not run all of the code. For a no
 nearly always (``warning``) to seldom (``hint``)."""
 
 GENERAL = "exception"
-"""The code of the rule for every kind that has no rule of its own."""
+"""The code of the rule for all kinds of failure that no other rule covers."""
 
 _LONGEST_ERROR = 160
 """How many characters of Python's own error a message shows."""
@@ -32,7 +32,7 @@ _LONGEST_ERROR = 160
 
 @dataclass(frozen=True)
 class Rule:
-    """All that fx-lsp reports for some kinds of failure or notice."""
+    """What fx-lsp reports for one or more kinds of failure or notice."""
 
     code: str
     """The diagnostic's code and the name of its page, e.g. ``control-flow``."""
@@ -82,7 +82,7 @@ def all_rules() -> tuple[Rule, ...]:
 
 @functools.cache
 def rule_for(kind: str) -> Rule:
-    """The rule for failures of this kind: its own, or the general one."""
+    """The rule for failures or notices of this kind: the one that lists the kind, or else the general rule."""
     own = [rule for rule in all_rules() if kind in rule.kinds]
     return own[0] if own else next(rule for rule in all_rules() if rule.code == GENERAL)
 
@@ -112,13 +112,13 @@ def error_text(failure: Failure) -> str:
 
 
 def remark(failure: Failure) -> str:
-    """Python's own error in parentheses, to follow a sentence; for one of fxcore's own errors, only its text."""
+    """Python's own error in parentheses, to follow a sentence; for an error that fxcore raises, only its text."""
     name, _, text = error_text(failure).partition(": ")
     return f" ({text if name.endswith('Failure') else error_text(failure)})"
 
 
 def about(failure: Failure) -> str:
-    """In plain words, what the value depends on that tracing needed but could not know."""
+    """In plain words, what the unknown value that made tracing fail depends on, e.g. ``the shape of an input``."""
     return _SUBJECTS.get(failure.subject, "the inputs")
 
 

@@ -1,4 +1,4 @@
-"""The traced code raises an error of its own."""
+"""The traced code itself raises an error."""
 
 import ast
 

@@ -77,7 +77,7 @@ _GENERAL = (
 
 
 def message(failure: Failure, expression: str) -> str:
-    """Why what ``expression`` calls rejects a traced value, and what to do."""
+    """Why the function that ``expression`` calls rejects a traced value, and what to do."""
     callee = failure.operation or called(expression) or ""
     package, _, name = callee.partition(".")
     reason, advice = _OF_OTHERS.get(package) or _OF_TORCH.get(name.rpartition(".")[2]) or _GENERAL

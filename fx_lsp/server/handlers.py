@@ -1,4 +1,4 @@
-"""The language server: one function for each LSP method, which passes it on to the session or to a feature."""
+"""The language server: one function for each LSP method, which calls the session or a feature."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def did_change_watched_files(ls: FxLanguageServer, params: types.DidChangeWatche
     types.FileOperationRegistrationOptions([types.FileOperationFilter(types.FileOperationPattern("**/*.py"))]),
 )
 def did_rename_files(ls: FxLanguageServer, params: types.RenameFilesParams) -> None:
-    """The client has renamed Python files, so imports may work or fail that did not before."""
+    """The client has renamed Python files: trace everything again, because other imports may now work or fail."""
     ls.session.engine.scheduler.trace_all()
 
 
@@ -157,7 +157,7 @@ async def did_change_workspace_folders(ls: FxLanguageServer, params: types.DidCh
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover | None:
-    """What is known about the code under the pointer."""
+    """The hover text for the code under the pointer."""
     session = ls.session
     path, offset = _at(session, params)
     if path is None or offset is None or not session.settings.hover:
@@ -238,7 +238,7 @@ def inlay_hint(ls: FxLanguageServer, params: types.InlayHintParams) -> list[type
 
 @server.feature(TARGETS)
 def targets(ls: FxLanguageServer, params: Any) -> list[dict[str, Any]]:
-    """The targets in a document."""
+    """The targets (what fx-lsp traces) in a document."""
     path = ls.session.places.path(params.textDocument.uri)
     return ls.session.views.targets(path) if path else []
 
@@ -274,7 +274,7 @@ def _chosen(params: Any) -> tuple[str | None, types.Position | None]:
 
 @server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
 def cancel_progress(ls: FxLanguageServer, params: types.WorkDoneProgressCancelParams) -> None:
-    """The user has cancelled what is being traced."""
+    """Stop all traces, because the user has cancelled the progress."""
     ls.session.engine.scheduler.cancel()
 
 
@@ -296,13 +296,13 @@ async def trust_granted(ls: FxLanguageServer, params: Any) -> None:
 
 @server.command("fxLsp.restartAgent")
 def restart_agent(ls: FxLanguageServer, *arguments: Any) -> None:
-    """Restart the tracing process. Arguments that clients add to commands are ignored."""
+    """Restart the tracing processes. Arguments that clients add to commands are ignored."""
     ls.session.engine.restart_agents()
 
 
 @server.command("fxLsp.traceFile")
 def trace_file(ls: FxLanguageServer, *arguments: Any) -> None:
-    """Trace the open document whose URI is the argument again, from scratch."""
+    """Trace again, from scratch, the open document whose URI is the first argument."""
     uri = arguments[0] if arguments else None
     path = ls.session.places.path(uri) if isinstance(uri, str) else None
     if path and ls.session.documents.is_open(path):
@@ -311,7 +311,7 @@ def trace_file(ls: FxLanguageServer, *arguments: Any) -> None:
 
 @server.feature(types.SHUTDOWN)
 async def shutdown(ls: FxLanguageServer, params: None) -> None:
-    """End the tracing processes before the client gets its answer."""
+    """End the tracing processes, then answer the client."""
     await ls.session.close()
 
 

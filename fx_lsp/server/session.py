@@ -106,7 +106,7 @@ class ClientSession:
 
     @property
     def pulls_diagnostics(self) -> bool:
-        """Whether the client pulls diagnostics: because its options ask for it, or because it can't receive any."""
+        """Whether the client pulls diagnostics: because its options say so, or because none can be published to it."""
         wanted = self.options.get("diagnostics")
         published = self.can("text_document.publish_diagnostics")
         return self.can("text_document.diagnostic") and (wanted == "pull" or not published)
@@ -116,7 +116,7 @@ class ClientSession:
         return bool(get_capability(self.capabilities, capability, False))
 
     def _can_show(self, capability: str) -> bool:
-        """Whether the client shows a part of diagnostics, whether pushed or pulled."""
+        """Whether the client shows an optional part of diagnostics, published or pulled."""
         channels = ["publish_diagnostics", *(["diagnostic"] if self.pulls_diagnostics else [])]
         return any(self.can(f"text_document.{channel}.{capability}") for channel in channels)
 
@@ -139,7 +139,7 @@ class ClientSession:
         return override(project_of(path).settings, self._settings_in.get(folder, self.settings).anchored(folder))
 
     def select_interpreter(self, folder: str | None, command: Any) -> None:
-        """Use the Python that is selected in the editor, for one folder or (None) for all; empty: none is selected."""
+        """Use the Python ``command`` selected in the editor for ``folder`` (None: all); if empty, none is selected."""
         if not command:
             self.selected.pop(folder, None)
         elif isinstance(command, (list, tuple)) and all(isinstance(word, str) for word in command):
@@ -148,28 +148,28 @@ class ClientSession:
             log.warning("ignoring the interpreter %r: it is not a list of strings", command)
 
     def opened(self, path: str, text: str, version: int) -> None:
-        """The client has opened a Python file."""
+        """Store and trace a Python file that the client has opened."""
         self.documents.open(path, text, version)
         self._opened(path)
 
     def edited(self, path: str, changes: Sequence[types.TextDocumentContentChangeEvent], version: int) -> None:
-        """The client has edited an open file."""
+        """Apply the client's edits to an open file, and trace it."""
         self.documents.change(path, map(change_of, changes), version)
         self._edited(path)
 
     def closed(self, path: str) -> None:
-        """The client has closed a file."""
+        """Drop the text and the result of a file that the client has closed."""
         self.engine.closed(path)
 
     def notebook_opened(self, params: types.DidOpenNotebookDocumentParams) -> None:
-        """The client has opened a notebook."""
+        """Store and trace a notebook that the client has opened."""
         path = self.places.path(params.notebook_document.uri)
         if path:
             self.documents.open_notebook(path, notebook_sync.opened(params), params.notebook_document.version)
             self._opened(path)
 
     def notebook_changed(self, params: types.DidChangeNotebookDocumentParams) -> None:
-        """The client has edited, added, removed or moved cells of a notebook."""
+        """Apply the client's changes to a notebook's cells, and trace the notebook if its code has changed."""
         path = self.places.path(params.notebook_document.uri)
         notebook = self.documents.notebooks.get(path) if path else None
         if path is None or notebook is None or params.change.cells is None:
@@ -185,13 +185,13 @@ class ClientSession:
             self.publisher.on_result(path, not self.engine.scheduler.is_tracing(path))
 
     def notebook_closed(self, uri: str) -> None:
-        """The client has closed a notebook."""
+        """Drop the text and the result of a notebook that the client has closed."""
         path = self.places.path(uri)
         if path in self.documents.notebooks:
             self.closed(path)
 
     def changed_on_disk(self, events: Sequence[types.FileEvent]) -> None:
-        """Files were written, created or deleted on disk."""
+        """Trace the files that may be affected because other files were written, created or deleted on disk."""
         changed = {self.places.path(event.uri): event.type for event in events}
         if any(path and Path(path).name == FILE for path in changed):
             self.projects.refresh(self.documents.paths)
@@ -211,7 +211,7 @@ class ClientSession:
         self.engine.scheduler.trace_all()
 
     def trust(self) -> None:
-        """The user trusts the workspace: its code may run from now on."""
+        """Start to trace: the user trusts the workspace, so its code may run from now on."""
         self.engine.scheduler.held_back = ""
         self.engine.scheduler.trace_all()
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 
 def matches(path: PurePath, pattern: str) -> bool:
-    """Whether a glob pattern matches ``path``: ``**`` stands for any directories, ``*`` for a part of one name.
+    """Whether a glob pattern matches ``path``: ``**`` stands for any directories, ``*`` for any part of a name.
 
     A pattern that matches a directory matches everything in it. Path and pattern must both be absolute, or both be
     relative to the same folder.

@@ -1,4 +1,4 @@
-"""Which value of a setting counts if it is set both in the project and by the editor or on the command line."""
+"""Which value of a setting applies if both the project and the editor or the command line set it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fx_lsp.settings.settings import Settings
 
 
 def override(project: Settings, given: Settings) -> Settings:
-    """The project's settings, overridden by those of the ``given`` ones that differ from their defaults.
+    """The project's settings, overridden by those ``given`` settings that differ from their defaults.
 
     ``given`` are the editor's settings, or those of the command line.
     """

@@ -64,7 +64,7 @@ def project_fields() -> Fields:
 
 @functools.lru_cache(maxsize=256)
 def _read(file: str, modified: int) -> Project | None:
-    """The project of ``file``; None if it does not have our table. Cached until the file is ``modified``."""
+    """The project of ``file``; None if it has no ``[tool.fx-lsp]``. Cached by ``modified``, its modification time."""
     text = Path(file).read_text(encoding="utf-8", errors="replace")
     try:
         content = tomllib.loads(text)
@@ -100,7 +100,7 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _lines_of(text: str, name: str | None) -> Iterator[int]:
-    """The lines that set ``name`` in our table or begin a table for it; if ``name`` is None, our table's header."""
+    """The lines that set ``name`` in ``[tool.fx-lsp]`` or begin a table for it; if ``name`` is None, its header."""
     inside = False
     for number, line in enumerate(text.splitlines(), 1):
         if head := _TABLE.match(line):

@@ -9,11 +9,11 @@ from fx_lsp.agent.messages import Intent
 from fx_lsp.rules import Rule, Severity
 
 ALL_NOTICES = "all"
-"""Stands for the codes of all notices."""
+"""The item of the setting ``notices`` that stands for the codes of all notices."""
 
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "information", "hint")
-"""The most severe first."""
+"""All severities, the most severe first."""
 
 _GRAVEST: Mapping[Intent, Severity] = {"explicit": "error", "inferred": "warning", "assumed": "hint"}
 """The highest severity that a problem can have, by the intent of its target.

@@ -33,7 +33,7 @@ def _setting(
     project: bool = True,
     has_codes: bool = False,
 ) -> Any:
-    """A dataclass field whose metadata holds what ``package.json`` and the schema of ``pyproject.toml`` say about it.
+    """A dataclass field whose metadata is used to generate ``package.json`` and the schema of ``pyproject.toml``.
 
     ``scope`` is the setting's scope in VS Code. By default, each folder may have its own value if ``project`` is true;
     otherwise the value holds for the whole window.
@@ -284,7 +284,7 @@ def _are_strings(values: Iterable[Any]) -> bool:
 
 
 def _problem_of(value: Any, schema: Mapping[str, Any]) -> str | None:
-    """Why a setting does not accept ``value``, in words that follow the setting's name; None if it does."""
+    """Why a setting does not accept ``value``, phrased to follow the setting's name; None if it does."""
     described, is_of_type = _TYPES[schema["type"]]
     if not is_of_type(value):
         return f"must be {described}"

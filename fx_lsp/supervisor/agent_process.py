@@ -1,6 +1,6 @@
 """One run of an agent: its process in the user's Python, the messages to and from it, and its last output.
 
-What an agent does is in ``fx_lsp/agent``; the two sides share only ``messages.py`` and ``wire.py`` there.
+The agent's code is in ``fx_lsp/agent``; of it, the server loads only ``messages.py`` and ``wire.py``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ the user's files adds their folders.
 """
 
 REPRODUCIBLE = {"PYTHONHASHSEED": "0"}
-"""Environment variables that make all agents report the same, unless set to something else: sets keep their order."""
+"""Environment variables of every agent, unless the user sets them. They fix the order of sets, so that all agents
+report the same."""
 
 START_SECONDS = 300.0
 """How long an agent may take to send its `Hello`: it imports torch, perhaps from a cold disk while others do so too."""
@@ -99,7 +100,7 @@ class AgentProcess:
         self._scratch = scratch
         self._log = log
         self._answers: dict[int, asyncio.Queue[Answer | None]] = {}
-        """By the id of each open request, its answers; None marks their end."""
+        """The answers to each open request, by its id; None marks their end."""
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._lines_to_log = LOGGED_LINES
         self._tasks = [asyncio.create_task(self._listen_to_stderr())]
@@ -112,7 +113,7 @@ class AgentProcess:
     async def start(
         cls, python: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None, log: Callable[[str], None]
     ) -> AgentProcess:
-        """Start an agent and wait for its `Hello`. Raises AgentFailed.
+        """Start an agent and wait for its `Hello`. Raises AgentFailed if it does not start.
 
         ``env`` is set in addition to the environment variables that the agent inherits.
         """
@@ -141,7 +142,10 @@ class AgentProcess:
         return self
 
     async def ask(self, request: Trace | Prove) -> AsyncGenerator[Answer, None]:
-        """The answers to ``request``, ending with `Done`. Closing the iterator early cancels it. Raises AgentFailed."""
+        """The answers to ``request``, ending with `Done`. Closing the iterator early cancels the request.
+
+        Raises AgentFailed if the agent dies or hangs.
+        """
         answers = self._answers[request.id] = asyncio.Queue()
         self._lines_to_log = LOGGED_LINES
         done = False
@@ -264,7 +268,7 @@ class AgentProcess:
     def _obituary(self) -> str:
         """How the agent ended and, if it was never ready, its last line of output.
 
-        After that, a line of output may come from the user's code.
+        Once the agent is ready, its output may come from the user's code.
         """
         code = self._process.returncode
         if code is None:

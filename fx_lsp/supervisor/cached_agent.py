@@ -143,7 +143,7 @@ class CachedAgent:
         return [answer for answer in answers if isinstance(answer, Report | Done)] if holds else None
 
     def _keep(self, key: str, request: Trace, answers: Sequence[Report | Done], began: int) -> None:
-        """Cache the answers to a trace, if they are complete and the same trace would have them again.
+        """Cache the answers to a trace, if they are complete and the same trace would produce them again.
 
         They are not cached if a file that the trace read has unsaved edits or was written to meanwhile.
         """

@@ -48,7 +48,7 @@ class _WorkerAgents:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._agents: dict[tuple[tuple[str, ...], str], SupervisedAgent] = {}
         self._copies_of: dict[str, dict[str, str]] = {}
-        """By the digest of a sent workspace: for each of its roots, this process's folder with a copy of it."""
+        """By the digest of a sent workspace: each of its roots -> the folder of this process with the root's copy."""
         self._folders: list[tempfile.TemporaryDirectory[str]] = []
 
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -76,7 +76,7 @@ class _WorkerAgents:
         return self._agents[python, folder]
 
     def _copies(self, sent: SentWorkspace) -> dict[str, str]:
-        """By root, this process's folder with a copy of it, written if necessary."""
+        """Each root of ``sent`` -> the folder of this process with the root's copy, which is written if necessary."""
         if sent.digest not in self._copies_of:
             self._folders.append(tempfile.TemporaryDirectory(prefix="fx-lsp-tree-"))
             base = Path(self._folders[-1].name).resolve()
@@ -113,7 +113,7 @@ def _in_copy(path: str, copies: Mapping[str, str]) -> str:
 
 
 def _moved(body: bytes, copies: Mapping[str, str]) -> bytes:
-    """An encoded message, with every path below one of the folders replaced by the path below its copy."""
+    """An encoded message in which every path below a key of ``copies`` is replaced by the path below its copy."""
     if not copies:
         return body
     written = {json.dumps(root)[1:-1]: json.dumps(copy)[1:-1] for root, copy in copies.items()}

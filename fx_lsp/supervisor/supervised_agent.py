@@ -15,8 +15,8 @@ from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProce
 from fx_lsp.supervisor.interpreter_choice import Interpreter
 
 BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
-"""How long to wait before a start, by the number of deaths in a row. After as many deaths as there are entries, no
-process is started."""
+"""How long to wait before a process is started, by the number of deaths in a row. After as many deaths as there are
+entries, no process is started."""
 
 Phase = Literal["starting", "ready", "busy", "no-torch", "failed", "stopped"]
 
@@ -92,7 +92,7 @@ class SupervisedAgent:
         """
         request = replace(request, id=next(self._numbers))
         waiting = {target.key: target for target in request.targets}
-        for is_last in (False, True):  # the first one may die of something else, e.g. a package that it preloads
+        for is_last in (False, True):  # the first process may die of something else, e.g. a package that it preloads
             try:
                 process = await self._ready()
             except AgentFailed:

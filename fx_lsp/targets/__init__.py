@@ -26,8 +26,8 @@ from fx_lsp.targets.text_spans import SourceText
 def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
     """The targets of the file ``path`` (absolute) whose text is ``source``, in the order of the text.
 
-    A class or function that the file traces itself is not inferred again, and neither is a class if an instance of the
-    class is a target. Directives in comments (``fx_lsp/documents/directives.py``) take precedence over both. A target
+    A class or function that the file traces itself gets no inferred target, and neither does a class if an instance of
+    it is a target. Directives in comments (``fx_lsp/documents/directives.py``) take precedence over both. A target
     keeps its key after an edit elsewhere in the file. None if ``source`` is not valid Python (yet); empty if it is too
     large to parse.
     """
@@ -57,6 +57,6 @@ def _targets(tree: ast.Module, said: DirectivesByName, text: SourceText, example
 
 
 def _without(known: list[Target], found: Iterable[Target]) -> list[Target]:
-    """The targets in ``found`` whose class or function is not the one of a target in ``known``."""
+    """The targets in ``found``, without those whose class or function already has a target in ``known``."""
     symbols = {target.symbol for target in known} - {None}
     return [target for target in found if target.symbol not in symbols]

@@ -10,7 +10,10 @@ from fx_lsp.settings.settings import Settings
 
 
 def as_configured(targets: Iterable[Target], settings: Settings) -> tuple[Target, ...]:
-    """``targets`` with the settings' wrapped functions, and their tracer and leaves for recipes with neither."""
+    """``targets`` with the wrapped functions of the settings.
+
+    Recipes that have neither a tracer nor leaf modules also get those of the settings.
+    """
     if not (settings.tracer or settings.leaf_modules or settings.autowrap):
         return tuple(targets)
     return tuple(_configured(target, settings) for target in targets)

@@ -56,7 +56,7 @@ class _Examples:
         self._calls = list(self._literal_calls())
 
     def given_to(self, target: Target) -> Target:
-        """``target`` with the known inputs, if any. Its root is resolved at its call, or at the end of the file."""
+        """``target`` with its root's inputs, if known. The root is resolved at its call, or at the end of the file."""
         place = self._places.get((target.span.line, target.span.col), self._end)
         root = self._callee(ast.parse(target.recipe.root.source.strip(), mode="eval").body, place)
         inputs = next((inputs for thing, inputs in self._calls if thing == root), None)
@@ -107,7 +107,7 @@ def _sure_binding(name: str, place: CodePlace, names: Names) -> Binding | None:
 
 
 def _literal_arguments(call: ast.Call, place: CodePlace, names: Names) -> str | None:
-    """The arguments of ``call`` in brackets, if they consist of literals and create a tensor; None otherwise."""
+    """The arguments of ``call`` in parentheses, if they consist of literals and create a tensor; None otherwise."""
     bare = ast.Call(ast.Name("forward"), call.args, call.keywords)
     inlining = _Inlining(place, names)
     try:
@@ -127,7 +127,7 @@ class _Inlining(ast.NodeTransformer):
         """Whether the visited code calls one of torch's factories."""
 
     def visit(self, node: ast.AST) -> Any:
-        """Visit a copy of ``node``. Most expressions cannot be literals: for these, raise LookupError first."""
+        """Visit a copy of ``node``. Raises LookupError, before copying it, if it cannot be a literal."""
         if isinstance(node, ast.expr):
             if not isinstance(node, (*_LITERALS, ast.Name, ast.Attribute, ast.Call)):
                 raise LookupError

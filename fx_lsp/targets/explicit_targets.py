@@ -114,7 +114,7 @@ def _is_plain_tracer(tracer: ast.expr | None, names: Names) -> bool:
 
 
 def dotted(expression: ast.expr, names: Names) -> str | None:
-    """The dotted name that ``expression`` stands for, even if the name comes from ``import *``."""
+    """The dotted name that ``expression`` refers to, even if the name comes from ``import *``."""
     name = names.qualified(expression)
     if name in ("symbolic_trace", "Tracer"):
         star = next((module for module in names.star_imports if module in _MODULES), None)
@@ -146,7 +146,7 @@ def _recipe(traced: _Traced, call: ast.Call, place: CodePlace, names: Names, tex
 
 
 def _symbol(root: ast.expr, place: CodePlace, names: Names) -> str | None:
-    """The function of this file that ``root`` is, or the class of the instance: ``Net`` for ``Net(3).eval()``."""
+    """The function of this file that ``root`` names, or the class it instantiates: ``Net`` for ``Net(3).eval()``."""
     expression: ast.expr | None = root
     while expression is not None:
         callee = first_callee(expression)

@@ -18,7 +18,7 @@ _CONTAINERS = frozenset(f"torch.nn.{name}" for name in ("ModuleList", "ModuleDic
 """Module classes without a forward."""
 
 _NO_MODELS = sys.stdlib_module_names | {"typing_extensions"}
-"""Packages whose classes are not modules."""
+"""Packages whose classes are never subclasses of ``nn.Module``."""
 
 _MODEL = re.compile("model|net|backbone", re.IGNORECASE)
 """Matches the names of functions that create models, and of variables that hold models."""
@@ -99,7 +99,7 @@ class Classes:
 
 
 def instance_targets(names: Names, classes: Classes, text: SourceText) -> Iterator[Target]:
-    """Names at module level that hold what looks like a module: ``net = Net(3)``."""
+    """Targets for module-level names whose values look like an ``nn.Module``: ``net = Net(3)``."""
     for name, bindings in names.module.bindings.items():
         assigned = [binding for binding in bindings if not binding.is_change]
         if not assigned or assigned[-1].place.in_main:
@@ -114,7 +114,7 @@ def instance_targets(names: Names, classes: Classes, text: SourceText) -> Iterat
 
 
 def class_targets(names: Names, classes: Classes, text: SourceText, examples: ShownCalls) -> Iterator[Target]:
-    """Classes that look like modules, built as the file shows or else with invented arguments."""
+    """Targets for classes that look like an ``nn.Module``, built as the file shows or else with invented arguments."""
     for node in classes:
         if not classes.is_module(node) or classes.is_abstract(node):
             continue
@@ -129,8 +129,9 @@ def class_targets(names: Names, classes: Classes, text: SourceText, examples: Sh
 def _may_make_module(callee: ast.expr, target: str, names: Names, classes: Classes) -> bool:
     """Whether the result of a call, assigned to ``target``, may be a module; the agent checks what it really is.
 
-    It may be a module if the callee is a class of this file that looks like a module, an imported class, or a function
-    whose own name, or the name of whose result, sounds like a model: ``net = resnet50()``, ``teacher = build_model()``.
+    It may be a module if the callee is a class of this file that looks like a module, an imported class, or a function,
+    provided that the function's name or ``target`` sounds like a model: ``net = resnet50()``,
+    ``teacher = build_model()``.
     """
     sounds_so = _MODEL.search(f"{target} {ast.unparse(callee)}") is not None
     if isinstance(callee, ast.Name) and callee.id in names.module.bindings and callee.id not in names.imported:

@@ -65,7 +65,7 @@ def _prompted(lines: Sequence[str]) -> Iterator[Block]:
 
 
 def _kept(lines: Sequence[str], blocks: Iterable[Block]) -> str:
-    """A text as long as ``lines``: each block that is Python at its place, and empty lines elsewhere."""
+    """A text with as many lines as ``lines``: the valid Python blocks in their places, and empty lines elsewhere."""
     kept = [""] * len(lines)
     for start, block in blocks:
         code = textwrap.dedent(block)

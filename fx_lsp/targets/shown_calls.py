@@ -94,7 +94,7 @@ class ShownCalls:
 
 
 def class_of(call: ast.Call) -> str:
-    """The last name of the class that is called, or whose method is, as in ``Net.from_name('b0')``; empty otherwise."""
+    """The unqualified class name in a call such as ``models.Net(3)`` or ``Net.from_name('b0')``; empty otherwise."""
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name) if name.lstrip("_")[:1].isupper():
             return name

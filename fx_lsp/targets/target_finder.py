@@ -32,7 +32,7 @@ class CachedTargetFinder(TargetFinder):
         self._unwatched_texts = texts
         self._cache = cache
         self._is_mixed = False
-        """Whether a file has changed since the digests were computed, so that further results do not belong to them."""
+        """Whether a file has changed since the digests were computed, so that new results can't be stored for them."""
 
     def find(self, path: str, text: str) -> tuple[Target, ...] | None:
         """The targets that the file ``path`` itself shows; None if its text is not Python (yet)."""

@@ -41,5 +41,5 @@ class SourceText:
 
 
 def title_of(node: ast.expr) -> str:
-    """The source of ``node`` on one line, shortened; it does not depend on the layout."""
+    """The source of ``node`` on one line, shortened; its layout in the file makes no difference."""
     return shortened(ast.unparse(node))

@@ -94,7 +94,7 @@ class WorkspaceRecipes:
             return names
 
     def forget(self) -> None:
-        """Forget everything, after a change that may concern all files, such as other folders."""
+        """Forget everything, after a change that may affect all files, e.g. of the workspace's folders."""
         with self._lock:
             self._files = None
             self._shown.clear()
@@ -166,7 +166,7 @@ class WorkspaceRecipes:
                 yield other, shown
 
     def _may_mean(self, shown: ShownCalls, name: str, path: str) -> bool:
-        """Whether ``name`` in a text may be the class of the file ``path``: no import shows otherwise."""
+        """Whether ``name`` in a text may mean the class of the file ``path``, i.e. no import shows otherwise."""
         imported = shown.names.imported.get(name)
         if imported is None:
             return True

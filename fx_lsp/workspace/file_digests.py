@@ -14,7 +14,7 @@ from fx_lsp.locations import SERVER_FOLDER
 
 
 def digest(*parts: str | bytes) -> str:
-    """The SHA-256 of several parts, in hexadecimal; the digest depends on where each part ends."""
+    """The SHA-256 of several parts, in hexadecimal; parts that are divided differently have different digests."""
     whole = hashlib.sha256()
     for part in parts:
         content = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part

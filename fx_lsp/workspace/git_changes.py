@@ -24,7 +24,7 @@ def changed_since(commit: str, folders: Sequence[str]) -> set[str]:
 
 
 def _git(folder: str, *arguments: str) -> list[str]:
-    """The names that a git command prints."""
+    """Run a git command in ``folder``; return the file names that it prints. Raises CannotCheck if it fails."""
     try:
         done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=True)
     except FileNotFoundError:

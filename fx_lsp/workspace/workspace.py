@@ -43,7 +43,7 @@ class Workspace:
         )
 
     def traces(self, path: str) -> bool:
-        """Whether to trace ``path`` when it is open: whether it is the user's own file."""
+        """Whether to trace ``path`` when it is open, i.e. whether it is the user's own file."""
         if self.folder_of(path) not in self.folders:
             return _INSTALLED.isdisjoint(PurePath(path).parts)
         return self.owns(path)

@@ -30,7 +30,7 @@ Line: TypeAlias = tuple[str, int | None]
 """Source text up to a line end, and the index of the node that it was generated for."""
 
 WRAP = "torch.fx._symbolic_trace.wrap"
-"""What generated code calls to mark a function as wrapped: torch.fx's ``wrap``, as in code that torch.fx generates."""
+"""The function that generated code calls to mark others as wrapped: ``wrap`` of torch.fx, as in torch.fx's own code."""
 
 # The builtin containers' names in `typing`: an annotation made with one of these names is written with that name.
 _TYPING_NAMES = {
@@ -136,7 +136,7 @@ class Emitter:
     def add_global(self, name_hint: str, obj: Any) -> str:
         """The name that the source uses for an object from outside the graph: ``name_hint`` or a similar name.
 
-        An object of torch's is called by its qualified name; every other object becomes a global of the source.
+        An object of torch's is referred to by its qualified name; every other object becomes a global of the source.
         """
         if _is_from_torch(obj) and obj != torch.device:
             return _get_qualified_name(obj)

@@ -122,7 +122,7 @@ class Generated:
 
 
 class PendingForward:
-    """Stands for the ``forward`` of a class. On first access it compiles the function and replaces itself with it."""
+    """A stand-in for a class's ``forward``. On first access, it compiles the function and replaces itself with it."""
 
     def __init__(self, generated: Generated) -> None:
         self._generated = generated

@@ -1,4 +1,4 @@
-"""The source of Python's operators, as format strings by the name of their function in `operator`."""
+"""Format strings for the source of Python's operators, by the name of the operator's function in `operator`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _by_function(templates: dict[str, str]) -> dict[Callable[..., Any], str]:
 
 
 EXPRESSIONS = _by_function(magic_methods)
-"""`magic_methods` by the function itself."""
+"""`magic_methods`, but by the function instead of its name."""
 
 STATEMENTS = _by_function(inplace_methods)
-"""`inplace_methods` by the function itself."""
+"""`inplace_methods`, but by the function instead of its name."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def format_graph(graph: Graph) -> str:
-    """Return what ``str(graph)`` returns."""
+    """Return ``str(graph)``: a heading with the placeholders, then one line for each other node."""
     placeholder_names: list[str] = []
     lines = [node.format_node(placeholder_names) for node in graph.nodes]
     return "\n    ".join([f"graph({', '.join(placeholder_names)}):", *filter(None, lines)])
@@ -37,9 +37,9 @@ def print_readable(
     additional_meta: list[str] | None = None,
     expanded_def: bool = False,
 ) -> str:
-    """The code of this module and of the graph modules among its children, as classes, with verbose comments.
+    """Return the code of ``module`` and of the graph modules among its children, as classes, with verbose comments.
 
-    Prints the code unless ``print_output`` is false, and returns it. For the options see `Graph.python_code`.
+    Also prints the code unless ``print_output`` is false. For the options, see `Graph.python_code`.
     """
     options = {"include_stride": include_stride, "include_device": include_device, "colored": colored}
     output = _classes(module, type(module).__name__, expanded_def, {**options, "additional_meta": additional_meta})

@@ -50,7 +50,7 @@ def _import_statement(name: str, value: object, importer: Any) -> str:
 
 
 def import_block(names: dict[str, Any], importer: Any = sys_importer) -> str:
-    """The statements that import the globals of generated code, sorted, so independent of the order in the graph."""
+    """The statements that import the globals of generated code, sorted so as not to depend on the nodes' order."""
     return "\n".join(sorted({_import_statement(name, value, importer) for name, value in names.items()}))
 
 

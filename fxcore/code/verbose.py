@@ -1,4 +1,4 @@
-"""What verbose code adds: comments about where nodes come from, each value's dtype and shape, and colors."""
+"""The extra parts of verbose code: comments about where nodes come from, each value's dtype and shape, and colors."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Painter:
 
 
 class Provenance:
-    """Writes the comment before a node, unless it would repeat the previous comment."""
+    """Writes the comments that say where nodes come from; a comment like the previous one is left out."""
 
     def __init__(self, paint: Painter, additional_meta: Sequence[str] | None) -> None:
         self._paint = paint

@@ -92,7 +92,7 @@ class PartitionResult(NamedTuple):
 
 
 class Partitioner:
-    """Divides one graph module; call `partition_graph`."""
+    """Divides one graph module into partitions: call `partition_graph`."""
 
     def __init__(self) -> None:
         self.devices: list[Device] = []
@@ -152,7 +152,7 @@ class Partitioner:
             self.size_based_partition()
 
     def create_partition(self) -> Partition:
-        """Append an empty partition."""
+        """Append an empty partition to ``partitions``, and return it."""
         self.partitions.append(Partition(len(self.partitions)))
         return self.partitions[-1]
 
@@ -161,7 +161,7 @@ class Partitioner:
         self.create_partition().add_node(node)
 
     def find_single_partition(self, total_size_of_graph: int, logical_device_id: int = 0) -> None:
-        """Put everything on one device."""
+        """Put the whole graph in one partition, on the given device."""
         partition = self.create_partition()
         partition.nodes = {node for node in self.graph_module.graph.nodes if node.op != "output"}
         partition.used_mem_bytes = total_size_of_graph
@@ -327,7 +327,7 @@ class Partitioner:
     def cost_aware_partition(
         self, transfer_rate_bytes_per_sec: float, node_to_latency_mapping: Mapping[Node, NodeLatency]
     ) -> None:
-        """Start from single nodes, and repeatedly combine the two partitions that make the whole fastest.
+        """Start from single nodes, and repeatedly combine the two partitions that make the graph fastest when combined.
 
         Args:
             transfer_rate_bytes_per_sec: the transfer rate between devices.
@@ -341,7 +341,7 @@ class Partitioner:
     def kl_based_partition(
         self, transfer_rate_bytes_per_sec: float, node_to_latency_mapping: Mapping[Node, NodeLatency]
     ) -> None:
-        """Start from partitions by size, and move or exchange each node if that makes the whole faster.
+        """Start from partitions by size, and move or exchange each node if that makes the graph faster.
 
         Args:
             transfer_rate_bytes_per_sec: the transfer rate between devices.

@@ -90,7 +90,7 @@ def split_const_subgraphs(
     skip_folding_node_fn: Callable[[Node], bool] | None = None,
     device_for_folded_attrs: str = "cpu",
 ) -> FoldedGraphModule:
-    """Separate what ``module`` computes only from its own parameters, buffers and constants.
+    """Separate the computations of ``module`` that depend only on its parameters, buffers and constants.
 
     Args:
         module: a module, which is traced, or a graph module, which remains unchanged.
@@ -148,7 +148,7 @@ def _calls_impure_module(root: GraphModule, node: Node) -> bool:
 
 
 def _adopt_submodules(split: GraphModule, part: str) -> None:
-    """Make the modules that a part calls submodules of ``split`` too, because its nodes are going to call them."""
+    """Register the modules that a part calls as modules of ``split``, where the part's nodes will look them up."""
     module = getattr(split, part, None)
     if module is not None:
         for node in module.graph.nodes:

@@ -111,7 +111,7 @@ class GraphTypeChecker:
 class Refine:
     """Replaces each unknown dimension with a variable, and collects which dimensions must be the same.
 
-    ``constraints`` has the equalities.
+    ``constraints`` lists the equalities that were found.
     """
 
     def __init__(self, traced: GraphModule) -> None:
@@ -148,6 +148,6 @@ class Refine:
 
 
 def get_parameter(traced: torch.nn.Module, target: str) -> Any:
-    """The parameter, or other attribute, with a qualified name. Raises AttributeError if there is none."""
+    """The parameter or other attribute with the qualified name ``target``. Raises AttributeError if there is none."""
     path, _, name = target.rpartition(".")
     return getattr(traced.get_submodule(path), name)

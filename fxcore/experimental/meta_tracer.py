@@ -114,12 +114,12 @@ class MetaProxy(Proxy):
 
     @property
     def shape(self) -> Any:
-        """The shape; a Proxy for it if it isn't known."""
+        """The shape, or a Proxy if the shape isn't known."""
         return self._known("shape")
 
     @property
     def dtype(self) -> Any:
-        """The dtype; a Proxy for it if it isn't known."""
+        """The dtype, or a Proxy if the dtype isn't known."""
         return self._known("dtype")
 
     def _known(self, attribute: str) -> Any:
@@ -141,11 +141,11 @@ class MetaAttribute(Attribute, MetaProxy):
 
 
 class MetaDeviceAttribute(MetaAttribute):
-    """The device of a value."""
+    """The device of a value, which counts as "meta" when shapes are computed."""
 
 
 def proxys_to_metas(v: Any) -> Any:
-    """What stands for ``v`` when shapes are computed: a Proxy's meta tensor, "meta" for a device, otherwise ``v``.
+    """The substitute for ``v`` when shapes are computed: a Proxy's meta tensor, "meta" for a device, otherwise ``v``.
 
     Raises:
         AssertionError: the shape of the Proxy's value isn't known.
@@ -162,8 +162,8 @@ def proxys_to_metas(v: Any) -> Any:
 class MetaTracer(Tracer):
     """A tracer that computes the shape of every value from the shapes of the inputs.
 
-    If ``allow_insert_stateless_mods``, modules without parameters and buffers may be called without being submodules of
-    the root: they get a name, for instance ``relu_0``, and are kept in the graph's constants.
+    If ``allow_insert_stateless_mods`` is set, modules without parameters and buffers may be called without being
+    submodules of the root: they get a name, for instance ``relu_0``, and are kept in the graph's constants.
     """
 
     allow_insert_stateless_mods: bool = True
@@ -267,7 +267,7 @@ class MetaTracer(Tracer):
 
 @contextlib.contextmanager
 def _not_recording() -> Iterator[None]:
-    """Within the block, modules run as outside a trace."""
+    """Within the block, modules run as they do outside a trace."""
     session = current()
     if session is None:
         yield

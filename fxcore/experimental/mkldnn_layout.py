@@ -207,7 +207,10 @@ class UnionFind:
 
 
 def use_mkldnn_layout(model: nn.Module, heuristic: Callable[[MklSubgraph], bool], tracer: Tracer) -> GraphModule:
-    """Run the parts of ``model`` that the heuristic chooses in MKL-DNN's layout; the modules in ``model`` change."""
+    """``model`` as a graph module that runs the parts chosen by ``heuristic`` in MKL-DNN's layout.
+
+    Modules in ``model`` itself are replaced.
+    """
     graph = tracer.trace(copy.deepcopy(model))
     modules = dict(model.named_modules())
     _insert_conversions(graph, modules)
@@ -234,7 +237,7 @@ def _converts_back(node: Node) -> bool:
 
 
 def _insert_conversions(graph: Graph, modules: dict[str, nn.Module]) -> None:
-    """Convert the operands of each operation that can run in the layout, and its result back."""
+    """Insert conversions of the operands of each operation that can run in the layout, and of its result back."""
     for node in list(graph.nodes):
         if not _runs_in_layout(node, modules):
             continue

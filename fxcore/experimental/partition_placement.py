@@ -1,4 +1,4 @@
-"""Changes to a list of partitions: placing them on devices, and making them faster.
+"""Changes to a list of partitions: placing them on devices, combining them, and exchanging nodes between them.
 
 Source: the results are those of ``torch.fx.experimental.accelerator_partitioner``, except for exchanges: in torch.fx,
 the last trial for a node counts as the best, and the module is divided as it was before the exchanges.
@@ -72,12 +72,12 @@ def get_bfs_level_partition(partitions: list[Partition]) -> None:
 
 
 def get_node_to_partition_mapping(partitions: list[Partition]) -> dict[Node, int]:
-    """The number of each node's partition."""
+    """Map each node to the number of its partition."""
     return {node: partition.partition_id for partition in partitions for node in partition.nodes}
 
 
 def get_logical_id_to_device(devices: list[Device]) -> dict[int, Device]:
-    """The devices by their numbers."""
+    """Map the number of each device to the device."""
     return {device.logical_id: device for device in devices}
 
 
@@ -149,7 +149,7 @@ class CostModel:
     latencies: Mapping[Node, NodeLatency]
 
     def seconds(self, partitions: list[Partition]) -> float:
-        """The time that the partitions take on their present devices."""
+        """The time that the partitions take on their current devices."""
         times = get_partition_to_latency_mapping(partitions, self.latencies)
         return get_latency_of_partitioned_graph(partitions, times, self.transfer_rate)
 
@@ -159,7 +159,7 @@ class CostModel:
         return get_device_to_partitions_mapping(partitions, self.devices)
 
     def combine(self, partitions: list[Partition]) -> None:
-        """Repeatedly combine the two partitions that make the whole fastest, as long as it doesn't get slower."""
+        """Repeatedly combine the two partitions that make the graph fastest when combined, until that slows it down."""
         set_parents_and_children(partitions)
         get_bfs_level_partition(partitions)
         while self._combine_best(partitions):
@@ -180,7 +180,7 @@ class CostModel:
         return best is not None
 
     def _combined(self, partitions: list[Partition], first: Partition, second: Partition) -> float:
-        """The time that the whole would take with two partitions combined; infinite if they can't be combined."""
+        """The time that the graph would take with two partitions combined; infinite if they can't be combined."""
         near = abs(first.bfs_level - second.bfs_level) <= 1
         if not near and first not in second.parents and first not in second.children:
             return _IMPOSSIBLE
@@ -192,7 +192,7 @@ class CostModel:
         return cost
 
     def exchange(self, partitions: list[Partition], operations: list[Node]) -> None:
-        """Move each node to another partition, possibly in exchange for another node, if that makes the whole faster.
+        """Move each node to another partition, possibly in exchange for another node, if that makes the graph faster.
 
         Args:
             partitions: the partitions; they and their devices are changed in place.
@@ -212,7 +212,7 @@ class CostModel:
         self._placed(partitions)
 
     def _exchanged(self, partitions: list[Partition], exchange: "_Exchange") -> float:
-        """The time that the whole would take after an exchange; infinite if the exchange isn't possible."""
+        """The time that the graph would take after an exchange; infinite if the exchange isn't possible."""
         exchange.make()
         reorganize_partitions(partitions)
         possible = exchange.is_possible() and self._placed(partitions)

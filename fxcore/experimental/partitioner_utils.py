@@ -46,7 +46,7 @@ class Partition:
         return str(self.partition_id)
 
     def recalculate_mem_size(self) -> None:
-        """Recompute ``used_mem_bytes``."""
+        """Recompute ``used_mem_bytes`` from the sizes of the nodes."""
         self.used_mem_bytes = sum(get_extra_size_of(node, self.nodes) for node in self.nodes)
 
     def add_node(self, node: Node) -> None:
@@ -71,7 +71,7 @@ PartitionMode = Enum("PartitionMode", ["size_based", "sparse_nn", "cost_aware", 
 
 
 class PartitionLatency(NamedTuple):
-    """The seconds that the slowest path through a partition takes for memory traffic, for computation, and in all."""
+    """The seconds that the slowest path through a partition takes for memory traffic, for computation, and in total."""
 
     mem_latency_sec: float
     computer_latency_sec: float
@@ -158,7 +158,7 @@ def _slowest(latencies: Iterable[PartitionLatency]) -> PartitionLatency:
 def get_partition_to_latency_mapping(
     partitions: list[Partition], node_to_latency_mapping: Mapping[Node, NodeLatency]
 ) -> dict[Partition, PartitionLatency]:
-    """The time of each partition."""
+    """Map each partition to the time of the slowest path through it."""
     return {partition: get_latency_of_one_partition(partition, node_to_latency_mapping) for partition in partitions}
 
 

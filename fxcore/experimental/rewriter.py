@@ -1,4 +1,4 @@
-"""Rewrites Python code that can't be traced to code that can, before tracing it.
+"""Rewrites Python code that can't be traced into code that can be, before tracing it.
 
 Source: the interface and results are those of ``torch.fx.experimental.rewriter``.
 """

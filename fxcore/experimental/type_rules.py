@@ -1,4 +1,7 @@
-"""Rules for the type of an operation's result, the operands it accepts, and which of their dimensions are the same.
+"""Rules for operations on tensors.
+
+An inference rule gives the type of an operation's result and checks the operands' types. A refinement rule gives the
+dimensions of operands and result that must be the same.
 
 Source: the results are those of ``torch.fx.experimental.graph_gradual_typechecker``.
 """
@@ -37,7 +40,8 @@ def _register(rules: dict[Any, Any], kind: str, call_target: Any) -> Callable[[_
 def register_inference_rule(call_target: Any) -> Callable[[_Rule], _Rule]:
     """Register the decorated function as the inference rule for a function or a class of modules.
 
-    The rule is called with the node; for a class of modules and for ``getattr``, also with the module.
+    The rule sets the node's type and returns it. It is called with the node; for a class of modules also with the
+    module that the node calls, and for ``getattr`` also with the graph module.
 
     Raises:
         RuntimeError: there already is a rule for ``call_target``.
@@ -46,7 +50,9 @@ def register_inference_rule(call_target: Any) -> Callable[[_Rule], _Rule]:
 
 
 def register_refinement_rule(call_target: Any) -> Callable[[_Rule], _Rule]:
-    """Register the decorated function, which takes a node, as the refinement rule for a function or class of modules.
+    """Register the decorated function as the refinement rule for a function or a class of modules.
+
+    The rule is called with the node, and returns the equalities between its dimensions and those of its operands.
 
     Raises:
         RuntimeError: there already is a rule for ``call_target``.
@@ -68,7 +74,7 @@ def _typed(n: Node, result: Any) -> Any:
 
 
 def expand_to_tensor_dim(t: Any, n: int) -> TensorType:
-    """The type as that of a tensor with ``n`` dimensions. Raises TypeError if it has another number of dimensions."""
+    """``t`` as the type of a tensor with ``n`` dimensions. Raises TypeError if it can't have that many dimensions."""
     if t == Dyn:
         return TensorType((Dyn,) * n)
     if not isinstance(t, TensorType):
@@ -106,7 +112,7 @@ def get_greatest_upper_bound(type1: Any, type2: Any) -> Any:
 @register_inference_rule(torch.add)
 @register_inference_rule(operator.add)
 def add_inference_rule(n: Node) -> Any:
-    """Addition: broadcasts; the result's type is the less precise one of the operands' types.
+    """Addition, with broadcasting: the result's type is the less precise of the operands' types.
 
     Raises:
         TypeError: the operands' types contradict each other.
@@ -200,13 +206,13 @@ def calculate_out_dimension(d_in: Any, module_instance: Any, index: int) -> Any:
 
 
 def _windows(t: TensorType, module: Any) -> tuple[Any, Any]:
-    """The height and width that a convolution or pooling makes of the last two dimensions."""
+    """The height and width after a convolution or pooling over the last two dimensions."""
     return calculate_out_dimension(t.dims[-2], module, 0), calculate_out_dimension(t.dims[-1], module, 1)
 
 
 @register_inference_rule(nn.Conv2d)
 def conv2d_inference_rule(n: Node, module_instance: Any) -> Any:
-    """Convolution of four dimensions. Raises TypeError if the channels, or the type that the node has, don't fit."""
+    """Convolution of a four-dimensional tensor. Raises TypeError if the channels or the node's known type don't fit."""
     argument = operand(n)
     argument.type = expand_to_tensor_dim(argument.type, 4)
     expected = expand_to_tensor_dim(n.type, 4)
@@ -218,7 +224,7 @@ def conv2d_inference_rule(n: Node, module_instance: Any) -> Any:
 
 
 def _infer(n: Node, result: Callable[[TensorType], TensorType]) -> Any:
-    """Combine ``result`` of the operand's type with the type that the node already has."""
+    """Combine ``result(operand's type)`` with the type that the node already has; return the node's type."""
     argument = operand(n)
     if argument.type == Dyn and isinstance(n.type, TensorType):
         argument.type = expand_to_tensor_dim(argument.type, len(n.type.dims))
@@ -229,7 +235,7 @@ def _infer(n: Node, result: Callable[[TensorType], TensorType]) -> Any:
 
 @register_inference_rule(nn.ReLU)
 def relu_inference_rule(n: Node, module_instance: Any) -> Any:
-    """ReLU: the operand's type."""
+    """ReLU: the result has the operand's type."""
     return _infer(n, lambda t: t)
 
 
@@ -242,7 +248,7 @@ def maxpool2d_check(typ: TensorType, module_instance: Any) -> TensorType:
 
 @register_inference_rule(nn.MaxPool2d)
 def maxpool2d_inference_rule(n: Node, module_instance: Any) -> Any:
-    """Max pooling, by `maxpool2d_check`."""
+    """Max pooling: `maxpool2d_check` gives the result's type."""
     return _infer(n, lambda t: maxpool2d_check(t, module_instance))
 
 
@@ -258,7 +264,7 @@ def linear_check(tensor_type: TensorType, module_instance: Any) -> TensorType:
 
 @register_inference_rule(nn.Linear)
 def linear_inference_rule(n: Node, module_instance: Any) -> Any:
-    """A linear layer, by `linear_check`."""
+    """A linear layer: `linear_check` gives the result's type."""
     return _infer(n, lambda t: linear_check(t, module_instance))
 
 
@@ -272,7 +278,7 @@ def adaptiveavgpool2d_check(tensor_type: TensorType, module_instance: Any) -> Te
 
 @register_inference_rule(nn.AdaptiveAvgPool2d)
 def adaptiveavgpool2d_inference_rule(n: Node, module_instance: Any) -> Any:
-    """Adaptive pooling, by `adaptiveavgpool2d_check`."""
+    """Adaptive pooling: `adaptiveavgpool2d_check` gives the result's type."""
     return _infer(n, lambda t: adaptiveavgpool2d_check(t, module_instance))
 
 
@@ -296,7 +302,7 @@ def flatten_check(tensor_type: TensorType, start_dim: int, end_dim: int) -> Tens
 
 @register_inference_rule(torch.flatten)
 def flatten_inference_rule(n: Node) -> Any:
-    """Flattening, by `flatten_check`."""
+    """Flattening: `flatten_check` gives the result's type."""
     return _infer(n, lambda t: flatten_check(t, *flatten_range(n)))
 
 
@@ -305,7 +311,7 @@ def _equal(lefts: Iterable[Any], rights: Iterable[Any]) -> list[Equality]:
 
 
 def _first_equal(n: Node, count: int | None) -> list[Equality]:
-    """The equality of the first ``count`` dimensions of the operand and the result; of all dimensions for None."""
+    """The equality of the first ``count`` dimensions of the operand and the result; of all if ``count`` is None."""
     before, after = operand(n).type, n.type
     if not isinstance(before, TensorType) or not isinstance(after, TensorType):
         return []

@@ -52,7 +52,7 @@ def _value(term: Any, found: Substitution) -> Any:
 
 
 def reify(term: Any, found: Substitution) -> Any:
-    """The term with every variable that has a value in ``found`` replaced by it."""
+    """The term with every variable that has a value in ``found`` replaced by that value."""
     term = _value(term, found)
     if isinstance(term, dict):
         return {key: reify(value, found) for key, value in term.items()}

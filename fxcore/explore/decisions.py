@@ -1,4 +1,4 @@
-"""The yes-or-no decisions of one exploring trace, and which of them a second trace takes the other way."""
+"""The yes-or-no decisions of one exploring trace, and which of them a second trace reverses."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ Condition = tuple[str, CodeType, int]
 
 
 class Decisions:
-    """Collects the decisions of one run, and turns some of them around.
+    """Collects the decisions of one run, and reverses some of them.
 
-    The same question gets the same answer for as long as a run that turns decisions around lasts, so that it does not
-    take a way that no input can take.
+    A run that reverses decisions gives the same answer whenever the same question comes up, so that it does not take a
+    path that no input can take.
     """
 
     def __init__(self, turned: Collection[Condition] = ()) -> None:
-        """``turned`` are the conditions whose first answer is to be the other one."""
+        """``turned`` are the conditions to reverse: their first answer is the opposite of the likely one."""
         self.taken: dict[Condition, bool] = {}
-        """The conditions in the order in which they were met: whether the unlikely answer leads straight to a raise."""
+        """For each condition, in the order of the run: whether the unlikely answer leads straight to a ``raise``."""
         self.last_turned: Condition | None = None
-        """The condition that was turned around and decided the last answer that is not the likely one."""
+        """The reversed condition that determined the most recent unlikely answer."""
         self._to_turn = frozenset(turned)
         self._answers: dict[int, tuple[bool, Condition]] = {}
-        """By question (see `_question`): its first answer in this run, and where it was given."""
+        """For each question (see `_question`): its first answer in this run, and the condition where it was given."""
         self._questions: dict[str, int] = {}
         self._numbers: dict[Node, int] = {}
 
     def decide(self, condition: Condition, node: Node, likely: bool) -> bool:
-        """The answer to whether ``node``'s value is true at ``condition``; ``likely`` is the one without turning."""
+        """Return whether ``node`` counts as true at ``condition``; ``likely`` is the answer if nothing is reversed."""
         is_new = condition not in self.taken
         if is_new:
             _, code, offset = condition
@@ -48,11 +48,11 @@ class Decisions:
         return answer
 
     def turnable(self) -> list[Condition]:
-        """The conditions whose other side is worth a look: it doesn't just raise."""
+        """The conditions that are worth reversing: the unlikely answer doesn't lead straight to a ``raise``."""
         return [condition for condition, only_raises in self.taken.items() if not only_raises]
 
     def _question(self, node: Node) -> int:
-        """A number that nodes share which compute the same from the same inputs."""
+        """Return a number that is the same for all nodes that compute the same from the same inputs."""
         waiting = [node]
         while waiting:
             inputs = [one for one in waiting[-1].all_input_nodes if one not in self._numbers]

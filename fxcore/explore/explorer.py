@@ -1,4 +1,4 @@
-"""Traces past the first failure, and finds every place of a program that can't be traced in one run.
+"""Traces past the first failure to find, in one run, every place of a program that can't be traced.
 
 Where a plain trace would fail, an exploring trace notes the place and continues under an assumption. The assumption
 comes from the example inputs if possible. Otherwise it is a fixed answer: a condition is false, unless that leads
@@ -56,7 +56,7 @@ class Exploration:
     """What one run of `explore` found."""
 
     sites: list[Site]
-    """In the order in which the program reached them; a plain trace ends at the first one."""
+    """The failing places, in the order in which the program reached them; a plain trace ends at the first one."""
     recorded: Graph
     """The recorded graph. It has no output if the run did not reach the end of the program."""
     root: torch.nn.Module
@@ -83,10 +83,9 @@ def explore(
 ) -> Exploration:
     """Trace ``root``, continuing after each failure.
 
-    ``tracer``, of which a copy is used, decides what is a leaf and so on. ``examples`` has a value for each traced
-    input, by name; these tensors and the root's parameters may be on the meta device. Without ``examples``, inputs are
-    guessed. ``order`` records the order in which modules and parameters are used. ``decisions`` turns some answers
-    around.
+    A copy of ``tracer`` decides which modules are leaves and so on. ``examples`` has a value for each traced input, by
+    name; these tensors and the root's parameters may be on the meta device. Without ``examples``, inputs are guessed.
+    ``order`` records the order in which modules and parameters are used. ``decisions`` reverses some of the answers.
     """
     inputs = guess_inputs(root, concrete_args) if examples is None else examples
     explorer = _Explorer(copy.copy(tracer or Tracer()), inputs, decisions or Decisions(), informed=examples is not None)
@@ -212,7 +211,7 @@ class _Explorer:
         return self._asked(obj, ask, self._truth_of, self._likely_truth, self._decided)  # type: ignore[no-any-return]
 
     def _decided(self, node: Node, likely: bool) -> bool:
-        """The answer at the condition that the program is at; ``likely`` is the one without turning it around."""
+        """The answer at the condition that the program is at; ``likely`` is the answer if it is not reversed."""
         frame = _users_frame()
         return self._decisions.decide((frame.f_code.co_filename, frame.f_code, frame.f_lasti), node, likely)
 
@@ -271,7 +270,7 @@ class _Explorer:
     ) -> Any:
         """The tracer's own answer, if it has one. Otherwise the answer for the example value, or a guess.
 
-        If the tracer has no answer, the place is noted, and ``decide`` may give another answer than the likely one.
+        If the tracer has no answer, the place is noted, and ``decide`` may reverse the likely answer.
         """
         try:
             return ask(obj)
@@ -325,7 +324,7 @@ class _Explorer:
         return self._failed_call(self._sites.placed(failure), value, function, args, kwargs)
 
     def _asserted(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call an assertion of torch's; if it fails, note that. Often it checks that a traced value is a tensor."""
+        """Call ``torch._assert``; if it fails, note that. Often it checks that a traced value is a tensor."""
         try:
             return function(*args, **kwargs)
         except AssertionError as error:
@@ -374,7 +373,7 @@ class _Explorer:
 
 
 def _asked_by_torch() -> bool:
-    """Whether it is C++ code of torch's that converts the value, to find out what its arguments are."""
+    """Whether torch's C++ code requested the conversion, while it was parsing its arguments."""
     frame = _users_frame()
     return is_call(frame.f_code, frame.f_lasti) and calls_torch_cpp(frame, frame.f_lasti)
 

@@ -40,7 +40,7 @@ class Site:
     count: int = 1
     """How often the run reached this site."""
     turned: bool = False
-    """Whether the run took the condition here the other way."""
+    """Whether the run gave the unlikely answer here, because a condition was reversed."""
     nodes: dict[Node, None] = field(default_factory=dict)
     """The nodes of the graph that represent this site, in order: values whose content was needed, or calls that are
     recorded although they failed. Empty if there are no such nodes."""
@@ -51,7 +51,7 @@ class Sites:
 
     def __init__(self) -> None:
         self.found: list[Site] = []
-        """In the order in which the program reached them."""
+        """The sites, in the order in which the program reached them."""
         # One failing expression may need several facts about a value; it is still one place.
         self._by_place: dict[SourceSpan | None, Site] = {}
         # For each failing place (file, code, instruction), its frames at the first failure. The place is None if it
@@ -82,7 +82,7 @@ class Sites:
         return site
 
     def placed(self, failure: TraceFailure) -> TraceFailure:
-        """``failure``, with the place at which the program is now."""
+        """Set the frames of ``failure`` to those at which the program is now, and return it."""
         places = stack_places(sys._getframe(1), TRACE_CODE)
         innermost = next((place for place in reversed(places) if is_user_file(place[0].co_filename)), None)
         # Code objects with the same code are equal, whatever file they are from.
@@ -94,7 +94,7 @@ class Sites:
 
 
 def caught(error: Exception) -> TraceFailure:
-    """The failure for an exception that was caught on its way out of something that the running program called."""
+    """The failure for an exception that was caught as it left a function or module that the program called."""
     failure = as_failure(error, FailureKind.EXCEPTION)
     running = stack_places(sys._getframe(1), TRACE_CODE)
     failure.frames = user_frames(itertools.chain(running, traceback_places(error.__traceback__)))

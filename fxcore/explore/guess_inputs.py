@@ -1,7 +1,7 @@
 """Guesses inputs that a module would probably accept, from its layers.
 
 The inputs are on the meta device, so they cost nothing. They help to guess which path a program takes, but they prove
-nothing: what is concluded from them is a guess, too.
+nothing: any conclusion drawn from them is a guess, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SIZES = ("image_size", "img_size", "input_size", "in_size")
 
 
 def guess_inputs(root: nn.Module | Callable[..., Any], concrete_args: Any = None) -> dict[str, Any]:
-    """The likeliest of `guesses`; empty if there is none."""
+    """Return the likeliest of `guesses`; an empty dict if there are none."""
     return next(guesses(root, concrete_args), {})
 
 
@@ -67,7 +67,7 @@ def _detected() -> dict[str, torch.Tensor]:
 
 
 def _made_by_layers(root: nn.Module, sides: Sequence[int]) -> Iterator[torch.Tensor]:
-    """Tensors that the layers may take, for each layer whose attributes show what it takes."""
+    """Yield tensors that ``root`` may accept, for each layer whose attributes show what that layer accepts."""
     image_sizes: list[list[int]] = []
     for layer in root.modules():
         if isinstance(layer, nn.Embedding):

@@ -1,4 +1,4 @@
-"""Guesses what a program needs to know about a traced value of which nothing is known."""
+"""Guesses what a program needs to know about a traced value that has no known example value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def items(value: Any, count: int) -> list[Any]:
 
 
 def said(answer: object) -> str:
-    """The assumption that an answer makes, in words."""
+    """Describe an answer as an assumption in words, e.g. ``it is false``."""
     if isinstance(answer, bool):
         return f"it is {str(answer).lower()}"
     return f"it has {len(answer)} items" if isinstance(answer, list) else f"it is {answer}"

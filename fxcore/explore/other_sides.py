@@ -1,4 +1,4 @@
-"""Explores what lies on the other side of the decisions that an exploring trace took."""
+"""Explores the branches of a program that an exploring trace did not take."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fxcore.failures import FailureKind
 from fxcore.tracer import Tracer
 
 MOST_RUNS = 4
-"""How often the program is run again. A run is followed by another one if it ends early or meets further conditions."""
+"""The maximum number of further runs. A run is followed by another one if it ends early or meets further conditions."""
 
 
 @dataclass(frozen=True)
 class OtherSide:
-    """A place that can't be traced, on a way that the first run did not take."""
+    """A place that can't be traced, on a path that the first run did not take."""
 
     site: Site
     decided: Site
-    """The condition that was turned around last before the program reached ``site``."""
+    """The last condition that was reversed before the program reached ``site``."""
     root: torch.nn.Module
     """The module that the nodes of ``site`` refer to."""
 
@@ -37,12 +37,13 @@ def explore_other_sides(
     tracer: Tracer | None = None,
     examples: Mapping[str, Any] | None = None,
 ) -> list[OtherSide]:
-    """The further places where the program can't be traced if the conditions of the ``first`` run turn out otherwise.
+    """Return the further places that can't be traced if the conditions of the ``first`` run have the opposite result.
 
-    ``make`` returns the program, anew for each run: a run may leave traced values in lists of the one that it ran. The
-    other arguments are those of the first run. All conditions are turned around in one run: the rest of an ``and``, the
-    other branch of an ``if``, one more turn of a loop. Conditions that only such a run meets are turned around in the
-    next one. If a run ends early and meets no others, the next run doesn't turn the condition around that led there.
+    ``make`` builds the program anew for each run, because a run may leave traced values in the program's lists. The
+    other arguments are those of the first run. One run reverses all conditions, and so reaches the rest of an ``and``,
+    the other branch of an ``if``, or another turn of a loop. Conditions that only this run meets are reversed in the
+    next one. If a run ends early and meets no new conditions, the next one doesn't reverse the condition that led
+    there.
     """
     tried = dict.fromkeys(first.decisions.turnable())
     turned = list(tried)
@@ -65,7 +66,7 @@ def explore_other_sides(
 
 
 def _beyond(run: Exploration, known: set[Any]) -> list[OtherSide]:
-    """The sites of a run that are not ``known`` and that come after a condition that was turned around."""
+    """The sites of a run that are not ``known`` and that come after a condition that was reversed."""
     found: list[OtherSide] = []
     decided: Site | None = None
     for site in run.sites:

@@ -24,9 +24,9 @@ class Unknown(Exception):
 class Shadows:
     """The values of one graph's nodes for ``examples``, which has a value for each placeholder's target.
 
-    ``attribute`` returns the value at a dotted path below the root; these values are never written to. With ``on_meta``
-    all values are on the meta device, wherever the root's parameters are: they cost next to nothing, but have only
-    shapes and dtypes. Values on the CPU are complete, but have to be computed in the program's order.
+    ``attribute`` returns the value at a dotted path below the root; these values are never written to. If ``on_meta``
+    is set, all values are on the meta device, wherever the root's parameters are: they cost next to nothing, but have
+    only shapes and dtypes. Values on the CPU are complete, but have to be computed in the program's order.
     """
 
     def __init__(self, examples: Mapping[str, Any], attribute: Callable[[str], Any], *, on_meta: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Computes what common layers and functions return for tensors on the meta device, without torch's kernels.
 
-torch can compute this, too, but many of its kernels for the meta device are written in Python and take from a tenth of
-a millisecond to ten. For a whole model, that would take several times as long as tracing the model.
+torch can compute this, too, but many of its kernels for the meta device are written in Python and take 0.1 to 10
+milliseconds each. For a whole model, they would take several times as long as tracing the model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Rule = Callable[..., Tensor | None]
 def known_result(callee: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
     """What a function of torch's or a layer (a module) returns for tensors on the meta device; None if no rule applies.
 
-    A result with the shape and dtype of an argument may be that argument, because neither has any content.
+    A result with the shape and dtype of an argument may be that argument itself, because meta tensors have no content.
     """
     layer = (callee,) if isinstance(callee, nn.Module) else ()
     rule = _RULES.get(type(callee) if layer else callee)
@@ -131,7 +131,7 @@ def _sized(like: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def _broadcast(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
-    """The shape to which both are broadcast. Raises ValueError if they can't be broadcast together."""
+    """The shape to which two shapes are broadcast. Raises ValueError if they can't be broadcast together."""
     pairs = itertools.zip_longest(reversed(left), reversed(right), fillvalue=1)
     sizes = [b if a == 1 else a for a, b in pairs if a == b or 1 in (a, b)]
     if len(sizes) != max(len(left), len(right)):

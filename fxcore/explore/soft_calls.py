@@ -31,13 +31,16 @@ METHODS = (
     "reshape", "resize_", "tile", "to", "type", "unflatten", "view",
 )
 # fmt: on
-"""Names in ``torch`` (`FUNCTIONS`) and in ``torch.Tensor``. Calls of other functions are dispatched as in any trace."""
+"""The functions in ``torch`` (`FUNCTIONS`) and the methods of ``torch.Tensor`` that may refuse a traced value.
+
+Calls of all others are dispatched as in any trace.
+"""
 
 
 def soften_calls(patches: PatchScope, call: Call) -> None:
-    """Until ``patches`` ends, pass all calls of `FUNCTIONS`, `METHODS` and torch.compile's marks to ``call``.
+    """Until ``patches`` ends, pass all calls of `FUNCTIONS`, `METHODS` and `compiler_marks` to ``call``.
 
-    ``call`` lives on if a program has kept one of the replacements, so it should not keep anything else alive.
+    If a program has kept one of the replacements, ``call`` stays alive, so it should not keep anything else alive.
     """
     torch.overrides.is_tensor_method_or_property(torch.Tensor.add)  # has torch list its functions first
     soft = functools.partial(_soft_of_torch, call)
@@ -48,7 +51,7 @@ def soften_calls(patches: PatchScope, call: Call) -> None:
 
 
 def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -> None:
-    """Do the same for the functions that a module has imported from other packages, except torch."""
+    """Like `soften_calls`, for the functions that a module imported from other packages, except torch and fxcore."""
     package = _package(namespace.get("__name__"))
     for name, value in list(namespace.items()):
         if isinstance(value, FunctionType) and _package(value.__module__) not in (package, "torch", "fxcore"):
@@ -56,7 +59,7 @@ def soften_imports(patches: PatchScope, call: Call, namespace: dict[str, Any]) -
 
 
 def soften_assertions(patches: PatchScope, call: Call) -> None:
-    """Do the same for ``torch._assert``."""
+    """Like `soften_calls`, for ``torch._assert``."""
     patches.replace(torch.__dict__, "_assert", functools.partial(_soft_of_torch, call))
 
 

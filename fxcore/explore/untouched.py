@@ -12,7 +12,7 @@ _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 @contextlib.contextmanager
 def untouched(root: object) -> Iterator[None]:
-    """After the block every module below ``root`` has the attributes, parameters, buffers and submodules it had before.
+    """After the block, restore the attributes, parameters, buffers and submodules of ``root`` and the modules below it.
 
     Otherwise a forward that stores something (``self.cache = x``) would leave traced values on the model. What the
     program writes into a tensor or a list that existed before is not undone.

@@ -48,17 +48,17 @@ class FailureKind(str, Enum):
     TWO_TRACERS = "two-tracers"
     """Values of two different traces met in one operation."""
     CALL_BINDING = "call-binding"
-    """The root's signature, or the concrete arguments for it, can't be bound."""
+    """The root's parameters can't be bound, e.g. because the concrete arguments don't fit."""
     EXCEPTION = "exception"
     """The traced code itself raised an error."""
 
 
 class TraceError(torch_fx_class("TraceError", ValueError)):  # type: ignore[misc]
-    """A traced value was used in a way that needs its content. It is also a ValueError, and torch.fx's TraceError."""
+    """A traced value was used in a way that needs its content. Also a ValueError, and torch.fx's TraceError."""
 
 
 class TraceFailure(Exception):
-    """A trace can't go through a place.
+    """A place in the program can't be traced.
 
     Every `Exception` that `fxcore.Tracer.trace` raises is a `TraceFailure`. An error that was not raised by fxcore is
     replaced by an instance of both this class and the error's own type, with the original error as ``__cause__``.
@@ -70,11 +70,11 @@ class TraceFailure(Exception):
     node: Node | None = None
     """The node of the traced value whose content was needed, or None."""
     callee: str = ""
-    """What a `FailureKind.FOREIGN_CALL` called, with its package and name: ``torch.ones``, ``numpy.sqrt``."""
+    """For a `FailureKind.FOREIGN_CALL`: the called function with its package, such as ``numpy.sqrt``; else empty."""
 
     @property
     def subject(self) -> Subject | None:
-        """What the value of `node` is about; None without a node."""
+        """The kind of information that the value of `node` holds; None if there is no node."""
         return None if self.node is None else subject_of(self.node)
 
     @property
@@ -85,7 +85,7 @@ class TraceFailure(Exception):
 
     @property
     def span(self) -> SourceSpan | None:
-        """The failing expression; None if no line of the user's code is at fault (but, e.g., a signature)."""
+        """The failing expression's range; None if no line of the user's code is at fault but, e.g., a signature."""
         return self.frames[-1].span if self.frames else None
 
 
@@ -162,7 +162,7 @@ class TwoTracersFailure(TraceFailure, RuntimeError):
 
 
 class CallBindingFailure(TraceFailure, RuntimeError):
-    """The root's signature, or the concrete arguments for it, can't be bound."""
+    """The root's parameters can't be bound, e.g. because the concrete arguments don't fit."""
 
     kind = FailureKind.CALL_BINDING
 
@@ -170,7 +170,8 @@ class CallBindingFailure(TraceFailure, RuntimeError):
 def as_failure(error: Exception, kind: FailureKind) -> TraceFailure:
     """A failure that is also an instance of ``error``'s type, with the arguments, attributes and text of ``error``.
 
-    If no class can inherit from both, the failure is a plain `TraceFailure` with the same arguments and attributes.
+    If no class can inherit from both that type and `TraceFailure`, the failure is a plain `TraceFailure` with the same
+    arguments and attributes.
     """
     error_type: Any = type(error)
     failure: TraceFailure

@@ -1,4 +1,4 @@
-"""What a trace failed on: what the failing value is about, and how it was computed from the inputs."""
+"""The value that a trace failed on: the kind of information that it holds, and how it was computed from the inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fxcore.source import Frame
 
 
 class Subject(str, Enum):
-    """What the value of a node is about. Tools depend on the values of this enum, so they must not change."""
+    """The kind of information that a node's value holds. Tools depend on the enum's values, so they must not change."""
 
     VALUES = "values"
     """The elements of a tensor, or something computed from them."""
@@ -38,7 +38,7 @@ _ABOUT = {
 # The subject, by the name of a tensor's attribute or method, or of torch's function of the same name.
 _BY_NAME = {name: subject for subject, names in _ABOUT.items() for name in names.split()}
 
-# Modules whose functions compute numbers from numbers: the result is about what the arguments are about.
+# Modules whose functions compute numbers from numbers: the result has the subject of the arguments.
 _TRANSPARENT = frozenset({"_operator", "operator", "math", "builtins"})
 
 _PLAIN = (bool, str, int, float, list, tuple, dict)
@@ -47,7 +47,7 @@ _CONTAINERS = (list, tuple, dict, Sequence, Mapping)
 
 
 def subject_of(node: Node) -> Subject:
-    """What ``node`` is about; if it depends on several subjects, the first of them in the order of `Subject`."""
+    """The subject of ``node``; if the node depends on several subjects, the first of them in the order of `Subject`."""
     found: set[Subject] = set()
     seen, waiting = {node}, [node]
     for current in waiting:
@@ -63,7 +63,7 @@ def subject_of(node: Node) -> Subject:
 
 
 def _own_subject(node: Node) -> Subject | None:
-    """What ``node`` is about, judged by its operation alone; None if that depends on its arguments."""
+    """The subject of ``node``, judged by its operation alone; None if the subject depends on its arguments."""
     if node.op == "placeholder":
         return Subject.ARGUMENT if _is_option(node) else Subject.VALUES
     if node.op == "call_method":
@@ -95,7 +95,7 @@ def _is_option(placeholder: Node) -> bool:
 
 
 def cause_of(node: Node) -> tuple[Frame, ...]:
-    """The shortest path from an input (or a parameter) to ``node``, as the places of the operations on it.
+    """The shortest path from an input (or a parameter) to ``node``, as the places of the operations along the path.
 
     Each frame is named after its node. Operations without a place, such as inputs, have no frame.
     """

@@ -17,7 +17,7 @@ def _install(module: torch.nn.Module, name: str, value: object) -> None:
 
 
 def _child(module: torch.nn.Module, name: str) -> Any:
-    """The child ``name``; if there is none, a new empty module, which becomes the child."""
+    """Return the child ``name``; if there is none, add an empty module under that name first."""
     child = getattr(module, name, None)
     if child is None:
         child = torch.nn.Module()
@@ -30,7 +30,7 @@ class AttributeCopier:
 
     def __init__(self, from_module: torch.nn.Module, to_module: torch.nn.Module) -> None:
         self._root = from_module, to_module
-        # By path, the modules in the source and in the destination; None if both are the same module.
+        # Maps a path to the modules there in the source and in the destination; to None if both are the same module.
         self._holders: dict[str, tuple[torch.nn.Module, torch.nn.Module] | None] = {"": self._root}
 
     def copy(self, target: str) -> None:
@@ -41,7 +41,7 @@ class AttributeCopier:
             return  # already shared, with everything below it
         source, destination = holders
         _install(destination, name, getattr(source, name))
-        if target in self._holders:  # there was an empty module
+        if target in self._holders:  # it replaced a module created for a longer path
             self._holders = {"": self._root}
 
     def _holders_at(self, path: str) -> tuple[torch.nn.Module, torch.nn.Module] | None:
@@ -92,7 +92,7 @@ def _get_attr(model: torch.nn.Module, attr_name: str) -> Any:
 
 
 def _del_attr(model: torch.nn.Module, attr_name: str) -> None:
-    """Delete the attribute at the path ``attr_name``. If it is missing, raises AttributeError or AssertionError."""
+    """Delete the attribute at the path ``attr_name``. Raises AttributeError or AssertionError if it is missing."""
     *path, name = attr_name.split(".")
     delattr(_get_attr_via_attr_list(model, path), name)
 

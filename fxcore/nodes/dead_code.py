@@ -30,8 +30,8 @@ def is_impure_function(
 ) -> bool:
     """Whether a call of ``function`` has an effect besides returning a value.
 
-    ``impure_random``: whether using torch's random number generator counts as an effect, for operators whose use of it
-    is known.
+    ``impure_random``: whether drawing from torch's random number generator counts as an effect, for operators that are
+    known to do so.
     """
     if function in _side_effectful_functions:
         return True
@@ -39,7 +39,7 @@ def is_impure_function(
 
 
 def eliminate_dead_code(graph: Graph, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-    """Do what `Graph.eliminate_dead_code` does."""
+    """Erase dead code; see `Graph.eliminate_dead_code`."""
     graph.lint()  # if the nodes were in the wrong order, a node could be erased before its users
     impure_random = torch_compat.random_is_impure()
 
@@ -56,7 +56,7 @@ def eliminate_dead_code(graph: Graph, is_impure_node: Callable[[Node], bool] | N
 
 
 def _clean_children(graph: Graph) -> bool:
-    """Eliminate dead code in the graph modules that the graph reads from its owning module, too."""
+    """Eliminate dead code in child graph modules that the graph reads; return whether any of them changed."""
     if graph.owning_module is None:
         return False
     children: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Pickles graphs node by node, because following the links from node to node would recurse through the whole graph.
 
-A reference to a node is stored as its graph and its sort key, which is unique in the graph. Therefore the nodes, and
+A reference to a node is stored as the node's graph and sort key, which is unique in the graph. Therefore the nodes, and
 whatever else is stored with the graph, may refer to nodes in any way.
 """
 
@@ -20,7 +20,7 @@ _MADE_ANEW = frozenset({"_root", "_insert", "_index", "_len"})
 
 
 def reduced_graph(graph: Graph) -> tuple[Any, ...]:
-    """Return what ``Graph.__reduce__`` returns."""
+    """Implement ``Graph.__reduce__``: return how to make an empty graph, and what to fill it with when unpickling."""
     state = {name: value for name, value in vars(graph).items() if name not in _MADE_ANEW}
     nodes = [(node._sort_key, [getattr(node, name) for name in _STORED], vars(node)) for node in graph.nodes]
     return _empty, (type(graph),), (state, nodes), None, None, _fill

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from fxcore.node import Node
 
 SortKey: TypeAlias = tuple[int, ...]
-"""The place of an element: keys are ordered like the list, and an insertion changes only the new element's key."""
+"""The position of an element: keys sort in list order, and an insertion changes only the new element's key."""
 
 
 def _key_between(before: SortKey, after: SortKey) -> SortKey:
-    """A key between those of two neighbours. Repeated insertions at one place count up or down in the last number."""
+    """A key between those of two neighbors. Repeated insertions at one place count the last number up or down."""
     depth = min(len(before), len(after))
     if len(before) > depth:
         return (*before[:depth], before[depth] + 1)

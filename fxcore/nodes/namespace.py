@@ -26,7 +26,7 @@ class _CustomBuiltin(NamedTuple):
 
 _illegal_names: dict[str, object] = {name: object() for name in keyword.kwlist}
 _illegal_names.update(vars(builtins))
-"""Names that values must not have; each with the only object (if any) that may have this name."""
+"""Names that values must not have, each mapped to the only object that may have it (for keywords, a dummy object)."""
 
 _custom_builtins: dict[str, _CustomBuiltin] = {}
 
@@ -53,7 +53,7 @@ _word_starts = re.compile(r"(?<=[a-z])([A-Z])")
 
 
 def _snake_case(name: str) -> str:
-    """``camelCase`` as ``camel_case``; only a capital letter that follows a lower-case letter starts a word."""
+    """Convert ``camelCase`` to ``camel_case``; only a capital letter that follows a lower-case letter starts a word."""
     return name.lower() if name.islower() else _word_starts.sub(r"_\1", name).lower()
 
 
@@ -62,13 +62,13 @@ def _is_magic(name: str) -> bool:
 
 
 def _legalize(candidate: str) -> str:
-    """``candidate`` as an ASCII identifier (which may still be a keyword)."""
+    """Turn ``candidate`` into an ASCII identifier (which may still be a keyword)."""
     candidate = _illegal_characters.sub("_", candidate) or "_unnamed"
     return f"_{candidate}" if candidate[0].isdigit() else candidate
 
 
 def _split_number(name: str) -> tuple[str, int | None]:
-    """``relu_12`` as ``("relu", 12)``; a name without such an ending as ``(name, None)``."""
+    """Split ``relu_12`` into ``("relu", 12)``; a name that doesn't end in a number becomes ``(name, None)``."""
     base, _, digits = name.rpartition("_")
     return (base, int(digits)) if base and digits.isdecimal() else (name, None)
 
@@ -85,7 +85,7 @@ class _Namespace:
         self._base_count: dict[str, int] = {}
 
     def create_name(self, candidate: str, obj: object | None) -> str:
-        """A free name as close to ``candidate`` as possible.
+        """Reserve and return a free name that is as close to ``candidate`` as possible.
 
         If ``obj`` is given, the name belongs to it from then on: later calls for ``obj`` return the same name.
         """
@@ -110,7 +110,7 @@ class _Namespace:
         return candidate
 
     def associate_name_with_obj(self, name: str, obj: object) -> None:
-        """Make ``name``, already created, the name of ``obj``. Raises ``AssertionError`` if ``obj`` has another one."""
+        """Make the reserved ``name`` the name of ``obj``. Raises ``AssertionError`` if ``obj`` has another name."""
         if self._obj_to_name.setdefault(obj, name) is not name:
             raise AssertionError(f"{obj!r} already has the name {self._obj_to_name[obj]}")
 

@@ -43,7 +43,7 @@ class NodeBuilder:
     ) -> Node:
         """Add a node at the insertion point.
 
-        The node is named ``name`` (by default, a name derived from ``target``) or, if that is taken, similarly.
+        The node's name is ``name`` (by default, derived from ``target``) or, if that is taken, a similar name.
         ``type_expr`` is the annotation of its value. Raises ``AssertionError`` if ``args`` is not a tuple, ``kwargs``
         is not a dict or ``op`` is not an opcode; ``ValueError`` if ``target`` does not fit ``op``.
         """
@@ -66,7 +66,7 @@ class NodeBuilder:
         return node
 
     def _target_to_str(self, target: Target | None) -> str:
-        """The name that is derived from ``target``."""
+        """Derive the default name of a node from its ``target``."""
         if callable(target):
             return _snake_case(target.__name__)
         if not isinstance(target, str):

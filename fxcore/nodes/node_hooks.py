@@ -1,4 +1,4 @@
-"""Callbacks that are called when a graph module is edited."""
+"""Callbacks that are called when a graph module is edited or copied."""
 
 from __future__ import annotations
 

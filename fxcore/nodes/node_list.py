@@ -1,4 +1,4 @@
-"""The nodes of a graph: as a sequence, by opcode and target, and the place where new nodes are inserted."""
+"""A graph's nodes as a sequence and as an index by opcode and target; the place where new nodes are inserted."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class NodeIndex:
         self._by_op.setdefault(node.op, {}).setdefault(node.target, {})[node] = None
 
     def discard(self, node: Node) -> bool:
-        """Remove ``node``, which must still have the opcode and target it was added with; return if it was present."""
+        """Remove ``node``, whose opcode and target must be as when it was added; return whether it was present."""
         nodes = self._by_op.get(node.op, {}).get(node.target, {})
         if node not in nodes:
             return False

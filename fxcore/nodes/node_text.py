@@ -1,4 +1,4 @@
-"""A node and its arguments as one line of text. It doesn't import `fxcore.node`, which uses it."""
+"""Formats a node and its arguments as one line of text. This module can't import `fxcore.node`, which imports it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def is_strided_tensor(value: object) -> TypeGuard[torch.Tensor]:
 
 
 def _format_arg(arg: object, max_list_len: float = float("inf")) -> str:
-    """An argument, with ``%`` before every node in it; lists and tuples are cut after ``max_list_len`` items."""
+    """Format an argument, with ``%`` before each node; cut lists and tuples off after ``max_list_len`` items."""
     if isinstance(arg, Linked):
         return f"%{arg}"
     if hasattr(arg, "_custom_fx_repr_fn"):
@@ -85,7 +85,7 @@ def format_node(
     maybe_return_typename: MutableSequence[str] | None,
     include_tensor_metadata: bool,
 ) -> str | None:
-    """Return what `Node.format_node` returns."""
+    """Format a node; see `Node.format_node`."""
     if node.op == "placeholder":
         return _format_placeholder(node, placeholder_names)
     if node.op == "output":

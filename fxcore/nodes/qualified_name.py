@@ -1,4 +1,4 @@
-"""How a function or a type is written in generated code: the name by which it can be found again."""
+"""Finds the names under which generated code can refer to functions and types."""
 
 from __future__ import annotations
 

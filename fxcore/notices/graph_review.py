@@ -1,4 +1,4 @@
-"""Finds places where a graph differs from the program, from the graph and the module that it was traced from."""
+"""Finds places where a graph may differ from the program, by comparing it with the module that was traced."""
 
 from __future__ import annotations
 
@@ -87,7 +87,10 @@ def _name_read(node: Node) -> str | None:
 
 
 def _meant(owner: object, name: str) -> str | None:
-    """The attribute of tensors that ``name`` resembles, or ""; None if ``owner`` may not be a tensor."""
+    """The tensor attribute that ``name`` resembles, or "" if there is none; None if ``owner`` may not be a tensor.
+
+    An input without an annotation counts as a tensor only if there is such an attribute.
+    """
     if not isinstance(owner, Node) or type_of_node(owner) is not torch.Tensor:
         return None
     as_long = [known for known in dir(torch.Tensor) if abs(len(known) - len(name)) <= 1]
@@ -109,7 +112,7 @@ def _optional_inputs(root: Any, graph: Graph) -> Iterator[tuple[Node, Place]]:
 
 
 def _left_on_modules(root: torch.nn.Module, graph: Graph) -> Iterator[tuple[torch.nn.Module, str, Node]]:
-    """The attributes of modules that hold a value of the trace, also within a container, with the value's node."""
+    """Yield the attributes that hold a traced value, also within a container: module, name, and the value's node."""
     # The forwards of torch's own modules keep nothing.
     own = (module for module in root.modules() if not type(module).__module__.startswith("torch."))
     for module in own:

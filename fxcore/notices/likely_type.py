@@ -41,14 +41,14 @@ _DEEPEST = 6
 
 
 def type_of_proxy(proxy: Proxy) -> type | None:
-    """The type of what ``proxy`` stands for; None if it isn't known. Records nothing."""
+    """The likely type of the real value of ``proxy``; None if it isn't known. Records no node."""
     if isinstance(proxy, Attribute) and proxy._node is None:
         return _attribute(type_of_proxy(proxy.root), proxy.attr)
     return type_of_node(proxy.node)
 
 
 def type_of_node(node: Node, depth: int = _DEEPEST) -> type | None:
-    """The type of what ``node`` computes; None if it isn't known, or not within ``depth`` operations."""
+    """The likely type of the value of ``node``; None if it can't be inferred within ``depth`` operations."""
     if node.op == "placeholder":
         return _declared(node)
     if node.op == "call_method":
@@ -69,7 +69,7 @@ def _declared(node: Node) -> type | None:
 
 
 def _class_of(annotation: Any) -> type | None:
-    """The class that values with this annotation are instances of, None aside, if it is a single class."""
+    """The class of the values that ``annotation`` allows besides None; None if there isn't exactly one."""
     origin = typing.get_origin(annotation)
     if origin in (typing.Union, types.UnionType):
         classes = {_class_of(part) for part in typing.get_args(annotation) if part is not type(None)}

@@ -46,7 +46,7 @@ def watch_effects(patches: PatchScope, notices: Notices) -> None:
 
 
 class _Block:
-    """The ``with`` blocks of one mode; a block is noted if any node was recorded in it."""
+    """Notes the ``with`` blocks of one mode, e.g. `torch.no_grad`, in which any node was recorded."""
 
     def __init__(self, notices: Notices, kind: NoticeKind) -> None:
         self._notices = notices
@@ -80,12 +80,12 @@ class _Block:
 
 
 def _is_programs(frame: FrameType) -> bool:
-    """Whether the program itself enters a mode in ``frame``, by a ``with`` or a decorator, rather than torch."""
+    """Whether the program itself, not torch, enters a mode in ``frame``, by a ``with`` or a decorator."""
     return is_user_file(frame.f_code.co_filename) or is_context_decorator(frame.f_code)
 
 
 def _applying(notices: Notices, apply: Any) -> Any:
-    """Wrap the classmethod ``Function.apply`` to note calls of classes outside torch, and of torch's checkpoint."""
+    """Wrap the classmethod ``Function.apply`` to note calls for classes outside torch and for torch's checkpoint."""
 
     @functools.wraps(apply.__func__)
     def watched(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -112,7 +112,7 @@ def _checkpointing(notices: Notices, step: Callable[..., Any]) -> Callable[..., 
 
 
 class Draws(DispatchMode):
-    """While entered, notes where traced programs draw random numbers: only operators on real tensors get here."""
+    """While entered, notes where traced programs draw random numbers. Only operators on real tensors get here."""
 
     def __init__(self, notices: Notices) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -163,7 +163,7 @@ def _writes(node: Node) -> bool:
 
 
 def _is_seen_later(node: Node, written: Node, order: dict[Node, int]) -> bool:
-    """Whether the written value is used after the write, itself or through what it is a view of."""
+    """Whether the written value is used after the write, directly or through a value that it is a view of."""
     if any(order[user] > order[node] for user in written.users):
         return True
     if written.op == "get_attr":

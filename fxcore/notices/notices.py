@@ -1,8 +1,8 @@
 """Notices: places where a program can be traced, but the graph may not do what the program does.
 
-Some tests of a traced value, such as ``isinstance``, have another result than for the real value, and some effects
+Some tests of a traced value, such as ``isinstance``, have a different result than for the real value, and some effects
 leave no node. No error is raised there, so each such place is recorded while the trace runs (`fxcore.notices.watch`) or
-found in its result.
+found in the resulting graph.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fxcore.tracing.trace_session import TraceSession, current
 
 
 class NoticeKind(str, Enum):
-    """In which way the graph may differ from the program. Tools rely on the enum's values, so these never change."""
+    """How the graph may differ from the program. Tools rely on the enum's values, so these never change."""
 
     TYPE_CHECK = "type-check"
     """``isinstance`` or ``torch.is_tensor`` was false for a traced value, but is true for the real value."""

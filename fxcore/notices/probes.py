@@ -1,8 +1,8 @@
 """Notes tests of a traced value whose result differs from the real value's.
 
-To `isinstance`, a proxy isn't a tensor; it has every attribute; it equals nothing in a set; and its text is its name.
+A proxy isn't a tensor to `isinstance`, has every attribute, equals nothing in a set, and has its name as its text.
 The methods of `Proxy` that are called for such tests are replaced by methods that also compare the result with the
-likely one of the real value.
+likely result for the real value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IS_TENSOR = torch.is_tensor.__code__
 
 
 def watch_probes(patches: PatchScope, notices: Notices) -> None:
-    """Until ``patches`` ends, note the tests whose results aren't the real value's."""
+    """Until ``patches`` ends, note the tests that likely have another result for the real value."""
     patches.replace(vars(proxies), "known_class", functools.partial(_watched_class, notices))
     patches.replace(Proxy, "__getattr__", functools.partial(_watched_getattr, notices))
     patches.replace(Proxy, "__hash__", functools.partial(_watched_hash, notices))
@@ -111,7 +111,7 @@ def _likely(proxy: Proxy, classes: Any) -> bool:
 
 
 def _classes_asked(frame: FrameType) -> tuple[type, ...]:
-    """The classes in the ``isinstance(x, classes)`` that a frame is at, as far as they are written as names."""
+    """The classes in the ``isinstance(x, classes)`` call that ``frame`` is making, as far as they are names."""
     call = call_at((frame.f_code, frame.f_lasti), "isinstance")
     if call is None or len(call.args) != 2:
         return ()

@@ -1,4 +1,4 @@
-"""Tracing while watching for silent differences: ``with noticing() as watch: graph = tracer.trace(root)``."""
+"""Traces while watching for silent differences: ``with noticing() as watch: graph = tracer.trace(root)``."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class _Failures:
         return watched
 
     def note_swallowed(self) -> None:
-        """Note the failures that the program caught, after a successful trace, in which all failures were caught."""
+        """Note the failures that the program itself caught; call this after a trace that succeeded despite them."""
         for failure in self._raised:
             # An exception's traceback begins at the frame that caught it.
             traceback = failure.__traceback__

@@ -1,7 +1,7 @@
 """Passes over graphs: they compute shapes, and split, fuse, match, reorder and draw graphs.
 
-This package may import fxcore's top-level modules and `fxcore.nodes`; most of its modules are imported at their first
-use. Start reading at `shape_prop`, the simplest pass, then at `tools_common`, which the splitters share.
+This package may import fxcore's top-level modules, `fxcore.nodes` and `fxcore.code`; most of its modules are imported
+on first use. Start reading at `shape_prop`, the simplest pass, then at `tools_common`, which the splitters share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds the nodes of a graph that an accelerator can run, and records what is decided about each of them.
+"""Finds the nodes of a graph that an accelerator can run, and records the decisions about each node.
 
 Source: the interface and results are those of ``torch.fx.passes.splitter_base``.
 """
@@ -115,7 +115,7 @@ class FxNetAccNodesFinder:
 
     These are the nodes that ``operator_support`` supports, except those that would have to exchange values other than
     tensors with nodes on the CPU (with ``allow_non_tensor``, these are included too). ``meta["type"]``, which shape
-    propagation records, decides which values are tensors. ``tracker`` has the reasons for every node.
+    propagation records, decides which values are tensors. ``tracker`` records the reasons for each node.
     """
 
     def __init__(self, module: GraphModule, operator_support: OperatorSupportBase, allow_non_tensor: bool) -> None:
@@ -126,7 +126,7 @@ class FxNetAccNodesFinder:
         self.tracker = NodeEventTracker.from_environment()
 
     def reduce_acc_nodes_non_tensor_input_helper(self, cpu_worklist: Iterable[Node]) -> None:
-        """Move the users of CPU nodes off the accelerator; do the same for those users that don't return a tensor."""
+        """Move the users of CPU nodes off the accelerator, and then the users of those that don't return a tensor."""
         queue = deque(cpu_worklist)
         while queue:
             node = queue.popleft()
@@ -140,7 +140,7 @@ class FxNetAccNodesFinder:
                     queue.append(user)
 
     def reduce_acc_nodes_non_tensor_input(self) -> None:
-        """Move nodes off the accelerator if they use a value, other than a tensor, of a node on the CPU."""
+        """Move nodes off the accelerator if they use a value that isn't a tensor from a node on the CPU."""
         on_cpu: NodeList = []
         for node in self.module.graph.nodes:
             if node.op in CALLABLE_NODE_OPS and node not in self.acc_nodes and not is_node_output_tensor(node):
@@ -149,7 +149,7 @@ class FxNetAccNodesFinder:
         self.reduce_acc_nodes_non_tensor_input_helper(on_cpu)
 
     def reduce_acc_nodes_non_tensor_output(self) -> None:
-        """Move nodes off the accelerator while their values aren't tensors but are used on the CPU."""
+        """Repeatedly move nodes off the accelerator whose values aren't tensors but are used on the CPU."""
         while leaving := [node for node in self.module.graph.nodes if self._feeds_cpu(node)]:
             self.acc_nodes.difference_update(leaving)
             self.reduce_acc_nodes_non_tensor_input_helper(leaving)
@@ -163,7 +163,7 @@ class FxNetAccNodesFinder:
         return user is not None
 
     def __call__(self) -> NodeSet:
-        """Find the nodes."""
+        """Find and return the nodes."""
         submodules = dict(self.module.named_modules())
         self.acc_nodes = set()
         for node in self.module.graph.nodes:

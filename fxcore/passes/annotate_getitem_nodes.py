@@ -14,10 +14,10 @@ __all__ = ["annotate_getitem_nodes"]
 def annotate_getitem_nodes(graph: Graph) -> None:
     """Set ``type`` on the nodes that read an item of a sequence that has a type.
 
-    Tracing loses the annotations of local variables. This pass restores those of items, for TorchScript.
+    Tracing loses the annotations of local variables. This pass restores the types of items, which TorchScript uses.
 
     Raises:
-        AssertionError: A tuple's type has no item at the index, or a list's type hasn't exactly one parameter.
+        AssertionError: A tuple's type has no item at the index, or a list's type doesn't have exactly one parameter.
     """
     for node in graph.nodes:
         if node.target is operator.getitem:

@@ -49,7 +49,7 @@ class FakeTensorProp(Interpreter):
         return result
 
     def propagate(self, *args: object) -> Any:
-        """Run the graph on sample inputs, whose real tensors are made fake, and return its result."""
+        """Run the graph on sample inputs, after converting real tensors among them to fake ones; return its result."""
         return self.propagate_dont_convert_inputs(
             *(self._mode.from_tensor(arg) if isinstance(arg, torch.Tensor) else arg for arg in args)
         )
@@ -67,7 +67,7 @@ class FakeTensorProp(Interpreter):
         return FakeTensorProp(module, mode=self._mode).propagate(*(operand.meta["val"] for operand in operands))
 
     def _snapshot(self, value: Any) -> Any:
-        """What is recorded for a value: for a tensor, a detached fake one, unaffected by later in-place changes."""
+        """What to record for a value: for a tensor, a detached fake one, which later in-place changes don't affect."""
         if isinstance(value, torch.Tensor):
             fake = value if is_fake_tensor(value) else self._mode.from_tensor(value, static_shapes=True)
             return fake.detach()

@@ -1,6 +1,6 @@
 """Draw graphs with Graphviz.
 
-This requires the package pydot, which is imported when a graph is drawn, and Graphviz itself to write pictures.
+This module requires the package pydot, which is imported when a graph is drawn, and Graphviz itself to write pictures.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def _tensor_label(metadata: object) -> str:
 
 
 def _facts(metadata: TensorMetadata) -> dict[str, object]:
-    """Return the text that describes a tensor in a node's box."""
+    """Return the properties of a tensor to show in a node's box, by name."""
     facts: dict[str, object] = {
         "dtype": metadata.dtype,
         "shape": tuple(metadata.shape),

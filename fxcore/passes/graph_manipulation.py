@@ -81,7 +81,7 @@ def get_tensor_meta(node: Node) -> TensorMetadata:
 
 
 def get_size_of_node(fx_module: GraphModule, node: Node) -> size_bytes:
-    """The memory that a node needs; elements of parameters are counted with the size of the value's elements.
+    """The memory that a node needs; parameters are counted as if their elements had the dtype of the node's value.
 
     Raises:
         RuntimeError: The node's value isn't a tensor, or shapes have not been propagated.

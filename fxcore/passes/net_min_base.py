@@ -1,4 +1,4 @@
-"""Finds the nodes of a graph whose results differ between two ways to run the graph.
+"""Finds the nodes of a graph whose results differ between two ways of running the graph.
 
 Source: the interface and results are those of ``torch.fx.passes.net_min_base``.
 """
@@ -24,13 +24,13 @@ __all__ = [
 
 
 class _MinimizerBase(StretchRunner):
-    """Narrows down which nodes of a graph have different results in the two ways to run it.
+    """Narrows down which nodes of a graph have different results in the two ways of running it.
 
     A subclass overrides `run_a` and `run_b`. The constructor's arguments are those of `StretchRunner`.
     """
 
     def _begin(self, *lines: str) -> list[str]:
-        """Start an iteration, and its report."""
+        """Start an iteration; return its report, which begins with ``lines``."""
         self.iteration += 1
         self.reports.append(list(lines))
         return self.reports[-1]
@@ -50,7 +50,7 @@ class _MinimizerBase(StretchRunner):
         self.print_report(report)
 
     def _binary_search_impl(self, all_nodes: NodeList, start_idx: int, end_idx: int) -> NodeSet:
-        """Search ``all_nodes[start_idx:end_idx]`` for culprits by halving this stretch as long as it fails."""
+        """Search ``all_nodes[start_idx:end_idx]`` for nodes with differing results by halving stretches that fail."""
         nodes = self._exclude(all_nodes[start_idx:end_idx], start_idx, end_idx)
         if not nodes:
             self.reports.append(["All nodes are excluded by the user"])
@@ -160,7 +160,7 @@ class _MinimizerBase(StretchRunner):
         return set()
 
     def _skip_traverse_impl(self, all_nodes: NodeList, start_idx: int, end_idx: int) -> NodeSet:
-        """Try ``all_nodes[start_idx:end_idx]``."""
+        """Try the stretch ``all_nodes[start_idx:end_idx]``; return its nodes if it fails."""
         nodes = self._exclude(all_nodes[start_idx:end_idx], start_idx, end_idx)
         chosen = self._with_fusions(nodes) if self.exclusion_fn is None else set(nodes)
         report = self._begin(f"Nodes {start_idx} to {end_idx - 1} ({len(nodes)} of interest)")
@@ -191,7 +191,7 @@ class _MinimizerBase(StretchRunner):
 
     def print_report(self, report: list[str]) -> None:
         """Print a report: its first line unindented, the others as a list below."""
-        print("\n . ".join(report))  # noqa: T201 - that is what it is for
+        print("\n . ".join(report))  # noqa: T201 - printing is its purpose
 
     def print_reports(self) -> None:
         """Print all reports."""
@@ -218,7 +218,7 @@ class _MinimizerBase(StretchRunner):
         skip_nodes: Names | None = None,
         find_last_node: bool | None = None,
     ) -> NodeSet:
-        """Search for nodes whose results differ, by the method in ``settings.traverse_method``.
+        """Search for nodes whose results differ, by the method in ``settings.traverse_method``, and return them.
 
         Args:
             start: the name of the first node to examine; None for the first of the module.

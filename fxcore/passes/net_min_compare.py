@@ -47,7 +47,7 @@ TraverseMethod = Literal["sequential", "binary", "accumulate", "skip", "defined"
 
 @dataclass
 class _MinimizerSettingBase:
-    """How to search.
+    """Options for the search.
 
     Attributes:
         accumulate_error: each way continues with its own earlier results; otherwise both use the first way's.

@@ -1,4 +1,4 @@
-"""Which nodes a backend can run."""
+"""Decides which nodes a backend can run."""
 
 from __future__ import annotations
 
@@ -88,33 +88,33 @@ class _FunctionalOperatorSupport(OperatorSupportBase):
 
 
 def create_op_support(is_node_supported: IsNodeSupported) -> OperatorSupportBase:
-    """The operator support that a function ``(submodules, node) -> bool`` defines."""
+    """Make an operator support from a function ``(submodules, node) -> bool``."""
     return _FunctionalOperatorSupport(is_node_supported)
 
 
 def chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
-    """The operator support for nodes that all of ``op_support`` support; these are tried in order."""
+    """Make an operator support that supports a node if all of ``op_support`` do; these are tried in order."""
     return create_op_support(lambda submodules, node: all(_ask(op_support, submodules, node)))
 
 
 def any_chain(*op_support: OperatorSupportBase) -> OperatorSupportBase:
-    """The operator support for nodes that at least one of ``op_support`` supports; these are tried in order."""
+    """Make an operator support that supports a node if any of ``op_support`` does; these are tried in order."""
     return create_op_support(lambda submodules, node: any(_ask(op_support, submodules, node)))
 
 
 class OpSupports:
-    """Simple operator supports, to be combined by ``chain`` and ``any_chain``."""
+    """Makes simple operator supports, to be combined by ``chain`` and ``any_chain``."""
 
     @classmethod
     def decline_if_input_dtype(cls, dtype: torch.dtype) -> OperatorSupportBase:
-        """The operator support for nodes without any input of this dtype."""
+        """Make an operator support that supports a node unless it has an input of this dtype."""
         return create_op_support(
             lambda submodules, node: all(_get_arg_dtype(used) != dtype for used in node.all_input_nodes)
         )
 
     @classmethod
     def decline_if_node_in_names(cls, disallow_set: set[str]) -> OperatorSupportBase:
-        """The operator support for nodes whose names aren't in ``disallow_set``."""
+        """Make an operator support that supports a node unless its name is in ``disallow_set``."""
         return create_op_support(lambda submodules, node: node.name not in disallow_set)
 
 

@@ -14,7 +14,7 @@ __all__ = ["default_matching", "extract_attrs_for_lowering", "lift_lowering_attr
 
 
 def default_matching(name: str, target_version: int) -> str:
-    """The name of an attribute in another version of its module class; here, the name is unchanged."""
+    """The name of an attribute in another version of its module class; this default returns ``name`` itself."""
     return name
 
 
@@ -42,7 +42,7 @@ def extract_attrs_for_lowering(mod: nn.Module) -> dict[str, Any]:
     """Collect the attributes of a module that ``module_fetch_book`` lists for its class.
 
     Args:
-        mod: The module; its exact class must be in the table, a base class isn't enough.
+        mod: The module. Its exact class must be in the table; a base class isn't enough.
 
     Returns:
         The attributes by name, and the full name of the class as ``name``.

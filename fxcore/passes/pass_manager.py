@@ -1,6 +1,6 @@
 """Run passes that take a module, or any other object, and return the result, in an order that satisfies constraints.
 
-A constraint is a function ``(a, b) -> bool``: whether pass ``a`` may run before pass ``b``.
+A constraint is a function ``(a, b) -> bool`` that returns whether pass ``a`` may run before pass ``b``.
 ``fxcore.passes.infra.pass_manager`` is for passes that also report whether they have changed anything.
 """
 
@@ -54,7 +54,9 @@ def _validate_pass_schedule_constraint(constraint: Constraint, passes: Sequence[
 
 
 def _topological_sort_passes(passes: Sequence[Pass], constraints: Sequence[Constraint]) -> list[Pass]:
-    """Sort passes into an order that the constraints allow; passes that may run next run in their given order.
+    """Sort passes into an order that the constraints allow.
+
+    Of several passes that may run next, the one that became ready first is chosen; ties keep the given order.
 
     Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962).
 
@@ -199,7 +201,11 @@ class PassManager(Schedule):
         self._validated = False
 
     def __call__(self, source: Any) -> Any:
-        """Run the passes on ``source`` and return the last pass's result. Raises as ``validate`` does."""
+        """Run the passes on ``source`` and return the last pass's result.
+
+        Raises:
+            RuntimeError: The order of the passes violates a constraint.
+        """
         self.validate()
         for each in self.passes:
             source = each(source)

@@ -1,4 +1,4 @@
-"""Replaces operators of a functional graph with in-place variants if this can't be observed.
+"""Replaces operators of a functional graph with in-place variants where the difference can't be observed.
 
 Source: the interface and results are those of ``torch.fx.passes.reinplace``.
 """
@@ -156,7 +156,7 @@ def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
 
     Args:
         gm: a module whose graph only calls functional ATen operators (``torch.ops.aten.…``); it is changed.
-        sample_args: the module's positional arguments, which determine shapes and which inputs share memory.
+        sample_args: the module's positional arguments; they determine the shapes, and which inputs share memory.
 
     Returns:
         The same module.
@@ -172,7 +172,7 @@ def reinplace(gm: GraphModule, *sample_args: Any) -> GraphModule:
 
 
 class _Reinplacing:
-    """The state of the pass on one graph. ``superseded`` has the nodes that have been replaced and can be erased."""
+    """The state of the pass on one graph. ``superseded`` holds the nodes that have been replaced and can be erased."""
 
     def __init__(self, gm: GraphModule, sample_args: tuple[Any, ...]) -> None:
         self.graph = gm.graph
@@ -272,7 +272,7 @@ class _Reinplacing:
         self.superseded.add(scatter)
 
     def _use_operand_instead(self, old: Node, node: Node) -> None:
-        """Have the nodes after ``node`` use the first operand of ``old``, which holds the value of ``old`` there."""
+        """Have the nodes after ``node`` use the first operand of ``old``, which by then holds the value of ``old``."""
         new: Node = old.args[0]
         for user in [user for user in old.users if node < user]:
             user.replace_input_with(old, new)

@@ -19,7 +19,7 @@ _PER_TENSOR = (torch.per_tensor_affine, torch.per_tensor_symmetric)
 
 
 class TensorMetadata(NamedTuple):
-    """What is known about a tensor without its values.
+    """The properties of a tensor, other than the values of its elements.
 
     Attributes:
         shape: Its size in each dimension.
@@ -114,7 +114,7 @@ def _extract_tensor_metadata(result: torch.Tensor, include_contiguity: bool = Tr
 
     Args:
         result: The tensor.
-        include_contiguity: Whether the memory format is looked for; it is None otherwise.
+        include_contiguity: Whether to determine the memory format; if not, it is None.
     """
     sparse = result.layout in _SPARSE_LAYOUTS
     return TensorMetadata(

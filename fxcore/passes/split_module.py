@@ -95,7 +95,7 @@ def split_module(
     Args:
         m: the module to split; it remains unchanged.
         root_m: not used; the parameter exists for compatibility with torch.fx.
-        split_callback: returns the partition of a ``call_*`` node. It is called once for each, in graph order.
+        split_callback: returns the identifier of a ``call_*`` node's partition; called once per node, in graph order.
         qualname_map: filled with ``{"submod_0.conv1": "conv1", …}``: new qualified names mapped to the old ones.
         keep_original_order: call the submodules in the order of their first nodes in ``m``, instead of in topological
             order.

@@ -24,7 +24,7 @@ _DtypesOfArguments = tuple[tuple[torch.dtype | None, ...], tuple[tuple[str, torc
 
 
 def preview_support(splitter: _SplitterBase, dump_graph: bool) -> str:
-    """Print and return the supported and the unsupported operations, with the dtypes of their arguments."""
+    """Print and return a list of supported and unsupported operations, with the dtypes of their arguments."""
     submodules = dict(splitter.module.named_modules())
     supported: NodeSet = set()
     kinds: dict[bool, dict[str, dict[_DtypesOfArguments, None]]] = {True: defaultdict(dict), False: defaultdict(dict)}
@@ -43,7 +43,7 @@ def preview_support(splitter: _SplitterBase, dump_graph: bool) -> str:
         for target, variants in kinds[is_supported].items():
             for args, kwargs in variants:
                 report += f"{target}: ({args}, {dict(kwargs)})\n"
-    print(report)  # noqa: T201 - that is what it is for
+    print(report)  # noqa: T201 - printing is its purpose
     return report
 
 
@@ -73,9 +73,10 @@ class _SupportDrawer(FxGraphDrawer):
 
 
 def preview_split(splitter: _SplitterBase, dump_graph: bool) -> str:
-    """Print and return the parts of the split, and for accelerator parts their inputs, outputs and maximal rate.
+    """Print and return a report on the parts of the split.
 
-    The rate is bounded by the time that it takes to transfer inputs and outputs over PCIe.
+    For accelerator parts, it gives the sizes of inputs and outputs, and the maximum number of calls per second for
+    which PCIe can transfer them.
     """
     subgraphs = splitter.put_nodes_into_subgraphs()
     lines = [f"Before removing small acc subgraphs: {_count(subgraphs)}"]
@@ -98,7 +99,7 @@ def preview_split(splitter: _SplitterBase, dump_graph: bool) -> str:
     lines += ["", f"Theoretical max qps (bounded by PCIe bandwidth) for this model is {slowest},"]
     lines.append(f"the bottleneck is submodule {bottleneck}.")
     report = "\n".join(lines)
-    print(report)  # noqa: T201 - that is what it is for
+    print(report)  # noqa: T201 - printing is its purpose
     return report
 
 
@@ -141,7 +142,7 @@ def _inputs_of(part: torch.nn.Module, split: GraphModule, sample_input: Iterable
 
 
 def _bytes(part: GraphModule, nodes: list[Node], role: str, tell: Callable[[str], None]) -> int:
-    """The total size of the tensors among the nodes' values; ``tell`` gets a line for each other value."""
+    """The total size in bytes of the tensors among the nodes' values; ``tell`` gets a line about each other value."""
     total = 0
     for node in nodes:
         if is_node_output_tensor(node):

@@ -74,7 +74,7 @@ def split_by_tags(
 
     Args:
         gm: the module to split; it remains unchanged.
-        tags: the tags, each before the tags of nodes that use its values; they name the submodules.
+        tags: the tags, which name the submodules; each must precede the tags of nodes that use values of its nodes.
         return_fqn_mapping: whether to return the table of names, too.
         return_tuple: whether submodules return a tuple even for a single value.
         GraphModuleCls: the class of the result.
@@ -218,7 +218,7 @@ def move_non_tensor_nodes_on_boundary(subgraphs: list[Subgraph]) -> None:
 
 
 class _Boundary:
-    """Which subgraph each node is in, while nodes move."""
+    """Keeps track of the subgraph that each node is in while nodes are moved."""
 
     def __init__(self, subgraphs: list[Subgraph]) -> None:
         self.subgraphs = subgraphs
@@ -256,7 +256,7 @@ class _Boundary:
                 ]
 
     def _with_dependants(self, node: Node, start: int, goal: int) -> list[Node]:
-        """The node and all that depend on it in subgraph ``start``; none if a third subgraph uses any of them."""
+        """The node and those in subgraph ``start`` that depend on it; empty if a third subgraph uses any of them."""
         found: dict[Node, None] = {}
         stack = [node]
         while stack:

@@ -39,13 +39,13 @@ _log = logging.getLogger(__name__)
 
 
 class _SplitterSettingBase:
-    """How to split. Flags on the program's command line take precedence over the arguments.
+    """Options for a splitter. Flags on the program's command line take precedence over the arguments.
 
     Args:
         min_acc_module_size: an accelerator part of fewer nodes goes to the CPU (``--min-acc-module-size``).
         skip_fusion: don't keep nodes together that exchange values other than tensors (``--skip-fusion``).
         allow_non_tensor: parts may exchange values other than tensors (``--allow-non-tensor``).
-        max_acc_splits: the maximal number of parts; more are an error. -1 for any number.
+        max_acc_splits: the maximum number of parts; exceeding it is an error. -1 means no limit.
         move_non_tensor_nodes_on_boundary: move nodes whose value isn't a tensor to the part that uses the value
             (``--move-non-tensor-nodes-on-boundary``).
     """
@@ -90,7 +90,7 @@ class Subgraph:
 
 
 class SplitResult(NamedTuple):
-    """A split module, the inputs of each submodule, and what the names of the submodules for the CPU begin with.
+    """A split module, the inputs of each submodule, and the prefix of the names of the submodules for the CPU.
 
     The names of the submodules for the accelerator begin with ``_run_on_acc_``.
     """
@@ -142,7 +142,7 @@ class _SplitterBase:
         sample_input: the module's positional arguments, for shape propagation.
         operator_support: decides what the accelerator can run.
         settings: how to split.
-        non_acc_submodule_name: what the names of the other submodules begin with.
+        non_acc_submodule_name: the prefix of the names of the other submodules.
         return_tuple: submodules return a tuple even for a single value.
         nodes_finder: returns the nodes for the accelerator, in place of an `FxNetAccNodesFinder`.
     """
@@ -182,7 +182,7 @@ class _SplitterBase:
         return self._node_submodule_map
 
     def find_deps(self) -> dict[Node, NodeSet]:
-        """The nodes that each node uses directly, without inputs and attributes."""
+        """The nodes that each node uses directly, except inputs and attributes."""
         deps: dict[Node, NodeSet] = defaultdict(set)
         for node in self.module.graph.nodes:
             if node.op in CALLABLE_NODE_OPS:
@@ -207,7 +207,7 @@ class _SplitterBase:
         return mod
 
     def _find_culprit(self, mod: GraphModule, inputs: Tensors) -> str:
-        """Say which node of a part can't be lowered or run."""
+        """Return a message that says which node of a part can't be lowered or run."""
         return "The cause is unknown: _find_culprit() is not implemented."
 
     def node_support_preview(self, dump_graph: bool = False) -> str:
@@ -231,7 +231,7 @@ class _SplitterBase:
         return result
 
     def update_reverse_deps_for_fusions(self, deps: dict[Node, NodeSet]) -> None:
-        """Treat each fusion group as one node: its nodes get the users of the whole group, and all use its inputs."""
+        """Treat each fusion group as one node: its nodes get the group's users, and all use the group's inputs."""
         done: NodeSet = set()
         for node, group in self.fusions.items():
             if node in done:
@@ -270,7 +270,7 @@ class _SplitterBase:
     # Splitting.
 
     def starter_nodes(self) -> tuple[NodeSet, NodeSet]:
-        """The nodes that use inputs or attributes, or no nodes: first those for the CPU, then for the accelerator."""
+        """The nodes that use an input, an attribute or no node: those for the CPU, and those for the accelerator."""
         starters: NodeSet = set()
         for node in self.module.graph.nodes:
             if node.op == "call_function" and not node.all_input_nodes:
@@ -314,7 +314,7 @@ class _SplitterBase:
         return nodes
 
     def remove_small_acc_subgraphs(self, subgraphs: list[Subgraph]) -> list[Subgraph]:
-        """Move accelerator parts below the minimal size to the CPU, and join them with neighbouring CPU parts."""
+        """Move accelerator parts below the minimum size to the CPU, and join them with neighboring CPU parts."""
         result: list[Subgraph] = []
         for subgraph in subgraphs:
             keeps_acc = subgraph.is_acc and len(subgraph.nodes) >= self.settings.min_acc_module_size
@@ -359,7 +359,7 @@ class _SplitterBase:
         return self.split()
 
     def generate_split_results(self) -> SplitResult:
-        """Split the module and find the inputs of its parts. Raises ValueError above ``max_acc_splits`` parts."""
+        """Split the module and find its parts' inputs. Raises ValueError for more parts than ``max_acc_splits``."""
         split_module = self()
         names = [name for name, _ in split_module.named_children()]
         if 0 < self.settings.max_acc_splits < len(names):

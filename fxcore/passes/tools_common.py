@@ -1,4 +1,4 @@
-"""What passes for accelerators share: names of operations, groups of nodes, the order of nodes."""
+"""Helpers that the passes for accelerators share: names of operations, groups of nodes, the order of nodes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _ASSERTION_OPS = frozenset(
 
 
 def get_acc_ops_name(k: str | type) -> str:
-    """The qualified name of a type or function, with a module ``…acc_ops…`` shortened to ``acc_ops``.
+    """The qualified name of a type or function; a module name that contains ``acc_ops`` is shortened to ``acc_ops``.
 
     A str is returned unchanged.
     """
@@ -130,7 +130,7 @@ class FxNetAccFusionsFinder:
             top_node_idx: The position of the first node in the graph to consider when searching for paths.
             nodes: The nodes of the group.
             inputs: The nodes outside the group that are used in it.
-            nodes_need_process: Those of ``nodes`` whose neighbours have not been processed.
+            nodes_need_process: Those of ``nodes`` whose neighbors have not been processed.
         """
 
         top_node_idx: int
@@ -150,7 +150,7 @@ class FxNetAccFusionsFinder:
     def recursive_add_node(
         self, fusion_group: FusionGroup, inputs: Iterable[Node], visited: NodeSet | None = None
     ) -> bool:
-        """Add all nodes on a path from the group to some of its inputs.
+        """Add all nodes on paths from the group to the given inputs.
 
         Args:
             fusion_group: The group to extend.
@@ -205,7 +205,7 @@ class FxNetAccFusionsFinder:
         return group.nodes
 
     def _add_neighbours(self, group: FusionGroup, node: Node) -> None:
-        """Add to a group what must run together with one of its nodes."""
+        """Add to a group the nodes that must run together with one of its nodes."""
         self.recursive_add_node(group, group.inputs)
         if "tensor_meta" not in node.meta:
             for user in _calls(node.users):

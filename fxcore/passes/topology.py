@@ -9,7 +9,7 @@ from fxcore.node import Node
 
 
 def topo_sort(nodes: Sequence[Node]) -> list[Node]:
-    """Sort nodes so that each comes after those of them that it uses; otherwise their order is kept.
+    """Sort nodes so that each comes after the ones it uses; otherwise their order is kept.
 
     Source: A. B. Kahn, "Topological sorting of large networks", CACM 5 (1962), with a heap for the order.
 
@@ -34,7 +34,7 @@ def topo_sort(nodes: Sequence[Node]) -> list[Node]:
 
 
 def validate_partition(partition: Collection[Node], order: Mapping[Node, int] | None = None) -> bool:
-    """Whether nodes can be made into one without causing a cycle, that is, no path leaves and reenters them.
+    """Whether nodes can become one node without causing a cycle: no path may leave the nodes and reenter them.
 
     Args:
         partition: The nodes.
@@ -59,7 +59,7 @@ def validate_partition(partition: Collection[Node], order: Mapping[Node, int] | 
 
 
 def partitions_are_acyclic(partitions: Iterable[Iterable[Node]], nodes: Iterable[Node]) -> bool:
-    """Whether disjoint partitions can each be made into one node, all at once, without causing a cycle.
+    """Whether disjoint partitions can each become one node, all at once, without causing a cycle.
 
     Args:
         partitions: Disjoint groups of nodes.

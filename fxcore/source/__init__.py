@@ -1,6 +1,6 @@
-"""Locations in the user's source: frames, instructions, and the exact range of text of each.
+"""Locations in the user's source: frames and instructions, and the exact range of text of each.
 
-This package may import only the standard library and torch. Start reading at `spans`, whose names it exports.
+This package may import only the standard library and torch. Start reading at `spans`; this package exports its names.
 """
 
 from fxcore.source.spans import (

@@ -1,4 +1,4 @@
-"""What the interpreter is about to do with a value, read from the compiled code."""
+"""Finds out, from compiled code, what an instruction does with a value: call, unpack, test or iterate over it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TO_BOOL = dis.opmap.get("TO_BOOL")  # since Python 3.13
 # Since Python 3.13, this bit of ``COMPARE_OP``'s argument is set if the result is to be converted to a bool.
 _AS_BOOL = 16
 
-# Instructions that only consume the value that was computed before them.
+# Instructions that only consume the value computed just before them.
 _TAKES_UP = frozenset(
     opcode
     for name, opcode in dis.opmap.items()
@@ -29,7 +29,7 @@ _FIRST_IN_PLACE = 13
 
 def unpack_count(code: CodeType, lasti: int) -> int | None:
     """How many names the instruction at offset ``lasti`` unpacks into (``a, b = x``); None if it doesn't unpack."""
-    instructions = code.co_code  # never has the interpreter's specialised instructions, even while it runs
+    instructions = code.co_code  # never has the interpreter's specialized instructions, even while it runs
     at = _operation(instructions, lasti)
     if dis.opname[instructions[at]] != "UNPACK_SEQUENCE":
         return None
@@ -48,10 +48,10 @@ def is_call(code: CodeType, lasti: int) -> bool:
 
 
 def operand_offset(code: CodeType, lasti: int) -> int | None:
-    """The offset of the instruction that computed the value that the one at ``lasti`` tests or begins to iterate over.
+    """The offset of the instruction whose result is tested, iterated over or entered (``with``) at ``lasti``.
 
-    None if the instruction at ``lasti`` does anything else. The compiler assigns tests and iterations the range of the
-    whole statement or condition, which may be wide: a ``for`` includes its body.
+    None if the instruction at ``lasti`` does anything else. The compiler gives tests and iterations the source range
+    of the whole statement or condition, which may be wide: a ``for`` includes its body.
     """
     instructions = code.co_code
     if _compares_to_a_bool(instructions, lasti):
@@ -67,7 +67,7 @@ def operand_offset(code: CodeType, lasti: int) -> int | None:
 def is_assertion(code: CodeType, lasti: int) -> bool:
     """Whether the instruction at offset ``lasti`` decides an ``assert`` (or ``if not x: raise AssertionError``).
 
-    It does if it is a jump on true over instructions that begin by loading AssertionError and end with a ``raise``.
+    That is the case for a jump on true over instructions that first load AssertionError and end with a ``raise``.
     """
     decide, *rest = _from_jump(code, lasti)
     if not (decide.opname.startswith("POP_JUMP") and decide.opname.endswith("IF_TRUE")):
@@ -79,7 +79,7 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def raising_truth(code: CodeType, lasti: int) -> bool | None:
-    """The truth value with which the condition decided at ``lasti`` leads straight to a ``raise``; None if neither."""
+    """The truth value of the condition tested at ``lasti`` that leads straight to a ``raise``; None if neither does."""
     decide, *rest = _from_jump(code, lasti)
     if not decide.opname.startswith(("POP_JUMP", "JUMP_IF")) or "IF_" not in decide.opname or "NONE" in decide.opname:
         return None
@@ -92,7 +92,7 @@ def raising_truth(code: CodeType, lasti: int) -> bool | None:
 
 
 def _from_jump(code: CodeType, lasti: int) -> list[dis.Instruction]:
-    """The instructions from the one at ``lasti`` on, without one that makes the bool for the following jump."""
+    """The instructions from ``lasti`` on; the first is left out if it makes the bool for the jump that follows."""
     at = _operation(code.co_code, lasti)
     makes_bool = code.co_code[at] == _TO_BOOL or _compares_to_a_bool(code.co_code, at)
     following = [instruction for instruction in _instructions(code) if instruction.offset >= at]

@@ -1,7 +1,7 @@
-"""Locations in the user's source: frames, and the exact range of text that each was at.
+"""Locations in the user's source: frames, and the exact range of text that each was executing.
 
 Since Python 3.11, code objects have the position of every instruction (PEP 657). Python 3.10 only has its line, and the
-expression is then looked up in the syntax tree. Source is read through `linecache`, so unsaved text that was put there
+expression is then looked up in the syntax tree. Source is read through `linecache`, so unsaved text in its cache
 takes precedence over the file.
 """
 
@@ -25,7 +25,7 @@ from fxcore.source.bytecode import operand_offset
 
 _FXCORE = Path(__file__).parents[1]
 
-# The folders whose frames don't belong to the user.
+# The folders of the code that isn't the user's.
 _machinery: tuple[str, ...] = (str(Path(torch.__file__).parent) + os.sep, str(_FXCORE) + os.sep)
 
 
@@ -42,12 +42,12 @@ class SourceSpan:
 
 @dataclass(frozen=True)
 class Frame:
-    """A function that was running, and the expression it was at."""
+    """A function that was running, and the expression that it was evaluating."""
 
     name: str
     span: SourceSpan
     place: Place | None = field(default=None, compare=False, repr=False)
-    """The instruction that the function was at."""
+    """The instruction that the function was executing."""
 
 
 Place = tuple[CodeType, int]
@@ -70,8 +70,8 @@ def is_user_file(filename: str) -> bool:
 def user_place(frame: FrameType | None, top: CodeType, machinery: Sequence[CodeType] = ()) -> Place | None:
     """The place of the innermost of the user's frames among ``frame`` and its callers; None if there is none.
 
-    The search ends at a frame that runs ``top``, because a trace doesn't look beyond the frame that runs it. Frames
-    that run code of ``machinery`` are skipped.
+    The search ends at a frame that runs ``top``, the function that runs the trace: its callers aren't part of the
+    trace. Frames that run code in ``machinery`` are skipped.
     """
     while frame is not None:
         code = frame.f_code
@@ -91,7 +91,7 @@ def traceback_places(traceback: TracebackType | None) -> Iterator[Place]:
 
 
 def stack_places(frame: FrameType | None, top: CodeType) -> list[Place]:
-    """The place of each running frame below the one that runs ``top`` (which is excluded), down to ``frame``."""
+    """The places of ``frame`` and its callers up to, but not including, the one that runs ``top``; outermost first."""
     places: list[Place] = []
     while frame is not None and frame.f_code is not top:
         places.append((frame.f_code, frame.f_lasti))
@@ -100,7 +100,7 @@ def stack_places(frame: FrameType | None, top: CodeType) -> list[Place]:
 
 
 def user_frames(places: Iterable[Place], machinery: Sequence[CodeType] = ()) -> tuple[Frame, ...]:
-    """The user's frames among ``places``, in the same order, without those that run code of ``machinery``."""
+    """The user's frames among ``places``, in the same order, without those that run code in ``machinery``."""
     return tuple(
         Frame(getattr(code, "co_qualname", code.co_name), span, (code, lasti))
         for code, lasti in places

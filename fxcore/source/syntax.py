@@ -58,7 +58,7 @@ def _syntax_at(place: Place) -> tuple[ast.AST, ast.AST] | None:
 
 @functools.lru_cache(maxsize=8)
 def _syntax(source: str) -> dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]]:
-    """For each range of source, its outermost expression (or, if it has none, its statement) and the parent of that."""
+    """For each range of source, the outermost expression (else the statement) with that range, and its parent."""
     found: dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]] = {}
     for parent in _all_nodes(source):
         for node in ast.iter_child_nodes(parent):
@@ -88,7 +88,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _of_expression(node: ast.AST) -> str:
-    """What the expression itself needs of the values in it."""
+    """What an expression itself does with the values in it, as `operation_at` returns it."""
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()]):
             return "in"
@@ -114,7 +114,7 @@ def _of_expression(node: ast.AST) -> str:
 
 
 def _of_parent(node: ast.AST, parent: ast.AST) -> str:
-    """What consumes the value of the expression."""
+    """What consumes the value of the expression, as `operation_at` returns it."""
     match parent:
         case ast.If(test=test) if test is node:
             return "if"
@@ -183,13 +183,13 @@ def _all_nodes(source: str) -> tuple[ast.AST, ...]:
 
 
 def callee_at(frame: FrameType, lasti: int) -> str:
-    """The name of what ``frame`` calls at offset ``lasti`` (see `callee_name`), or the name written in the source."""
+    """The `callee_name` of what ``frame`` calls at offset ``lasti``; if that is unknown, the name in the source."""
     written = called_at((frame.f_code, lasti))
     return callee_name(_named(frame, written)) or written
 
 
 def calls_torch_cpp(frame: FrameType, lasti: int) -> bool:
-    """Whether ``frame`` calls C++ code of torch at offset ``lasti``; methods named like a tensor's count, too."""
+    """Whether ``frame`` calls torch's C++ code at ``lasti``; an unknown callee counts if a tensor has such a method."""
     written = called_at((frame.f_code, lasti))
     value = _named(frame, written)
     if value is None:

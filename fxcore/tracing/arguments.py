@@ -24,7 +24,7 @@ Handler = Callable[["TracerBase", Any], Any]
 
 
 def lower(tracer: TracerBase, value: Any) -> Argument:
-    """The argument that stands for ``value`` in a node; the items of containers go through ``tracer.create_arg``.
+    """Convert ``value`` to an argument that a node can hold; ``tracer.create_arg`` converts the items of containers.
 
     Raises an `ArgumentFailure` (a NotImplementedError) for a type that a graph can't hold, and a `DictKeyFailure` (a
     RuntimeError) for a dict with a traced value among its keys.
@@ -56,7 +56,7 @@ def _as_it_is(tracer: TracerBase, value: Any) -> Any:
 
 
 def _lower_foreign_proxy(tracer: TracerBase, value: Any) -> Any:
-    """Return the node of a torch.fx proxy, which must be made by this tracer: others hold torch.fx's nodes."""
+    """Return the node of a torch.fx proxy; fail unless ``tracer`` made it, because others hold torch.fx's nodes."""
     if value.tracer is not tracer:
         tracer.fail(TwoTracersFailure, "a value from a torch.fx trace was used in an fxcore trace")
     return value.node

@@ -31,7 +31,7 @@ _RECORDER_OF_TORCH_FX = ("torch.fx.proxy", "__torch_function__")
 
 @dataclass(frozen=True)
 class LastFailure:
-    """The failure that a tracer raised last, which C code may have replaced by an error of its own."""
+    """The failure that a tracer raised last, for which C code may have substituted another error."""
 
     kind: FailureKind
     place: Place | None
@@ -90,7 +90,7 @@ def _raised_by_a_proxy_of_torch_fx(traceback: TracebackType | None) -> bool:
 
 
 def _user_frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
-    """The user's frames that an error passed through, outermost first, each with the instruction that it was at."""
+    """The user's frames that an error passed through, outermost first, each with the offset of its instruction."""
     while traceback is not None:
         if is_user_file(traceback.tb_frame.f_code.co_filename):
             yield traceback.tb_frame, traceback.tb_lasti
@@ -98,7 +98,7 @@ def _user_frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, i
 
 
 def _library_entered(frames: list[tuple[FrameType, int]]) -> str:
-    """The function of another library through which a traced value got to the last frame.
+    """The function of another library, e.g. ``einops.rearrange``, through which a traced value reached the last frame.
 
     ``""`` if that frame belongs to the package of the module that was running, or to no installed package, or if none
     of the function's variables holds a traced value.

@@ -60,13 +60,13 @@ def originals(namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 class PatchScope:
-    """A context manager that keeps names replaced until its exit, also if an exception leaves it."""
+    """A context manager that keeps names replaced until its exit, even if an exception ends the block."""
 
     def __init__(self) -> None:
         self._names: list[tuple[int, str]] = []
 
     def replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
-        """Replace the value of a name in a class or in a module's globals, perhaps a builtin, with ``make(value)``.
+        """Replace the value of a name in a class, or in a module's globals or builtins, with ``make(value)``.
 
         If another scope has already replaced the name, that replacement is kept. Raises KeyError, or AttributeError for
         a class, if the name doesn't exist.
@@ -75,7 +75,7 @@ class PatchScope:
             self._replace(namespace, name, make)
 
     def replace_all(self, namespace: Namespace, makers: Mapping[str, Callable[[Any], Any]]) -> None:
-        """`replace` each name of ``makers``."""
+        """Call `replace` for each name in ``makers`` and its function."""
         with _lock:
             for name, make in makers.items():
                 self._replace(namespace, name, make)
@@ -87,9 +87,9 @@ class PatchScope:
         them once torchvision and timm are imported: the update takes as long as tracing a small model, and clears the
         classes' attribute caches. If possible, the function therefore stays in place and gets another body.
 
-        While it is the class's method, the function behaves as the result of ``make``. While another function has been
-        assigned to the class, as torch.fx does, it behaves as the original, because that other function calls it as the
-        original.
+        While the function is the class's method, it behaves like the result of ``make``. While another function is
+        assigned in its place, as torch.fx does, it behaves like the original, because the other function calls it as
+        the original.
         """
         function = vars(cls)[name]
         if not can_be_exchanged(function):

@@ -32,5 +32,5 @@ class ProxyableClassMeta(type):
 
 
 def is_proxyable(cls: type) -> bool:
-    """Whether a class has this metaclass, or torch.fx's."""
+    """Whether the metaclass of ``cls`` is `ProxyableClassMeta`, or torch.fx's class of that name."""
     return cls in _proxyable_classes or is_proxyable_for_torch_fx(cls)

@@ -37,7 +37,7 @@ PH = PHBase()
 
 
 class PHWithMeta(PHBase):
-    """An input among ``concrete_args`` whose node is to be recognised by its ``ph_key``."""
+    """An input among ``concrete_args`` whose node is to be recognized by its ``ph_key``."""
 
     def __init__(self, ph_key: str | None = None) -> None:
         self.ph_key = ph_key
@@ -88,7 +88,7 @@ def _by_name(tracer: Tracer, names: list[str], values: tuple[Any, ...]) -> dict[
 
 
 def _variadic_names(code: Any) -> list[str]:
-    """The names of the ``*args`` and ``**kwargs`` parameters that there are, with their stars."""
+    """The names of the ``*args`` and ``**kwargs`` parameters, with their stars; empty if there are none."""
     stars = [star for star, flag in (("*", inspect.CO_VARARGS), ("**", inspect.CO_VARKEYWORDS)) if code.co_flags & flag]
     first = code.co_argcount + code.co_kwonlyargcount
     return [star + name for star, name in zip(stars, code.co_varnames[first:], strict=False)]
@@ -108,8 +108,8 @@ def taking_all_by_position(function: Any, count: int) -> FunctionType:
 def _first_keyword(decorated: Callable[..., Any], function: Callable[..., Any]) -> int:
     """The index of the first of ``function``'s parameters to pass by name when calling ``decorated``.
 
-    Decorators that fill in missing arguments look for them among the keyword arguments. If the decorator takes any
-    keywords, every parameter with a default is therefore passed by name.
+    Decorators that fill in missing arguments look for them among the keyword arguments. If the decorator takes
+    ``**kwargs``, every parameter with a default is therefore passed by name.
     """
     code = function.__code__
     outer = inspect.signature(decorated, follow_wrapped=False).parameters.values()
@@ -204,7 +204,7 @@ def _copy_attributes(source: object, target: object) -> None:
 
 
 def _assert_constant(tracer: Tracer, name: str, proxy: Proxy, value: Any) -> None:
-    """Have the graph check that it is called with the value it was specialised for, if it can be compared."""
+    """Have the graph check that it is called with the value it is specialized for, if that value can be compared."""
     message = f"{name} has been specialized to have value {value} but got another value"
     if value is None:
         tracer.create_proxy("call_function", _assert_is_none, (proxy, message), {})

@@ -1,4 +1,4 @@
-"""How a call of a torch function with traced values among its arguments is recorded."""
+"""Records calls of torch functions that have traced values among their arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PYTHON_FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunction
 def record_torch_function(
     proxy_type: type[Proxy], function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Proxy:
-    """Record the call with the tracer of the ``proxy_type`` values among its arguments; return the value it results in.
+    """Record the call with the tracer of the ``proxy_type`` values among its arguments; return a proxy for the result.
 
     Raises a `TwoTracersFailure` if those values belong to different traces, and a `HigherOrderFailure` if a
     higher-order operator is passed a Python function.

@@ -56,7 +56,7 @@ def outside_of_traces() -> Iterator[None]:
 
 
 class TraceSession:
-    """One run of `Tracer.trace`, a context manager."""
+    """A context manager for one run of `Tracer.trace`."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
@@ -94,13 +94,13 @@ class TraceSession:
         self.recording = True
 
     def autowrap(self, namespace: dict[str, Any]) -> None:
-        """Record calls, from the module with these globals, of the functions that the tracer wraps by itself."""
+        """From the module with these globals, record calls of the functions that the tracer wraps automatically."""
         if id(namespace) not in self._searched:
             self._searched.add(id(namespace))
             replace_functions(self._patches, namespace, self.tracer._autowrap_function_ids)
 
     def call_module(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Have the tracer decide what becomes of a module's call."""
+        """Have the tracer decide whether to record a module's call or to make it."""
         self.autowrap(getattr(getattr(module, "forward", module), "__globals__", _NO_GLOBALS))
         return self.tracer.call_module(module, functools.partial(_module_call, module), args, kwargs)
 

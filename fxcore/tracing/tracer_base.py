@@ -1,4 +1,4 @@
-"""What a `fxcore.Proxy` needs of its tracer: the hooks that decide how an operation is recorded, or that it fails."""
+"""What an `fxcore.Proxy` needs from its tracer: the hooks that record an operation, or raise a failure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ScopeContextManager:
 
 
 class TracerBase:
-    """What a `Proxy` needs of its tracer: a graph to record into, and the hooks that decide what is recorded.
+    """What a `Proxy` needs from its tracer: a graph to record into, and the hooks that decide what is recorded.
 
     `fxcore.Tracer` is the subclass that traces modules, `GraphAppendingTracer` the one for proxies made by hand.
     """
@@ -113,7 +113,7 @@ class TracerBase:
         return None
 
     def proxy(self, node: Node) -> Proxy:
-        """Make the value that stands for ``node`` in the traced program."""
+        """Make the proxy that the traced program uses as the value of ``node``."""
         return self._proxy_class(node, self)
 
     def create_proxy(
@@ -126,10 +126,10 @@ class TracerBase:
         type_expr: Any | None = None,
         proxy_factory_fn: Callable[[Node], Proxy] | None = None,
     ) -> Proxy:
-        """Record an operation, and return the value that stands for its result.
+        """Record an operation, and return a proxy for its result.
 
         The arguments are the program's values, which `create_arg` converts. For a ``placeholder``, ``args`` holds the
-        default value, if there is one. ``proxy_factory_fn``, if given, makes the value instead of `proxy`.
+        default value, if there is one. ``proxy_factory_fn``, if given, makes the proxy instead of `proxy`.
         """
         lowered = self.create_arg(args)
         lowered_kwargs = self.create_arg(kwargs) if kwargs else {}
@@ -137,7 +137,7 @@ class TracerBase:
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
 
     def create_arg(self, a: Any) -> Argument:
-        """The argument that stands for the value ``a`` in a node.
+        """Convert the value ``a`` to an argument that a node can hold.
 
         A proxy becomes its node; the items of tuples, lists, dicts and slices are converted; numbers, strings, dtypes
         and similar constants are kept unchanged. A type can define its own conversion as a method
@@ -154,22 +154,31 @@ class TracerBase:
         )
 
     def iter(self, obj: Proxy) -> Iterator[Any]:
-        """The items of ``obj``, for anything except unpacking to a fixed number of names: an `IterationFailure`."""
+        """The items of ``obj``: raises an `IterationFailure`.
+
+        Not called when ``obj`` is unpacked to a fixed number of names, which is recorded.
+        """
         return self.fail(  # type: ignore[no-any-return]
             IterationFailure, f"`{obj.node}` is a traced value: its number of items is not known while tracing", obj
         )
 
     def keys(self, obj: Proxy) -> Any:
-        """What ``obj.keys()`` returns, which ``**obj`` calls too: by default, recorded like any method call."""
+        """What ``obj.keys()`` returns, which ``**obj`` calls, too: by default, the call is recorded like any other."""
         return obj.tracer.create_proxy("call_method", "keys", (obj,), {})
 
     def len(self, obj: Proxy) -> int:
-        """What ``len(obj)`` returns: raises a `LenFailure` (a RuntimeError). `fxcore.wrap("len")` has it recorded."""
+        """What ``len(obj)`` returns: raises a `LenFailure` (a RuntimeError).
+
+        After `fxcore.wrap("len")`, the call is recorded instead.
+        """
         message = f"`{obj.node}` is a traced value: its length is not known yet. fxcore.wrap('len') records the call"
         return self.fail(LenFailure, message, obj)  # type: ignore[no-any-return]
 
     def convert(self, obj: Proxy, to: str) -> Any:
-        """The result of ``int``, ``float``, ``complex``, ``index``, ``round`` or ``format``: a `ConversionFailure`."""
+        """The result of ``int``, ``float``, ``complex``, ``index``, ``round`` or ``format``.
+
+        Raises a `ConversionFailure`.
+        """
         return self.fail(
             ConversionFailure, f"`{obj.node}` is a traced value: the result of {to}() is not known while tracing", obj
         )
@@ -187,13 +196,13 @@ class TracerBase:
         return type(self).iter is not TracerBase.iter
 
     def setitem(self, obj: Proxy, key: Any, value: Any) -> None:
-        """``obj[key] = value``. Raises an `ItemAssignmentFailure`, a TypeError."""
+        """Called for ``obj[key] = value``. Raises an `ItemAssignmentFailure` (a TypeError)."""
         self.fail(
             ItemAssignmentFailure, f"`{obj.node}` is a traced value: assignments to its items can't be recorded", obj
         )
 
     def delitem(self, obj: Proxy, key: Any) -> None:
-        """``del obj[key]``. Raises an `ItemAssignmentFailure`, a TypeError."""
+        """Called for ``del obj[key]``. Raises an `ItemAssignmentFailure` (a TypeError)."""
         self.fail(
             ItemAssignmentFailure, f"`{obj.node}` is a traced value: deletions of its items can't be recorded", obj
         )

@@ -1,4 +1,4 @@
-"""Builds what is to be traced from a recipe: without missing weights, and with invented arguments if none are shown.
+"""Builds what a recipe describes: without weights that are missing, and with invented arguments if no code shows any.
 
 Imports no other package of the agent, only the modules `messages` and `traceback_steps`, and fxcore. Begin reading with
 `build`, then `argument_synthesis`.

@@ -1,4 +1,4 @@
-"""A first guess at what a constructor's argument is, from its annotation and name alone."""
+"""Guesses what kind of value a constructor's parameter takes, from the parameter's annotation and name alone."""
 
 from __future__ import annotations
 

@@ -45,9 +45,9 @@ class ArgumentPlan:
     last_iterated: list[str] = field(default_factory=list)
     """The path of the list that was iterated last."""
     made: dict[int, tuple[str, Any]] = field(default_factory=dict)
-    """The modules, classes and other objects of the last build with their paths, by their ids."""
+    """By ``id``: the path and the object, for each module, class or other object that the last build invented."""
     compared: dict[str, dict[int, None]] = field(default_factory=dict)
-    """By path: the numbers that the program compared an invented number with, and that differ from it."""
+    """By the path of an invented number: the other numbers that the program compared it with."""
     _annotations: dict[str, Any] = field(default_factory=dict)
     _probing: bool = True
 
@@ -66,7 +66,10 @@ class ArgumentPlan:
 
     @property
     def inherited(self) -> tuple[str, ...]:
-        """The paths of what the constructors of the bases require and this one hands on among further keywords."""
+        """The paths of parameters that base classes require and this constructor accepts only through ``**kwargs``.
+
+        Paths that are in ``extra`` already are left out.
+        """
         path, cls = self.within or ("", self.cls)
         own = _parameters(cls)
         if not any(one.kind is one.VAR_KEYWORD for one in own):
@@ -78,7 +81,7 @@ class ArgumentPlan:
         return tuple(one for one in paths if one not in self.extra)
 
     def build(self, *, probing: bool) -> Any:
-        """Build an instance. ``probing``: with values that report how they are used."""
+        """Build an instance. With ``probing``, its arguments report how they are used."""
         return without_weights(partial(self._build, probing))
 
     def _build(self, probing: bool) -> Any:
@@ -90,7 +93,7 @@ class ArgumentPlan:
             return self.cls(*args, **kwargs)
 
     def shown(self) -> str:
-        """The call that builds the instance, for people."""
+        """The call that builds the instance, as text for display."""
         args, kwargs = self._arguments_of(self.cls, "")
         given = [*map(_shown, args), *(f"{name}={_shown(value)}" for name, value in kwargs.items())]
         return f"{self.cls.__name__}({', '.join(given)})"
@@ -204,7 +207,7 @@ def _parameters(cls: type) -> list[inspect.Parameter]:
 
 
 def _shown(value: Any) -> str:
-    """An invented value for people."""
+    """An invented value, as text for display."""
     if isinstance(value, type):
         return "…" if value is InventedModule else value.__name__
     if isinstance(value, torch.nn.Module):

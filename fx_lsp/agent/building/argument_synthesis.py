@@ -1,6 +1,6 @@
 """Builds a class with invented arguments, if no code shows how to build it.
 
-The annotation and the name of each parameter give a first guess, and how the program uses the value corrects it: the
+The annotation and the name of each parameter give a first guess, which the program's use of the value corrects: the
 class is built and traced with values that report when they are iterated, indexed or compared with text, or used in
 another way that does not suit their kind, and is then built again with better values. If that ends in an error, the
 values involved are changed one after another; a change is kept if the program gets further with it.
@@ -32,7 +32,7 @@ MOST_BUILDS = 80
 
 MOST_MODULES = 15_000
 """How many submodules these builds may create in all; the build that exceeds this is the last. Modules are counted
-instead of the time, so that the same arguments are found on every machine, however busy. Thousands of modules are built
+instead of seconds, so that the same arguments are found on every machine, however busy. Thousands of modules are built
 and traced in a second."""
 
 MOST_MISUSES = 25
@@ -78,7 +78,7 @@ class InventedRoot:
 
     root: Any
     shown: str
-    """The call that built it, for people."""
+    """The call that built it, as text for display."""
 
 
 class CannotInvent(Exception):
@@ -107,7 +107,7 @@ class _Progress:
     has_arguments: bool = False
     """The arguments were created; the error, if any, was raised by the class that they are for, or by the trace."""
     lines: tuple[int, ...] = ()
-    """The line that each function had reached, the outermost first."""
+    """The line that each function had reached when the error was raised, the outermost function first."""
 
     @property
     def rank(self) -> tuple[bool, bool, bool, tuple[int, ...]]:
@@ -117,13 +117,13 @@ class _Progress:
 
 @dataclass(frozen=True)
 class _Change:
-    """A change to try: another kind for the value at a path, or arguments for parameters that don't need any."""
+    """A change to try: another kind for the value at a path, or arguments for parameters that had none so far."""
 
     path: str = ""
     kind: ArgumentKind | None = None
     extra: tuple[str, ...] = ()
     is_of_all: bool = False
-    """The kind is for all items of the list that contains the value at the path."""
+    """Whether the kind is for all items of the list that contains the value at the path."""
 
 
 class _ArgumentSearch:
@@ -207,9 +207,9 @@ class _ArgumentSearch:
         return _Progress(Misused("", ArgumentKind("value")), is_built=False)
 
     def _is_new(self, path: str, is_built: bool) -> bool:
-        """The value at ``path`` was called: make it a module if the instance is built, otherwise a class.
+        """Make the value at ``path``, which was called, a module if the instance is built, otherwise a class.
 
-        False if there is no invented value at ``path``, or if the value is of this kind already.
+        Returns False if there is no invented value at ``path``, or if the value is of this kind already.
         """
         kind = ArgumentKind("module" if is_built else "class")
         if path not in self._plan.kinds or self._plan.kinds[path] == kind:
@@ -219,7 +219,7 @@ class _ArgumentSearch:
 
 
 def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[_Change]:
-    """Changes that may avoid ``error``, the likeliest first. ``is_built``: the trace raised it."""
+    """Changes that may avoid ``error``, the likeliest first. ``is_built``: the trace raised it, not the build."""
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
         names = _QUOTED.findall(text)
@@ -265,7 +265,7 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
 
 
 def _keywords(error: BaseException, plan: ArgumentPlan) -> Iterator[_Change]:
-    """Further keywords to give a constructor that takes any: the key that it missed, or what its bases require."""
+    """Further keyword arguments for a constructor that takes any: a key that it misses, or what its bases require."""
     if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and error.args[0].isidentifier():
         yield _Change(extra=plan.taken([error.args[0]]))
     if plan.inherited:
@@ -319,7 +319,7 @@ def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[_C
 
 
 def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[_Change]:
-    """What the code on the error's way says that it wants."""
+    """Changes suggested by the code that ``error`` passed through: its checks, type tests, lookups and comparisons."""
     yield from _checked_for(error.__traceback__, plan)
     yield from _asked_for(error.__traceback__, plan)
     yield from _chosen_from(error.__traceback__, plan)
@@ -328,7 +328,7 @@ def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[_Ch
 
 
 def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
-    """Changes with which the check passes that raised the error."""
+    """Changes with which the check that raised the error would pass."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     if traceback is None:
@@ -341,7 +341,7 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
 
 
 def _compared_with(plan: ArgumentPlan) -> Iterator[_Change]:
-    """The numbers that the program compared an invented one with: no branch of ``if kind == 0: … elif …`` was taken."""
+    """Changes to numbers that an invented one was compared with: no branch of ``if kind == 0: … elif …`` was taken."""
     for path, numbers in list(plan.compared.items()):
         if path in plan.kinds:
             yield from (_Change(path, ArgumentKind("number", number)) for number in list(numbers)[:MOST_OPTIONS])
@@ -396,7 +396,7 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
 
 
 def _does_something(node: ast.AST) -> bool:
-    """Whether evaluating ``node`` once more could have an effect or block, like ``queue.get()``."""
+    """Whether evaluating ``node`` again could have an effect or block, like ``queue.get()``."""
     return any(
         isinstance(inner, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)
     )

@@ -34,7 +34,7 @@ class Built:
     tracer: Any
     recipe: Recipe
     shown: str
-    """How the root was built, as Python."""
+    """The Python expression that built the root."""
 
 
 def build_target(
@@ -64,9 +64,9 @@ def build_target(
 
 
 def _with_process_group(make: Callable[[], Built]) -> Built:
-    """What ``make`` builds; if that fails for lack of a process group, create a group and call ``make`` again.
+    """Return what ``make`` builds. If that fails for lack of a process group, create one and call ``make`` again.
 
-    No group is created before, so that a program that checks whether there is one gets the true answer.
+    No group is created in advance, so that a program that checks whether there is one gets the true answer.
     """
     try:
         return make()
@@ -82,7 +82,7 @@ def _with_process_group(make: Callable[[], Built]) -> Built:
 
 
 def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
-    """Run the recipe in the file's own namespace, which the file's functions share, or in one of the recipe's own.
+    """Run the recipe: in the file's own ``namespace``, or in a new one if the recipe comes from another file.
 
     Raises what the user's code raises; the frames of a snippet have the file's name and lines. Raises `CannotInvent` if
     arguments have to be invented and no arguments work.
@@ -110,7 +110,7 @@ def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception
     try:
         tracer.trace(root, concrete_args)
     except TraceFailure as failure:
-        # To call something that is not callable is the program's own error, even if an argument is a traced value.
+        # Calling something that is not callable is the program's own error, even if an argument is a traced value.
         own = failure.kind is FailureKind.EXCEPTION or "object is not callable" in str(failure.__cause__)
         return failure.__cause__ if own else None  # type: ignore[return-value]
     except Exception as error:
@@ -145,7 +145,10 @@ def _compile(snippet: Snippet, file: str, mode: Literal["exec", "eval"]) -> Code
 
 
 def _column(source: str, line: str) -> int:
-    """The column of ``source`` in ``line``; if only its parentheses are there, the column that puts them in place."""
+    """The column of ``source`` in ``line``; 0 if it is not there.
+
+    If ``line`` has the parentheses of ``source`` but not the name before them, the column that aligns the parentheses.
+    """
     name = "" if source in line else source.partition("(")[0]
     at = line.find(source.removeprefix(name))
     return len(line[:at].encode()) - len(name.encode()) if at >= 0 else 0

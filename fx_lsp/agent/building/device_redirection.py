@@ -1,4 +1,4 @@
-"""Where tensors are while a file is imported and its modules are built: on no accelerator, and weights on meta."""
+"""Redirects tensors while a file is imported and its modules are built: to the CPU or, for new weights, to meta."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream
 
 
 def stand_in_for_accelerators() -> None:
-    """Patch the parts of ``torch.cuda`` that would fail because there is no device, permanently in this process.
+    """Patch ``Module.to`` and the parts of ``torch.cuda`` that fail without a device, permanently in this process.
 
-    ``is_available`` and ``device_count`` still report that there is no device. Each name gets an object of its own,
+    ``is_available`` and ``device_count`` still report that there is no device. Each name gets a distinct object,
     since torch.compile keeps a table with these objects as keys.
     """
     for name, answer in ANSWERS.items():

@@ -1,7 +1,8 @@
 """Reads the check that refused invented arguments, and finds values that would have passed it.
 
-A constructor that raises has mostly just said what it wants: ``assert dim % heads == 0``. The check is evaluated again
-in its own frame with other numbers in place of the invented ones, which is far cheaper than building the class again.
+When a constructor raises, the check that failed mostly shows what it wants: ``assert dim % heads == 0``. The check is
+evaluated again in its own frame with other numbers in place of the invented ones, which is far cheaper than building
+the class again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 MOST_PASSING = 3
-"""Values that are returned for one expression of a check."""
+"""The maximum number of values that are returned for one expression of a check."""
 
 LARGEST = 4096
 """The largest number to try: a check may compute powers or build lists of it."""
@@ -26,19 +27,19 @@ _NUMBERS = (1, 2, 3, 4, 8, 16, 32, 64, 128)
 _LENGTHS = range(1, 9)
 
 _PARTS = (ast.Name, ast.Attribute, ast.Subscript)
-"""Expressions that may stand for an invented value."""
+"""The types of expressions that may refer to an invented value."""
 
 _PURE = frozenset({"abs", "all", "any", "float", "int", "isinstance", "len", "max", "min", "round", "sum", "type"})
-"""Functions that a check may call again."""
+"""Functions that are safe to call when a check is evaluated again."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What decided that an exception was raised."""
+    """The tests that decided that an exception was raised."""
 
     tests: tuple[ast.expr, ...]
     passes: bool
-    """If True, it passes if one of the tests holds; if False, if none does."""
+    """If True, the check passes if one of the tests holds; if False, it passes if none does."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,17 @@ class Passing:
     """A value with which a check passes."""
 
     path: str
-    """Where the invented value comes from that it replaces."""
+    """The path of the invented value that it replaces."""
     value: int
     """A number, or how many items a list has to have."""
     is_length: bool = False
 
 
 def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[Passing]:
-    """Values that pass the check that raised at ``line`` of ``frame``. ``path_of`` is empty for values not invented."""
+    """Values with which the check that raised at ``line`` of ``frame`` would pass.
+
+    ``path_of`` returns the path of an invented value, and an empty text for any other value.
+    """
     for check in _checks_at(frame.f_code, line):
         if not all(map(_is_pure, check.tests)):
             continue
@@ -86,7 +90,7 @@ def _checks_at(code: CodeType, line: int) -> Iterator[Check]:
 
 
 def _conjuncts(test: ast.expr) -> list[ast.expr]:
-    """The conditions that have to hold together."""
+    """The conditions that must all hold for ``test`` to hold."""
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
@@ -113,14 +117,14 @@ def _is_pure(test: ast.expr) -> bool:
 def _invented_parts(
     tests: tuple[ast.expr, ...], frame: FrameType, path_of: Callable[[Any], str]
 ) -> list[tuple[str, Any, str]]:
-    """The expressions in ``tests`` that stand for invented numbers or lists, with their values and paths."""
+    """The expressions in ``tests`` whose values are invented numbers or lists, with these values and their paths."""
     found: dict[str, tuple[str, Any, str]] = {}
     parts = (node for test in tests for node in ast.walk(test) if isinstance(node, _PARTS))
     for source in dict.fromkeys(map(ast.unparse, parts)):
         try:
             value = eval(source, _names_of(frame))
             path = path_of(value) if isinstance(value, int | list) else ""
-        except BaseException:  # an invented value may refuse with one that is no Exception
+        except BaseException:  # an invented value may raise `Misused`, which is no Exception
             continue
         if path:
             found[source] = source, value, path
@@ -128,7 +132,7 @@ def _invented_parts(
 
 
 def _numbers_in(tests: tuple[ast.expr, ...], frame: FrameType) -> list[int]:
-    """The whole numbers that expressions in ``tests`` are equal to."""
+    """The integers that expressions in ``tests`` evaluate to."""
     numbers: dict[int, None] = {}
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
         try:
@@ -146,7 +150,7 @@ def _names_of(frame: FrameType) -> dict[str, Any]:
 
 
 def _candidates(value: int, others: Sequence[int]) -> list[int]:
-    """Numbers that may pass where ``value`` did not: those first that have to do with ``others``, and 0 last."""
+    """Numbers that may pass where ``value`` did not: first those derived from ``others``, 0 last."""
     own, near = max(value, 1), [other for other in others if 0 < other <= LARGEST]
     related = (one for other in near for one in (other, other + 1, math.lcm(own, other), 2 * other))
     positive = (one for one in (*related, *_NUMBERS) if 0 < one <= LARGEST)

@@ -35,7 +35,7 @@ class Misused(BaseException):
         super().__init__(path, kind)
         self.path = path
         self.kind = kind
-        """The kind that the value would have to be of."""
+        """The kind of value that this use requires."""
 
 
 class Probe:
@@ -73,7 +73,7 @@ class InventedInt(Probe, int):
     """An invented int."""
 
     compared: dict[int, None]
-    """Where to note the numbers that it is compared with: a program that knows some of them may want one."""
+    """Collects the different numbers that the int is compared with, since the program may require one of them."""
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
@@ -97,7 +97,7 @@ class InventedFloat(Probe, float):
 
 
 class InventedText(Probe, str):
-    """An invented str. Unless it is certain, it has to be the first text that it is compared with."""
+    """An invented str. Unless it is certain, comparing it with a different text reports that it should be that text."""
 
     __getitem__ = str.__getitem__
     __len__ = str.__len__
@@ -113,7 +113,7 @@ class InventedText(Probe, str):
     __hash__ = str.__hash__
 
     def startswith(self, prefix: Any, *args: Any) -> bool:
-        """As of ``str``, except that a text that is empty and not certain has to be ``prefix``."""
+        """Like ``str.startswith``, but a text that is empty and not certain reports that it should be ``prefix``."""
         if isinstance(prefix, str) and str(prefix) and not self.certain and not str(self):
             raise Misused(self.path, ArgumentKind("text", str(prefix), certain=False))
         return str.startswith(self, prefix, *args)
@@ -142,7 +142,7 @@ class InventedList(Probe, list[Any]):
 
 
 class PlainNumbers(TorchFunctionMode):
-    """Within this mode, tensors can be made of invented numbers, whose ``__len__`` makes torch treat them as lists."""
+    """A mode in which tensors can be made from invented numbers, whose ``__len__`` makes torch treat them as lists."""
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -203,7 +203,7 @@ class InventedSettings:
         return [name for name in self.__dict__ if not name.startswith("_")]
 
     def copy(self, memo: object = None) -> InventedSettings:
-        """This object itself, so that what is read from the copy is created here."""
+        """Return this object itself, so that attributes that are first read from the copy are created here."""
         return self
 
     __copy__ = __deepcopy__ = copy
@@ -247,7 +247,7 @@ def likely_module_class(name: str) -> type[torch.nn.Module]:
 
 
 def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:
-    """A subclass of `likely_module_class` that raises `Misused` when the class itself is called like a module."""
+    """A subclass of the likely module class that raises `Misused` when the class itself is called like a module."""
     base = likely_module_class(name)
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:

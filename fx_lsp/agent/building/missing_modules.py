@@ -1,4 +1,4 @@
-"""What a traced program calls of a missing package: a module or a function. Each call is recorded as one node."""
+"""Placeholders for what a traced program calls from a missing package. Each call is recorded as one node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class MissingFunction:
     """The target of a node that stands for the call of a missing function on traced values."""
 
     def __init__(self, name: str) -> None:
-        """``name`` is the function's, with its package: ``einops.rearrange``."""
+        """``name`` is the function's qualified name, e.g. ``einops.rearrange``."""
         self.__module__, _, self.__name__ = name.rpartition(".")
         self.__qualname__ = self.__name__
         self._missing = name
@@ -21,15 +21,15 @@ class MissingFunction:
         return self._missing
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Nobody runs the graph of a program that lacks a function. Raises RuntimeError."""
+        """Raises RuntimeError: the graph of a program that lacks a function can't be run."""
         raise RuntimeError(f"{self._missing} is missing")
 
 
 class MissingModule(torch.nn.Module):
-    """A submodule whose call is recorded as one node."""
+    """An instance of a missing module class; its call is recorded as one node."""
 
     def __init__(self, name: str, used: Callable[[str], Any]) -> None:
-        """``name`` is the class's. ``used`` is called with what the program uses, e.g. ``.shape``, and returns it."""
+        """``name`` is the class's name. ``used`` maps what the program uses, e.g. ``.shape``, to a stand-in."""
         super().__init__()
         self._missing = name
         self._used = used

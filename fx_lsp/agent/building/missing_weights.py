@@ -73,7 +73,7 @@ def replace_weight_loader(error: BaseException) -> str | None:
 
 
 def weights_are_missing() -> bool:
-    """Whether any weights have been missing so far; code that iterates over them finds nothing, and does not fail."""
+    """Whether any weights have been missing so far, even if no error shows it: iterating over them finds nothing."""
     return torch.nn.Module.load_state_dict is _loaded
 
 
@@ -118,13 +118,13 @@ def _from_defaults(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 _INSTEAD: dict[object, object] = {"no weights": NoWeights()}
-"""What constants of the functions above stand for: their code is run without their own globals."""
+"""The objects that replace constants of the functions above, whose code runs with another function's globals."""
 
 _load = torch.nn.Module.load_state_dict
 
 
 def _loaded(self: torch.nn.Module, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
-    """``Module.load_state_dict``, except that every module accepts `NoWeights` and what is left of it by filtering."""
+    """``Module.load_state_dict``, except that every module accepts `NoWeights`, and empty dicts (filtered weights)."""
     if isinstance(state_dict, NoWeights) or not state_dict:
         return torch.nn.modules.module._IncompatibleKeys([], [])
     return _load(self, state_dict, *args, **kwargs)

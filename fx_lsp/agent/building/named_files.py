@@ -1,4 +1,4 @@
-"""Files that a constructor names and that are not in the current folder: they are looked for in the workspace.
+"""Looks in the workspace for files that a constructor names and that are not in the current folder.
 
 A model that is described by ``cfg="net.yaml"`` is often built in another folder than the one that holds the file.
 """
@@ -17,10 +17,10 @@ from fx_lsp.agent.traceback_steps import causes
 T = TypeVar("T")
 
 MOST = 4
-"""Files that one constructor may ask for."""
+"""The maximum number of missing files that are linked for one constructor."""
 
 MOST_SEARCHED = 20_000
-"""Files of the workspace whose names are compared."""
+"""The maximum number of files of the workspace whose names are compared."""
 
 _FOREIGN = frozenset({"node_modules", "site-packages", "dist-packages"})
 """Folders of installed packages."""
@@ -30,9 +30,10 @@ _SUFFIXES = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".txt"
 
 
 def with_named_files(make: Callable[[], T], folders: Sequence[str]) -> T:
-    """The result of ``make``, called again for each file that it lacked and ``folders`` have. Raises what it raises.
+    """Return what ``make`` returns. If it fails for lack of a file that ``folders`` have, link the file and call again.
 
-    The current folder is a scratch folder. Each file is linked there under the name that the constructor used.
+    The current folder is a scratch folder. Each file is linked there under the name that the constructor used. If no
+    call succeeds, raises the first error of ``make``.
     """
     missing: Exception | None = None
     for _ in range(MOST + 1):
@@ -46,13 +47,13 @@ def with_named_files(make: Callable[[], T], folders: Sequence[str]) -> T:
                 raise
             break
     assert missing is not None
-    raise missing  # a file that did not help was another one of that name
+    raise missing  # if a linked file did not help, it was a different file of that name
 
 
 def _link(error: BaseException, folders: Sequence[str]) -> bool:
     """Link the file that ``error`` says is missing.
 
-    False if the error is about something else, or if not exactly one file below ``folders`` matches best.
+    Returns False if the error is about something else, or if not exactly one file below ``folders`` matches best.
     """
     lacking = [cause for cause in causes(error) if isinstance(cause, OSError) and cause.errno == errno.ENOENT]
     asked = next((str(cause.filename) for cause in lacking if isinstance(cause.filename, (str, os.PathLike))), None)
@@ -75,7 +76,7 @@ def _link(error: BaseException, folders: Sequence[str]) -> bool:
 
 
 def _best_match(wanted: PurePath, folders: Sequence[str]) -> Path | None:
-    """The file that has most of the last parts of the path in common, if there is only one with as many."""
+    """The file of this name whose path ends with the most parts of ``wanted``; None if several paths tie."""
     files = itertools.islice(_files(folders), MOST_SEARCHED)
     matches = sorted({(_common_end(wanted, path), path) for path in files if path.name == wanted.name})
     if not matches or (len(matches) > 1 and matches[-1][0] == matches[-2][0]):
@@ -90,7 +91,7 @@ def _common_end(one: PurePath, other: PurePath) -> int:
 
 
 def _files(folders: Sequence[str]) -> Iterator[Path]:
-    """The files below ``folders`` that are the workspace's own: without installed packages and hidden folders."""
+    """Yield the workspace's own files below ``folders``, without installed packages and hidden folders."""
     for top in folders:
         for folder, inner, names in os.walk(top):
             own = [] if "pyvenv.cfg" in names else inner

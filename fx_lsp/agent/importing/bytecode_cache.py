@@ -43,7 +43,7 @@ EACH = 1_000
 """The bytes that a file takes in the cache in addition to its code and its path."""
 
 SILENT_SECONDS = 10.0
-"""How long the compiling child may be silent, which it is while it compiles one file."""
+"""How long the compiling child may emit nothing; it emits each file as soon as the file is compiled."""
 
 MOST_SECONDS = 60.0
 """How much processor time the child may spend on compiling all the files that are wanted."""
@@ -59,11 +59,11 @@ class CompiledFile:
 
     path: str
     digest: str
-    """The digest of the text."""
+    """The digest of the text that was compiled."""
     code: str
     """The code as `marshal` writes it, in base64."""
     only_defines: bool
-    """Importing the file does nothing but define names."""
+    """Whether importing the file does nothing but define names."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class CachedBytecode:
 
     @property
     def code(self) -> CodeType:
-        """The code object."""
+        """The code object, unmarshalled anew on each access."""
         code = marshal.loads(self.marshalled)
         assert isinstance(code, CodeType)
         return code
 
 
 class _BytecodeCache:
-    """The files that this process, and those that it forks, need not compile."""
+    """The bytecode of files that this process, and processes forked from it, need not compile."""
 
     def __init__(self) -> None:
         self._files: dict[str, CachedBytecode] = {}
@@ -96,7 +96,7 @@ class _BytecodeCache:
         return self._files.get(path)
 
     def put(self, compiled: CompiledFile) -> None:
-        """Replace what is kept of a file, and drop the oldest files if the cache is too large."""
+        """Store a file in place of its earlier version, and drop the oldest files if the cache is too large."""
         path, code = compiled.path, base64.b64decode(compiled.code)
         self._drop(path)
         self._files[path] = CachedBytecode(compiled.digest, code, compiled.only_defines, len(code) + len(path) + EACH)
@@ -113,7 +113,7 @@ _CACHE = _BytecodeCache()
 
 
 def cached_bytecode(path: str, text: str) -> CachedBytecode | None:
-    """What the cache has for the file at ``path``, if it was compiled from this text."""
+    """The cached bytecode of the file at ``path``; None if there is none that was compiled from this text."""
     found = _CACHE.get(path)
     return found if found and found.digest == _digest(text) else None
 
@@ -126,13 +126,13 @@ class BackgroundCompiler:
         self._wanted: dict[str, None] = {}
         self._running = False
         self._repeated = False
-        """Several requests have compiled the same file."""
+        """Whether several requests have compiled the same file."""
 
     @property
     def is_due(self) -> bool:
         """Whether to compile even while there is other work.
 
-        That may be all the time, so that every request would compile the same files.
+        Other work may never pause; then every request would have to compile the same files.
         """
         return self._repeated and not self._running
 
@@ -186,7 +186,7 @@ def _compiled(path: str, text: str) -> CompiledFile:
 
 @contextlib.contextmanager
 def without_warnings() -> Iterator[None]:
-    """Within the block, ignore warnings: the user's code must not affect compiling, as it can't affect bytecode."""
+    """Within the block, ignore warnings: otherwise, a filter set by the user's code could turn them into errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -34,9 +34,9 @@ class _Block:
 def define_entry_point_names(
     tree: ast.Module, file: str, namespace: dict[str, Any], repair: Callable[[BaseException], bool]
 ) -> None:
-    """Define in ``namespace`` the names that the functions and classes of a script read, and only its start defines.
+    """Define in ``namespace`` the names that a script's functions and classes read and only its entry point defines.
 
-    A name whose statement fails, or that depends on work that is left out, stays undefined. ``repair`` is as for
+    A name whose statement fails, or that depends on work that is left out, stays undefined. ``repair`` is as in
     `run_definitions`.
     """
     lacking = _names_read(tree, file) - namespace.keys() - vars(builtins).keys()
@@ -76,7 +76,7 @@ def _blocks(tree: ast.Module) -> Iterator[_Block]:
 
 
 def _needed_for(names: Iterable[str], statements: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements that define ``names``, and those that define or prepare what these read, in their order."""
+    """The statements that define ``names``, and those that define or prepare what these read, in source order."""
     wanted, chosen = set(names), set[int]()
     is_new = bool(wanted)
     while is_new:
@@ -90,7 +90,7 @@ def _needed_for(names: Iterable[str], statements: list[ast.stmt]) -> list[ast.st
 
 
 def _only_configures(statement: ast.stmt) -> bool:
-    """Whether all that a statement calls are methods, builtins, and functions whose name speaks of options.
+    """Whether a statement calls only methods, builtins, and functions whose names suggest that they read options.
 
     Anything else, such as ``train(model)``, may be the script's work.
     """

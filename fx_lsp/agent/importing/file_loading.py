@@ -44,7 +44,7 @@ class LoadedFile:
 
     module: ModuleType
     complete: bool
-    """The file's code ran to its end."""
+    """Whether the file's code ran to its end."""
     notices: tuple[Failure, ...]
     """What the import had to do without, and what it raised."""
 
@@ -65,7 +65,7 @@ class FileLoader:
         self._notices: dict[tuple[str, str], Failure] = {}
 
     def run(self) -> LoadedFile:
-        """Import the file. Raises an error only if nothing of the file is left, such as a syntax error."""
+        """Import the file. Raises only errors that leave nothing of it to use, such as a syntax error."""
         self._workspace.repair = self._provides_import
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
@@ -88,14 +88,14 @@ class FileLoader:
         return LoadedFile(module, complete and not self._workspace.left_out, tuple(dict.fromkeys(notices)))
 
     def _defined(self, error: BaseException) -> LoadedFile:
-        """The file with only its definitions run, since running all of it raises ``error``."""
+        """Run only the file's definitions, since running all of it raises ``error``."""
         self._note("definitions-only" if isinstance(error, SystemExit) else "import", error)
         self._forget()
         module = self._workspace.define(self._name)
         return self._loaded(module, complete=False)
 
     def _makes_up_for(self, error: BaseException) -> bool:
-        """Do something about ``error``, so that the next try will not raise it; return whether that was possible."""
+        """Work around ``error``, so that the next attempt does not raise it; return whether that was possible."""
         loads = replace_weight_loader(error)
         if loads is not None and loads not in self._without:
             self._without.add(loads)
@@ -111,7 +111,7 @@ class FileLoader:
         return True
 
     def _provides_import(self, error: BaseException) -> bool:
-        """Whether there is now a stand-in for what ``error`` says could not be imported."""
+        """Provide what ``error`` says could not be imported; return whether that was possible."""
         missing = _import_error(error)
         if missing is not None and self._provide(missing, error):
             return True
@@ -147,7 +147,7 @@ class FileLoader:
         return package in self._bare or any(self._workspace.owns(place) for place in places if place)
 
     def _stand_in_for_own(self, missing: ImportError, module: str) -> bool:
-        """Have a stand-in for a module that a package of the workspace lacks: one that is generated, or compiled."""
+        """Provide a stand-in for a module that is generated or compiled, and that a package of the workspace lacks."""
         if isinstance(missing, ModuleNotFoundError):
             absent = module
         elif (name := _missing_name(missing)) and _is_submodule(missing, name):
@@ -188,7 +188,7 @@ class FileLoader:
 
 
 def _spec_of(package: str) -> importlib.machinery.ModuleSpec | None:
-    """Where a top-level package is found; None if it isn't."""
+    """The spec of a top-level package; None if the package isn't found."""
     with contextlib.suppress(ImportError, ValueError, AttributeError):
         return importlib.util.find_spec(package)
     return None
@@ -200,8 +200,10 @@ def _missing_name(error: ImportError) -> str | None:
 
 
 def _is_submodule(missing: ImportError, name: str) -> bool:
-    """Whether ``name`` can only be a module of the package that lacks it: the package doesn't mention the name, which
-    it would define later if imports were circular."""
+    """Whether ``name`` can only be a submodule of the package that lacks it, because the package doesn't mention it.
+
+    A package that mentions the name may define it later, if imports are circular.
+    """
     path = missing.path or ""
     source = "".join(linecache.getlines(path))
     return Path(path).name == "__init__.py" and re.search(rf"\b{name}\b", source) is None

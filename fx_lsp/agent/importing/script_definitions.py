@@ -23,12 +23,12 @@ _SETTING_UP = frozenset(
 
 
 def first_work(tree: ast.Module) -> ast.stmt | None:
-    """The first statement because of which importing the file does more than define names: train, download, exit."""
+    """The first statement that makes an import of the file do more than define names: train, download, exit."""
     return next((statement for statement in _statements(tree.body) if _is_work(statement)), None)
 
 
 MOST_REPAIRS = 20
-"""How often one statement is run again because what it lacked was provided."""
+"""How often one import statement is run; before each further run, what it lacked is provided."""
 
 
 def run_definitions(
@@ -36,7 +36,8 @@ def run_definitions(
 ) -> None:
     """Run the definitions of ``tree`` in ``namespace``.
 
-    ``repair`` says whether it did something about an import's error, so that the statement can be run again.
+    ``repair`` receives the error of an import statement, and returns whether it did something about the error, so that
+    the statement can be run again.
     """
     _Definitions(tree, file, namespace, repair).run(tree.body)
 
@@ -103,7 +104,7 @@ def defined_names(statements: Iterable[ast.stmt]) -> set[str]:
 
 
 def is_preparation(statement: ast.stmt) -> bool:
-    """Whether a statement calls something for what it leaves behind: ``parser.add_argument(…)``."""
+    """Whether a statement is a call that is made for its lasting effect, e.g. ``parser.add_argument(…)``."""
     match statement:
         case ast.Expr(value=ast.Call(func=function)):
             return _last_name(function) in _SETTING_UP

@@ -1,4 +1,4 @@
-"""Stand-ins for what an import did not find: a package that is not installed, a name that its version lacks.
+"""Stand-ins for what an import did not find: a package that is not installed, a name that the installed version lacks.
 
 A stand-in supports everything that a file does while it is imported, so that the file's classes are defined. What is
 built and traced may contain stand-ins that make no difference: a function that is called for its effect, a class
@@ -52,7 +52,10 @@ class StandIn:
         return StandIn(f"{self._name}{part}"[:200])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """A class returns a module, a function another stand-in. As a decorator, a stand-in leaves a class as it is."""
+        """Return a module from a missing class, and another stand-in from a missing function.
+
+        Used as a decorator, a stand-in returns a class unchanged.
+        """
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
             return args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
@@ -71,7 +74,7 @@ class StandIn:
         return traced.tracer.create_proxy("call_function", MissingFunction(self._name), args, kwargs)
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """The class to inherit from instead; also an ``nn.Module``, unless another base is one and has to follow."""
+        """The class to inherit from instead. It is also an ``nn.Module``, unless a further base of the class is one."""
         is_module = any(isinstance(base, type) and issubclass(base, torch.nn.Module) for base in bases)
         own = (StandInBase,) if is_module else (StandInBase, torch.nn.Module)
         return (type(self._name.rpartition(".")[2], own, {"_name": self._name}),)
@@ -80,7 +83,7 @@ class StandIn:
         return self._another()
 
     def __getitem__(self, key: object) -> StandIn:
-        """What a table holds matters only once it is used: ``ACT2FN["gelu"]``."""
+        """Return another stand-in. That is not a use: an item (``ACT2FN["gelu"]``) matters only once it is used."""
         return StandIn(f"{self._name}[{key!r}]"[:200])
 
     def _nothing(self, *args: object) -> None:
@@ -149,7 +152,7 @@ def _traced(values: Iterable[object]) -> Iterator[Proxy]:
 
 
 def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Wrap a function that the stand-in ``name`` decorated: its calls are uses of the stand-in, with unknown effect."""
+    """Wrap a function that the stand-in ``name`` decorated: since its effect is unknown, each call is a use."""
 
     @wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -251,7 +254,7 @@ def used_stand_in() -> str | None:
 
 
 def called_stand_in() -> str | None:
-    """The name of the first missing function that was called on traced values since; None where none was."""
+    """The first missing function that was called on traced values since `forget_used_stand_ins`; None if none was."""
     return next(iter(_called), None)
 
 
@@ -269,7 +272,10 @@ def missing_parts(root: object) -> tuple[list[str], list[str]]:
 
 
 def is_only_a_stand_in(root: object) -> bool:
-    """Whether what there is to trace of ``root`` is in a missing base: ``root`` itself has no forward or no parts."""
+    """Whether all that could be traced of ``root`` is in its missing base.
+
+    That is so if ``root`` is no module, has no ``forward`` of its own, or has no submodules, parameters and buffers.
+    """
     if not isinstance(root, StandInBase):
         return False
     if not isinstance(root, torch.nn.Module):

@@ -108,12 +108,12 @@ class Workspace:
         return module
 
     def slow_work_in(self, path: str) -> Failure | None:
-        """The notice about work in the file at ``path`` that an earlier import ran out of time in, if it did there."""
+        """The notice about work in the file at ``path`` that made an earlier import run out of time, if any."""
         work = self._slow_work
         return work if work is not None and real(work.chain[-1].span.file) == real(path) else None
 
     def define_entry_point_names(self, module: ModuleType) -> None:
-        """Define the names in the file's ``module`` that its code reads and that only its start as a script defines."""
+        """Define names that the file's ``module`` reads but defines only if the file is run as a script."""
         text = self._source()
         if self._slow_work is None and ("__main__" in text or "global " in text):
             with contextlib.suppress(SyntaxError, ValueError, RecursionError):
@@ -225,7 +225,7 @@ class Workspace:
             if path.suffix == ".py" or (path / "__init__.py").is_file()
         }
         shadowed = {name for name in own - set(self._builtin) if name in sys.modules}
-        # To iterate over all names touches the memory of each, so that this process gets its own copy of it.
+        # Iterating over all names touches the memory of each, so that this process gets its own copy of it.
         for name in list(sys.modules) if shadowed else ():
             if name.partition(".")[0] in shadowed:
                 del sys.modules[name]
@@ -267,7 +267,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Run the module, or only its definitions if it is a notebook or a script that does work while it is imported.
 
-        Not all cells of a notebook are meant to be run, and they may call what only Jupyter knows.
+        Not all cells of a notebook are meant to be run, and they may call functions that only Jupyter provides.
         """
         slow = self._workspace.slow_work_in(self.path)
         tree = self._script() if slow is None else self._parsed()
@@ -280,7 +280,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         run_definitions(tree, self.path, vars(module), self._workspace.repair)
 
     def _notice_of_work(self, tree: ast.Module) -> Failure | None:
-        """A notice about the first statement that does work; None for a notebook, of which that is to be expected."""
+        """A notice about the first statement that does work; None if there is none, or for a notebook."""
         work = None if is_notebook(self.path) else first_work(tree)
         if work is None:
             return None
@@ -311,7 +311,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return super().get_source(fullname) if self._unsaved is None else self._unsaved
 
     def source_to_code(self, data: Any, path: Any, **kwargs: Any) -> CodeType:  # type: ignore[override]
-        """Compile text, never bytes, since only then do syntax errors count characters."""
+        """Compile text, never bytes, so that the columns of syntax errors are counted in characters."""
         text = importlib.util.decode_source(data) if isinstance(data, bytes) else data
         if known := cached_bytecode(path, text):
             return known.code

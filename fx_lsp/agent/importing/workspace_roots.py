@@ -1,4 +1,4 @@
-"""Which files are the workspace's own, and which were installed."""
+"""Tells which files are the workspace's own, and which were installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forked children: each runs one job, sends objects through a pipe of its own, and exits when the job is done.
+"""Forked children: each runs one job, sends objects through its own pipe, and exits when the job is done.
 
 `ForkedChildren` is an event loop for one thread: it waits for its children's pipes (and any other descriptor that it
 should listen to), ends children that take too long, and reaps the dead. The agent uses it to run one child per request,
@@ -48,7 +48,7 @@ class ForkedChild(ChildProcess):
         gone: Gone,
         leads_group: bool,
     ) -> None:
-        """``pipe`` is where its output is read; the child writes its stack to ``last_words`` when a signal ends it."""
+        """The child's output is read from ``pipe``; if a signal ends the child, its stack is in ``last_words``."""
         super().__init__(pid, seconds, longest)
         self.pipe = pipe
         self.last_words = last_words
@@ -58,7 +58,7 @@ class ForkedChild(ChildProcess):
         self._hear = hear
 
     def hear(self, item: Any) -> None:
-        """Pass on an object that the child emitted, and start the time for which the child may be silent again."""
+        """Pass on an object that the child emitted, and restart the time for which the child may be silent."""
         self._hear(item)
         self.allow_silence(self._seconds)
 
@@ -67,10 +67,10 @@ class ForkedChildren:
     """The forked children of this process, and the event loop that attends to them."""
 
     def __init__(self, private: Iterable[int] = (), heartbeat: Callable[[], None] = lambda: None) -> None:
-        """``private`` are descriptors that no child may have.
+        """``private`` are descriptors that are closed in every child.
 
-        ``heartbeat`` is called every second while there are children, so that a process that waits for this one knows
-        that this one is attending to them.
+        ``heartbeat`` is called every second while there are children, so that whoever waits for this process knows that
+        it is still working.
         """
         self._private = tuple(private)
         self._heartbeat = HeartbeatTimer(heartbeat)
@@ -101,8 +101,7 @@ class ForkedChildren:
         gone: Gone,
         leads_group: bool = False,
     ) -> ForkedChild:
-        """Start ``job`` in a child that may not be silent for longer than ``seconds``, nor live for longer than
-        ``longest``."""
+        """Start ``job`` in a child that may be silent for ``seconds`` at a time and live for ``longest`` seconds."""
         read, write = os.pipe()
         last_words = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when the child is buried
         parent = os.getpid()
@@ -133,7 +132,7 @@ class ForkedChildren:
         self._heartbeat.beat_if_due()
 
     def kill_all(self) -> None:
-        """Kill and reap every child; what the children have emitted and nobody has read is lost."""
+        """Kill and reap every child; anything that they emitted and that was not read yet is lost."""
         for child in self._children.values():
             child.kill()
         for pid in self._children:
@@ -239,7 +238,7 @@ def kill_orphans(known: Set[int]) -> None:
 
 
 def _children_of_this_process() -> set[int]:
-    """Their process ids; an empty set if the system does not list them."""
+    """The ids of this process's children; an empty set if the system does not list them."""
     with contextlib.suppress(OSError):
         return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
     return set()

@@ -1,4 +1,4 @@
-"""The limits of one child; if it exceeds its time or memory, it notices that itself, at the line that is to blame."""
+"""The limits of one child. A child that exceeds its time or memory notices this itself, at the line to blame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPEN_FILES = 1024
 """How many files a trace may have open. A program can raise this to its user's limit, which harms nobody else."""
 
 FILE_MB = 256
-"""MiB that one file may grow to."""
+"""The maximum size of one file, in MiB."""
 
 SPARE_PROCESSES = 256
 """How many processes and threads the user may have in addition to all that the system has when a trace begins."""
@@ -63,7 +63,7 @@ def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iter
 
 
 def _alarm(expire: Callable[[FrameType | None], None]) -> Callable[[float], object]:
-    """A function that sets after how many seconds ``expire`` is called with the current frame; 0 means never."""
+    """Return a function that has ``expire`` called with the current frame after the given seconds; 0 means never."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, lambda signum, frame: expire(frame))
         return lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -89,10 +89,10 @@ class _Timer:
 
 
 def limit_resources() -> None:
-    """Limit what a trace needs little of (open files, the size of a file, processes), and write no core dump.
+    """Limit open files, the size of a file, and processes, of which a trace needs few, and disable core dumps.
 
-    The number of the superuser's processes can't be limited this way. If the system runs out of memory all the same, it
-    should end this process rather than another one.
+    The number of the superuser's processes can't be limited this way. Linux is also told to end this process rather
+    than another one if the system runs out of memory.
     """
     if not CAN_LIMIT:
         return

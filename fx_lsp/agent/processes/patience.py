@@ -40,7 +40,7 @@ class Usage(NamedTuple):
 
     @property
     def slept(self) -> float:
-        """How long it neither computed nor waited for a processor."""
+        """How long the process neither computed nor waited for a processor."""
         return self.wall - self.computed - self.waited
 
 
@@ -55,7 +55,7 @@ class Patience:
         self._begin = self._usage()
 
     def left(self) -> float:
-        """For how many seconds the process may continue at least; 0 if it has used the time that it was granted."""
+        """The seconds for which the process may at least continue; 0 if it has used the time that it was granted."""
         if self._seconds == math.inf:
             return math.inf
         used = self._usage().since(self._begin)

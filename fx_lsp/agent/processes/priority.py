@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 NICENESS = 5
-"""As for `os.nice`: a process at 0 gets three times as much of a processor that both compete for."""
+"""The agent's niceness (see `os.nice`): a competing process at 0 gets three times as much processor time."""
 
 _SESSION = Path("/proc/self/autogroup")
-"""The file that sets the niceness of the session (see sched(7)). It exists if Linux shares the processors first among
-sessions, and only then among the processes of each: the agent, which is a session of its own, would otherwise get as
+"""The file that sets the niceness of the session (see sched(7)). It exists if Linux divides processor time first
+among sessions, and then among each session's processes. The agent has its own session, so it would otherwise get as
 much as the whole editor."""
 
 

@@ -49,7 +49,7 @@ def scratch_folder(process: int) -> Path:
 def move_into(scratch: Path) -> None:
     """Create ``scratch`` and make it the current folder.
 
-    It has links to what is in the previous current folder, so that files can be read by the same names.
+    It gets links to the contents of the previous current folder, so that files can be read by the same names.
     """
     scratch.mkdir()
     with contextlib.suppress(OSError):
@@ -81,7 +81,7 @@ def _remove_deep(folder: Path) -> None:
 
 
 def _dissolve(name: str, top: int) -> None:
-    """Remove a file from the folder ``top``; of a folder in it, first move the contents to ``top`` itself."""
+    """Remove a file or folder from the folder ``top``; a folder's contents are first moved to ``top`` itself."""
     with contextlib.suppress(IsADirectoryError, PermissionError):
         os.unlink(name, dir_fd=top)
         return

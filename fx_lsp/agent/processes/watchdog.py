@@ -21,13 +21,13 @@ from fx_lsp.agent.processes.patience import Patience
 from fx_lsp.agent.wire import decode
 
 LAST_WORDS = 1 << 20
-"""How many bytes are read of the stack that a dying process writes."""
+"""The maximum number of bytes that are read of the stack that a dying process writes."""
 
 LAST_WORDS_SECONDS = 1.0
 """Seconds that an aborted process has to write its stack; after that, it is killed."""
 
 HEARTBEAT_SECONDS = 1.0
-"""How often a process that waits for others reports that it does."""
+"""How often, in seconds, a process that waits for others reports that it is still working."""
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """The signal that kills a process; Windows has no SIGKILL."""
@@ -41,16 +41,16 @@ Gone = Callable[["ChildProcess"], object]
 
 
 class ChildProcess(abc.ABC):
-    """A process that was started for a job, until it is dead."""
+    """A process that was started for one job, alive or dead."""
 
     leads_group = True
-    """It leads a process group, which is killed with it."""
+    """Whether the process leads a process group, which is killed with it."""
 
     def __init__(self, pid: int, seconds: float, longest: float = math.inf) -> None:
         """The process may be silent for ``seconds`` at a time, and live for ``longest``, even if it is never silent."""
         self.pid = pid
         self.overdue = False
-        """It was ended because it was silent, or lived, for too long."""
+        """Whether the process was ended because it was silent, or lived, for too long."""
         self.status = 0
         """Once it is dead: the exit status, or minus the number of the signal that ended it."""
         self.processor_seconds = 0.0
@@ -125,7 +125,7 @@ class ChildProcess(abc.ABC):
 
 
 class _Allowance:
-    """How much patience there is with a process, and when to check that next."""
+    """The time that a process is granted, and when to check next whether it is used up."""
 
     def __init__(self, pid: int, seconds: float) -> None:
         self._patience = Patience(pid, seconds)

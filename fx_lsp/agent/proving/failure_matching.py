@@ -28,7 +28,7 @@ from fxcore.failures import FailureKind, TraceFailure
 from fxcore.source import SourceSpan
 
 Place = str
-"""The expression that failed, regardless of its layout."""
+"""The source text of the expression that failed, normalized so that its layout does not matter."""
 
 Owns = Callable[[str], bool]
 """Whether a file is part of the workspace."""
@@ -42,7 +42,7 @@ Places = Counter[Place]
 AnySpan = TypeVar("AnySpan", Span, SourceSpan)
 
 LONGEST_SHOWN = 60
-"""Characters of an expression in a reason."""
+"""The maximum number of characters of an expression in a reason."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class FoundFailures:
 
     places: Places
     certain: Places
-    """``places`` without errors of the program's own after the first failure: an earlier assumption may have caused
-    these."""
+    """``places`` without exceptions that the program itself raises after the first failure, which an earlier assumption
+    may have caused."""
     lines: frozenset[tuple[Place, str, int]]
     """Each place, with the file and the line where it begins."""
     complete: bool
@@ -62,7 +62,7 @@ class FoundFailures:
 
 
 NOWHERE = FoundFailures(Counter(), Counter(), frozenset(), complete=True, doubtful=False)
-"""The result for a program that traces."""
+"""The result for a program that can be traced."""
 
 
 def explored_failures(apart: ChildRunner, file: ImportedFile, target: Target) -> FoundFailures:
@@ -129,7 +129,7 @@ def _guessed(file: ImportedFile, target: Target, *, on_meta: bool) -> FoundFailu
     first = _first_failure(_built(file, target, on_meta), owns)
     if first is None:
         return NOWHERE
-    found = _explored(_built(file, target, on_meta), owns, first)  # the trace may have changed the first one
+    found = _explored(_built(file, target, on_meta), owns, first)  # the trace may have modified what it ran
     return dataclasses.replace(found, doubtful=on_meta and found.doubtful)
 
 

@@ -1,4 +1,4 @@
-"""Which code a program runs: if no input reaches an edit, nothing is proven about the edit.
+"""Records which code a program runs: if no input reaches an edit, nothing is proven about the edit.
 
 Statements are identified by their lines, and the two sides of a conditional expression by the instructions that are run
 (Python 3.11 and later record the position of each). No input is required to skip an ``if`` that has no ``else``.

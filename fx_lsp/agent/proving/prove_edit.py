@@ -1,4 +1,4 @@
-"""Tries an edit: examines the program before and after the edit, each in a process of its own, and compares the two.
+"""Tries an edit: examines the program before and after the edit, each in its own process, and compares the two.
 
 An edit is proven when the failures that it should fix are gone, no failure is new, and both the edited program and its
 graph do the same as the old program on at least `input_search.LEAST` inputs. If one of these can't be determined, the
@@ -51,8 +51,8 @@ SEARCH_SHARE = 0.3
 """The share of the time for a proof that may be spent on finding inputs."""
 
 RUN_SECONDS = 1.0
-"""Processor time that the program may take on all inputs together, once there are enough of them: it runs on each
-another three times, and backwards."""
+"""Processor time that the program may take on all inputs together, once there are enough of them. The proof then runs
+it three more times on each input, with backward passes."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,15 @@ class _Before:
 
     found: FoundFailures
     on_way: Input | None
-    """The input on which the program was followed to find the failures; None if its branches were guessed."""
+    """The input that decided the branches while failures were looked for; None if the branches were guessed."""
     mended: Places
-    """The failures that the edit should fix."""
+    """The places of the failures that the edit should fix."""
     runs: ProgramRuns | ProofEnded
     """What the program does on inputs, or why that is not known."""
 
 
 def prove(request: Prove, builtin: Collection[str], emit: Emit) -> None:
-    """In a child of the agent: try the edit, and emit the `Proof`. ``builtin`` as in `Workspace`."""
+    """In a child of the agent: try the edit, and emit the `Proof`. ``builtin`` is as in `Workspace`."""
     os.nice(NICENESS)
     trial = _EditProof(request, builtin)
     try:
@@ -80,7 +80,7 @@ def prove(request: Prove, builtin: Collection[str], emit: Emit) -> None:
 
 
 class _EditProof:
-    """The work on one `Prove`."""
+    """Handles one `Prove` request."""
 
     def __init__(self, request: Prove, builtin: Collection[str]) -> None:
         self._request = request
@@ -88,7 +88,7 @@ class _EditProof:
         self._end = time.monotonic() + request.limits.seconds
 
     def run(self) -> str:
-        """Why the edit is proven, as a sentence for people. Raises `ProofEnded` if it is not proven."""
+        """Try the edit; return in one sentence why it is proven. Raises `ProofEnded` if it is not proven."""
         apart = self._apart()
         before = apart(self._before)
         apart(partial(self._after, before))

@@ -1,4 +1,4 @@
-"""Whether two calls did the same, compared bit by bit, except that NaN equals NaN."""
+"""Compares what two calls did: gradients within a tolerance, all else bit by bit, except that NaN equals NaN."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class JobResult:
     """What a job returned, or how it ended."""
 
     pickled: str
-    """The pickle, as base64. It is safe, since both ends run the same user code, under the same confinement."""
+    """The pickle, as base64. Unpickling it is safe: both ends run the same user code, under the same confinement."""
 
     @classmethod
     def of(cls, value: object) -> JobResult:
@@ -50,7 +50,7 @@ class ProofEnded(Exception):
 
 
 class ChildRunner:
-    """Runs jobs in children, one after another, until ``end`` (by ``time.monotonic``). Each process needs its own."""
+    """Runs jobs in children, one after another, until ``end`` (by ``time.monotonic``). Each process creates its own."""
 
     def __init__(self, end: float, memory_mb: int) -> None:
         self._end = end

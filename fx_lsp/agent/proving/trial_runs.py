@@ -63,12 +63,12 @@ class ProgramRuns:
 
 @dataclass(frozen=True)
 class InputSearch:
-    """How inputs are looked for."""
+    """The parameters of a search for inputs."""
 
     fixed: Callable[[], Mapping[str, Any]]
     """Returns the arguments that are not inputs."""
     inputs: Snippet | None
-    """The inputs that the workspace shows."""
+    """The inputs that the recipe names, if any."""
     until: float
     """When the search ends, by ``time.monotonic``."""
     seconds: float

@@ -22,7 +22,7 @@ from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fxcore.explore.guess_inputs import guesses
 
 LEAST, MOST = 3, 10
-"""How many inputs a proof uses."""
+"""The minimum and the maximum number of inputs that a proof uses."""
 
 LARGEST = 1 << 22
 """The maximum number of elements that a resized tensor may have."""
@@ -85,8 +85,8 @@ def candidates(
 ) -> Iterator[Input]:
     """Inputs that ``root`` may accept, the likeliest first.
 
-    ``fixed`` are the values of parameters that are not inputs, ``known`` is an input that the recipe names. ``source``
-    and ``namespace`` are the file's: the arguments of calls to other functions may fit, too.
+    ``fixed`` has the values of parameters that are not inputs, ``known`` is an input that the recipe names. ``source``
+    and ``namespace`` are the file's: the arguments of any call in it may fit, too.
     """
     for given in itertools.chain([known] if known else [], literal_calls(source, namespace)):
         yield Input(given.args, {**given.kwargs, **fixed})

@@ -27,7 +27,7 @@ MOST_INPUTS = 40
 """How many inputs are tried."""
 
 FACTOR, CHECK = 2, 3
-"""In the run that varies a single size, it is `FACTOR` times larger; in the last run, all are `CHECK` times larger."""
+"""How many times larger a size is in the run that varies only this size, and in the last run, which varies all."""
 
 NAMES: Mapping[int, tuple[str, ...]] = {
     1: ("b",),
@@ -191,7 +191,7 @@ def _resized(given: Input, sizes: Mapping[int, int], factor: int) -> Input:
 
 
 def _described(arguments: inspect.BoundArguments) -> str:
-    """e.g. ``x: [2, 3, 224, 224], mask: None``; the dtype of a tensor is shown unless it is ``float32``."""
+    """The arguments as text, e.g. ``x: [2, 3, 224, 224], mask: None``; the dtype ``float32`` is not shown."""
     parts = []
     for name, argument in arguments.arguments.items():
         value = value_of(argument)

@@ -140,7 +140,7 @@ def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, to
     if not results or not wanted:
         return {}
     total = torch.stack([result.to(torch.float64) for result in results]).sum()
-    # For the next call, a module may keep values that it has computed from its weights.
+    # The graph is retained, since a module may keep values computed from its weights for the next call.
     found = torch.autograd.grad(total, list(wanted.values()), allow_unused=True, retain_graph=True)
     return {name: None if value is None else sketch(value) for name, value in zip(wanted, found, strict=True)}
 
@@ -148,7 +148,7 @@ def _gradients(output: Any, sources: Mapping[str, torch.Tensor]) -> dict[str, to
 def sketch(values: torch.Tensor) -> torch.Tensor:
     """`SKETCHED` randomly weighted sums of the elements of a larger tensor; a smaller tensor is returned unchanged.
 
-    Tensors that differ have sketches that differ, as in the projections of Johnson and Lindenstrauss (1984).
+    Different tensors almost surely have different sketches, as in the projections of Johnson and Lindenstrauss (1984).
     """
     if values.numel() <= SKETCHED:
         return values

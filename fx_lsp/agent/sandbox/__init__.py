@@ -1,4 +1,4 @@
-"""Keeps the user's code from harming the system, by an audit hook in Python and by Landlock and seccomp in Linux.
+"""Keeps the user's code from harming the system, with an audit hook in Python, and Landlock and seccomp on Linux.
 
 Imports `processes`. Begin reading with `sandbox_entry`.
 """

@@ -1,4 +1,4 @@
-"""Runs the agent as a process: its start, its main loop, and the services that answer requests by fork or by spawn.
+"""Runs the agent as a process: its start, its main loop, and the services that answer requests in other processes.
 
 Imports every other package of the agent. Begin reading with `agent_main`, then `fork_service`.
 """

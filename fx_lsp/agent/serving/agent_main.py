@@ -10,8 +10,8 @@ import sys
 def claim_channel() -> tuple[int, int]:
     """Reserve standard input and output for messages, and put /dev/null and standard error in their place.
 
-    After that, nothing that is printed, from whatever language, can garble the messages: only the agent knows the two
-    descriptors returned (to read from, to write to), and they are closed in the programs that it executes.
+    Afterwards, nothing that is printed, from whatever language, can garble the messages. Only the agent knows the two
+    descriptors returned (to read from, to write to), and they are closed in the programs that the agent executes.
     """
     read, write = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)

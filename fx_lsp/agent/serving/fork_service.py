@@ -24,13 +24,13 @@ from fx_lsp.agent.tracing.death_reports import death_report, describe_exit
 from fx_lsp.agent.tracing.trace_request import TraceSession
 
 LONGEST = 20
-"""A request may take `LONGEST` times its allowed silence for each of its targets, and once more for the whole.
+"""A child may live for `LONGEST` times its allowed silence for each of its targets, and as long again for the rest.
 
 A target can be built in several ways, and may have to wait for a processor.
 """
 
 MOST_NAMED = 10_000
-"""The maximum number of files, and the most modules, that are recorded as imported for a request."""
+"""The maximum number of files, and of modules, that are recorded as imported for a request."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class _Request:
     sessions: deque[Trace] = field(default_factory=deque)
     """For a trace: the session that is running, and those that will follow."""
     is_second_try: bool = False
-    """Whether a session has died, and the targets that it left open are being tried again."""
+    """Whether targets that an earlier session left unreported are being tried again."""
     imported: bool = False
     """Whether the file was imported at least once."""
     child: ForkedChild | None = None
@@ -51,18 +51,18 @@ class _Request:
     third_party: dict[str, None] = field(default_factory=dict)
     """Modules from outside the workspace that the request has imported, in order."""
     slow_work: Failure | None = None
-    """What a session says that an import ran out of time in; the session's other answers don't count."""
+    """The work in the running session's `SlowImport`, if it sent one; its other answers are then ignored."""
     answered: bool = False
     cancelled: bool = False
 
     def note(self, imported: Imported) -> None:
-        """Record what the request's processes claim to have imported, which can be anything."""
+        """Record what the request's processes claim to have imported; the claim may be false."""
         self.dependencies.update(only_strings(imported.dependencies)[: MOST_NAMED - len(self.dependencies)])
         self.third_party.update(dict.fromkeys(only_strings(imported.third_party)[: MOST_NAMED - len(self.third_party)]))
 
 
 class ForkService(Service[_Request]):
-    """Forks a child for each request, with everything loaded."""
+    """Forks a child for each request; the child starts with everything loaded."""
 
     def __init__(self, read: int, write: int) -> None:
         self._children = ForkedChildren(private=[write], heartbeat=self._send_heartbeats)
@@ -124,7 +124,7 @@ class ForkService(Service[_Request]):
             self._send(item)
 
     def _counts(self, item: object, request: _Request) -> bool:
-        """Whether an answer is to be passed on."""
+        """Whether to pass ``item`` on to the server as an answer to ``request``."""
         return is_answer(item, request.message) and not request.cancelled and request.slow_work is None
 
     def _gone(self, request: _Request, child: ChildProcess) -> None:
@@ -166,7 +166,7 @@ class ForkService(Service[_Request]):
 def _tried_again(left: Sequence[Target], request: _Request) -> list[tuple[Target, ...]]:
     """The targets of each session that follows a session that died.
 
-    Each target gets its own session, so that a crash costs only one target. If the import ended the session, it would
-    end each of these, too: then there is a single session for all targets.
+    Each target gets its own session, so that a crash costs only one target. But if the import ended the session, it
+    would end each new one, too, so a single session gets all targets.
     """
     return [(target,) for target in left] if request.imported else [tuple(left)]

@@ -40,7 +40,7 @@ class ImportPassed:
 
 
 class Preloader:
-    """Keeps track of the modules that are wanted, that were refused and that passed, and imports them."""
+    """Keeps track of which modules are wanted, refused or passed, and imports those that passed."""
 
     def __init__(self, children: ForkedChildren) -> None:
         self._children = children
@@ -57,7 +57,7 @@ class Preloader:
 
     @property
     def is_due(self) -> bool:
-        """Whether to proceed even while there is other work.
+        """Whether to call `proceed` even while there is other work.
 
         That work may never pause, and until the agent has imported the modules, each request has to import them.
         """
@@ -76,7 +76,10 @@ class Preloader:
             self._wanted.append(name)
 
     def proceed(self) -> None:
-        """Take the next step, preferably while there are no other children, since these have to wait until it ends."""
+        """Import the modules that passed, and have a child try the new ones that are wanted.
+
+        Call this preferably while there are no other children, since these have to wait until it returns.
+        """
         self._repeated = False
         if self._passed:
             self._import()
@@ -132,10 +135,10 @@ def _try_imports(modules: Iterable[str], roots: Sequence[Roots], emit: Emit) -> 
 
 
 def third_party_modules(modules: Sequence[str], trace: Trace | Prove) -> list[str]:
-    """Those of ``modules``, which the work on ``trace`` has imported, whose packages are not in its workspace.
+    """Return those of ``modules``, which the work on ``trace`` has imported, whose packages are not in its workspace.
 
-    The agent has to check that itself: the process that named the modules has run the user's code, which could have
-    named modules of the workspace, and the agent must never run these.
+    The agent must never run the workspace's modules, and has to check this itself: the process that named ``modules``
+    has run the user's code, which could have named any.
     """
     roots = Roots(_folders(trace))
     own = {name: roots.own_package(name) for name in set(map(package, modules))}
@@ -178,5 +181,5 @@ def _without_workspaces(roots: Iterable[Roots]) -> Iterator[None]:
 
 
 def package(module: str) -> str:
-    """The outermost package that a module is in."""
+    """The top-level package that a module is in."""
     return module.partition(".")[0]

@@ -19,5 +19,5 @@ def is_answer(item: object, request: Trace | Prove) -> bool:
 
 
 def only_strings(items: object) -> tuple[str, ...]:
-    """Those of ``items``, paths or names of modules, that are strings; empty if ``items`` is not a tuple."""
+    """Return the strings among ``items``, which are paths or module names; empty if ``items`` is not a tuple."""
     return tuple(item for item in items if isinstance(item, str)) if isinstance(items, tuple) else ()

@@ -18,7 +18,7 @@ from fx_lsp.agent.serving.worker_pool import WorkerPool
 from fx_lsp.agent.wire import decode, encode
 
 R = TypeVar("R")
-"""What the service knows about a request that is being worked on."""
+"""The class of the service's record of a request that is being worked on."""
 
 
 class Service(abc.ABC, Generic[R]):
@@ -78,4 +78,4 @@ class Service(abc.ABC, Generic[R]):
 
     @abc.abstractmethod
     def _proceed(self) -> None:
-        """Continue with the work that may have waited for what has just happened."""
+        """Continue work that may have been waiting for the event that `serve` has just handled."""

@@ -1,6 +1,6 @@
-"""The agent on systems that can't fork: each target is traced in a process of the pool, which imports its file.
+"""The agent on systems that can't fork: each target is traced in a process of the pool, after importing its file.
 
-A forked child starts with the imported file, but a process of the pool can't be given one. So the agent itself goes
+A forked child starts with the file already imported, but a process of the pool can't. So the agent itself goes
 through the rounds of a request's targets, and each attempt imports the file again.
 """
 
@@ -35,7 +35,7 @@ SPARES = 4
 @wire_message
 @dataclass(frozen=True)
 class Importable:
-    """A message to the agent: what it has to know about a file that was imported."""
+    """A message to the agent: the file was imported, with these names of classes and these notices."""
 
     classes: tuple[str, ...]
     notices: tuple[Failure, ...]
@@ -88,7 +88,7 @@ class _Request:
         self._steps = self._work()
 
     def is_done(self) -> bool:
-        """Continue until there is something to wait for; return whether all is done."""
+        """Continue the work until it has to wait for a process; return whether all is done."""
         return next(self._steps, True) is True
 
     def done(self, *, cancelled: bool = False) -> Done:
@@ -154,7 +154,7 @@ def import_and_attempt(attempt: Attempt, trace: Trace, builtin: frozenset[str], 
 
 
 def excluding_time_so_far(emit: Emit) -> Emit:
-    """``emit``, with the processor time that this process has used so far subtracted from that of reports."""
+    """Return ``emit``, with the processor time that this process has used so far subtracted from that of reports."""
     before = time.process_time()
 
     def emit_timed(item: object) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 COMPILER = "torch._dynamo"
 
 _KNOWN_AS = "__dynamo_disable"
-"""The attribute of such a function in which torch caches the form that is registered with the compiler."""
+"""The attribute in which torch caches, on a function that must not be compiled, its form for the compiler."""
 
 
 def spare_compiler() -> bool:
@@ -45,7 +45,7 @@ def _call(caller: Callable[..., Any], function: Callable[..., Any], /, *args: An
 
 
 def _code_of_callers() -> CodeType | None:
-    """The code that the wrappers share through which torch calls such functions; None if it is not as expected."""
+    """The code shared by torch's wrappers of functions that must not be compiled; None if it is not as expected."""
     decorator = getattr(sys.modules.get("torch._compile"), "_disable_dynamo", None)
     for constant in decorator.__code__.co_consts if decorator else ():
         if isinstance(constant, CodeType) and _KNOWN_AS in constant.co_consts and "fn" in constant.co_freevars:

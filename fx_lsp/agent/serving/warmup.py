@@ -35,7 +35,7 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
 
 
 def _load_fxcore(folder: str) -> None:
-    """Load the package from where the server keeps it, without making anything else there importable."""
+    """Load fxcore from ``folder``, without making anything else there importable."""
     init = Path(folder, "__init__.py")
     spec = importlib.util.spec_from_file_location("fxcore", init, submodule_search_locations=[folder])
     assert spec is not None

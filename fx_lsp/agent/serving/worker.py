@@ -24,7 +24,7 @@ from fx_lsp.agent.wire import wire_message
 @wire_message
 @dataclass(frozen=True)
 class ImportBegins:
-    """Sent before a module is imported, so that the agent knows which module a worker died of."""
+    """Sent before a module is imported, so that the agent knows which import a worker died in."""
 
     module: str
 
@@ -42,7 +42,7 @@ class JobBegun:
 
 
 def run_worker(read: int, write: int, last_words: str) -> None:
-    """Read from ``read`` which modules to import, and the job; do it, write what it emits to ``write``, and exit.
+    """Import the modules named on ``read``, run the job that follows, write what it emits to ``write``, and exit.
 
     If a signal ends the process, it writes its Python stack to the file ``last_words``.
     """
@@ -91,7 +91,7 @@ def _end_with(read: int) -> None:
 def _import(modules: Iterable[str], emit: Emit) -> None:
     """Import third-party modules, which must neither fail nor start a thread.
 
-    The job's restrictions would not apply to a thread that was started before them.
+    The job's restrictions would not apply to a thread that is already running.
     """
     GUARD.close(tempfile.gettempdir())
     for name in modules:

@@ -42,7 +42,7 @@ class Task:
     hear: Hear
     gone: Gone
     abandoned: bool = False
-    """Whether its messages are to be ignored."""
+    """Whether to ignore what the job emits."""
 
 
 class Worker(ChildProcess):
@@ -82,7 +82,7 @@ class Worker(ChildProcess):
         self._restart_silence()
 
     def _restart_silence(self) -> None:
-        """Restart the time that the worker may be silent, which is unlimited if it is ready and has no job."""
+        """Once the worker is ready, restart the time for which it may be silent, which is unlimited without a job."""
         if self.ready:
             self.allow_silence(self.task.seconds if self.task else math.inf)
 
@@ -96,7 +96,7 @@ class Worker(ChildProcess):
         self.process.send_signal(number)
 
     def close(self) -> None:
-        """Keep the dead worker's status and stack, close its pipes and remove its file."""
+        """Store the dead worker's exit status and stack, close its pipes, and remove its stack file."""
         self.status = self.process.returncode
         with contextlib.suppress(OSError), self.process:
             with self._last_words.open("rb") as file:
@@ -208,7 +208,7 @@ class WorkerPool:
         worker = next(iter(self._spares()), None) or self._spawn()
         worker.assign(task)
 
-    # These two run in threads of their own.
+    # The next two methods run in separate threads.
 
     def _listen(self, fd: int, heard: Callable[[bytes], object]) -> None:
         data = os.read(fd, CHUNK)

@@ -38,16 +38,16 @@ class Imported:
 @wire_message
 @dataclass(frozen=True)
 class SlowImport:
-    """A message to the agent: the import ran out of time in work that the file itself does at its top level."""
+    """A message to the agent: the import ran out of time in a statement at the top level of a workspace file."""
 
     work: Failure
-    """A ``definitions-only`` notice at that statement."""
+    """A ``definitions-only`` notice about that statement."""
 
 
 @wire_message
 @dataclass(frozen=True)
 class RetryOnCpu:
-    """The result on the meta device is inconclusive: the target has to be built once more, on the CPU."""
+    """The result on the meta device is inconclusive: the target has to be built again, on the CPU."""
 
 
 @wire_message
@@ -70,7 +70,7 @@ class Attempt:
 
 
 def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
-    """Build and trace, and emit the results. The process is restricted from here on: it is only for the user's code."""
+    """Build and trace, and emit the results. This restricts the process, which is only used for the user's code."""
     limit_memory(request.limits.memory_mb)
     confine_alone()
 

@@ -147,7 +147,7 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
 
 
 def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
-    """The tests that decided that the ``raise`` at ``line`` is run: of each ``if`` whose branch it is in."""
+    """The test of each ``if`` whose body has the ``raise`` at ``line`` as one of its statements."""
     try:
         lines, first = inspect.getsourcelines(code)
         tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -169,23 +169,23 @@ def _names_in(node: ast.AST) -> set[str]:
 
 
 def _missing_part(error: TraceFailure, root: Any) -> str | None:
-    """The missing class or function whose result, or an item of it, was refused, or that was no submodule."""
+    """The missing class or function behind ``error``: its result was refused, or its instance is not a submodule."""
     if missing := missing_behind(error.node, root):
         return missing
     return _handled(error, (MissingModule,)) if error.kind is FailureKind.NOT_A_SUBMODULE else None
 
 
 def missing_behind(node: Node | None, root: Any) -> str | None:
-    """The missing class or function that returned a value, or what the value was taken out of; None if none did."""
+    """The missing class or function that returned a node's value, or what it was computed from; None if none did."""
     return next(
         (repr(part) for part in _sources(node, root) if isinstance(part, (MissingModule, MissingFunction))), None
     )
 
 
 def _sources(node: Node | None, root: Any) -> Iterator[object]:
-    """The modules and functions that returned a value, or what the value was taken out of or computed from.
+    """The modules and functions that returned a node's value, or what functions computed the value from.
 
-    The result of a method is a value of its own: it says what its object is.
+    Method calls are not followed: a program that calls a method already knows what kind of object it has.
     """
     waiting, seen = [node] if node is not None else [], set()
     while waiting:

@@ -62,9 +62,9 @@ class Explored:
         return first, *(failure for failure in found if failure is not same)
 
     def on_other_sides(self, rebuild: Callable[[], Built]) -> Iterator[Failure]:
-        """The failures that the program only reaches if conditions turn out otherwise than they were assumed to.
+        """The failures that the program reaches only if conditions do not turn out as they were assumed.
 
-        ``rebuild`` builds it once more, since a run may leave its mark on what it ran.
+        ``rebuild`` builds the program again, since a run may modify what it runs.
         """
         found = explore_other_sides(
             lambda: rebuild().root,
@@ -81,7 +81,7 @@ class Explored:
                 )
 
     def recorded(self) -> Recorded:
-        """What was recorded. If no node stands for a failing expression, the nodes recorded at its place fail."""
+        """What was recorded. If no node stands for a failing expression, the nodes recorded at its place do."""
         graph = self._found.recorded
         failing: dict[Node, tuple[Span, ...]] = {}
         for site in self._found.sites:

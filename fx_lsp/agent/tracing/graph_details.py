@@ -32,7 +32,7 @@ from fxcore.source import Place, span_at
 def details_of(request: int, target: str, built: Built, inputs: Iterator[Input], seconds: float) -> Iterator[Details]:
     """The details of a program that can be traced: first without, then with its nodes' values.
 
-    The program is traced once more. The values are those for the first of ``inputs`` that the program runs on, if one
+    The program is traced again. The values are those for the first of ``inputs`` that the program runs on, if one
     is found within ``seconds`` of processor time. Raises what tracing raises.
     """
     tracer, root = built.tracer, built.root

@@ -1,4 +1,4 @@
-"""Traces the parts (submodules) of a module that was built, their host, for classes that no code shows how to build.
+"""Traces classes that no code shows how to build, as parts (submodules) of a module that was built, their host.
 
 A part is traced alone first. If that fails, a trace of the host may still pass through the part, for example because
 the host passes a list where the part alone gets a proxy. In that case the host's trace counts.
@@ -45,7 +45,7 @@ class Host:
         """The runs of the parts that could be traced alone."""
 
     def report(self, target: Target) -> Report | None:
-        """The report on the class of ``target``, by its first instance in the host; None if the host shows nothing."""
+        """The report on the class of ``target``, from its first instance in the host; None if nothing is known."""
         cls = self._file.namespace[target.symbol or ""]
         run = TargetRun(self._request, target, self._file, lambda on_meta: self._part(cls))
         try:
@@ -90,7 +90,7 @@ class _HostTrace:
             self._failure = to_failure(failure)
         except Exception:  # not a failure of tracing
             self._tracer.passed.clear()
-        if missing_dependency() or undecided_call():  # then the true host may take another way
+        if missing_dependency() or undecided_call():  # then the real host may behave differently
             self._tracer.passed.clear()
             self._failure = None
 

@@ -1,8 +1,8 @@
 """Traces the targets of a request in rounds, each target in a process that has imported the file.
 
 First come the targets that the workspace shows how to build. A class without a recipe that works is then looked for
-among the parts of what was built, in this file or by recipes of other files. If it is not found, it is built with
-invented arguments. Last, it is looked for among the parts of modules that were built with invented arguments.
+among the submodules (parts) of what was built, in this file or by recipes of other files. If it is not found, it is
+built with invented arguments. Last, it is looked for among the parts of modules built with invented arguments.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TargetRounds:
         self._waiting: deque[Attempt] = deque()
         self._running = 0
         self._unanswered: set[Attempt] = set()
-        """The running attempts that the next round waits for; it does not depend on what other attempts still emit."""
+        """The running attempts that the next round waits for. Answered attempts may still emit fuller reports."""
         self._classes = classes
         self._open = {target.key: target for target in request.targets}
         """The targets without a final report, by key."""
@@ -124,7 +124,7 @@ class TargetRounds:
         self._unanswered.discard(attempt)
 
     def _reported(self, report: Report, attempt: Attempt) -> None:
-        """Emit a final report; otherwise keep the best one so far.
+        """Emit ``report`` if it is final; otherwise, keep it if it is the best one so far.
 
         A report on a part of a host replaces an earlier report only if it ranks higher, not if both rank the same.
         """
@@ -139,7 +139,7 @@ class TargetRounds:
                 self._provisional[report.target] = report, attempt
 
     def _worth(self, report: Report) -> int:
-        """The rank of a report. That a class can't be built without arguments ranks as high as that it fails."""
+        """The rank of a report. A class that can't be built without arguments ranks as high as one that fails."""
         target = self._open[report.target]
         if report.outcome == "not-built" and target.recipe.root.source == f"{target.symbol}()":
             return _RANKS.index("failed")

@@ -31,7 +31,7 @@ from fxcore.accelerators import OnCpu, may_use_accelerator
 
 
 class TraceSession:
-    """The work on one `Trace`."""
+    """Handles one `Trace` request."""
 
     def __init__(self, request: Trace, builtin: Collection[str], emit: Emit) -> None:
         self._request = request
@@ -57,7 +57,7 @@ class TraceSession:
     def imported(self) -> ImportedFile | None:
         """Import the file; None if that failed, which has then been reported.
 
-        The process is restricted from here on: it is only for the user's code.
+        This restricts the process, which is only used for the user's code.
         """
         limit_memory(self._request.limits.memory_mb)
         stand_in_for_accelerators()

@@ -124,7 +124,7 @@ class TargetRun:
         return dataclasses.replace(report, reason=condition, parameters=0) if condition else report
 
     def _by_default(self, built: Built, on_meta: bool) -> Report | None:
-        """Trace once more without the optional inputs, if no code shows how to call the program.
+        """Trace again without the optional inputs, if no code shows how to call the program.
 
         With proxies for these inputs, the program takes paths that hardly any caller takes. None if there are no
         optional inputs, or if nothing certain is known without them either.
@@ -151,13 +151,13 @@ class TargetRun:
         return self.report("failed", *found.failures(first.failures[0]))
 
     def explore_other_sides(self, explored: Report, *, on_meta: bool) -> Report:
-        """``explored``, the report that `explore` returned, with what lies on the other side of its assumptions."""
+        """``explored``, the report of `explore`, extended by the failures that occur if its assumptions are wrong."""
         assert self._explored is not None
         beyond = tuple(self._explored.on_other_sides(lambda: self._build(on_meta)))
         return dataclasses.replace(explored, failures=(*explored.failures, *beyond))
 
     def details(self, seconds: float) -> Iterator[Details]:
-        """The details of the trace that was just reported; the last details are complete if ``seconds`` suffice."""
+        """Yield details of the trace that was just reported; the last have the nodes' values if ``seconds`` suffice."""
         if self._recorded is not None:
             yield details_of_failing(self._request, self._target.key, self._recorded())
             return

@@ -12,6 +12,6 @@ from fx_lsp.check.check_files import Checked
 
 
 def render(format: str, checked: Checked) -> str:
-    """``checked`` in ``format``, the name of a module in this package; the module is imported only when needed."""
+    """``checked`` as text in ``format``, the name of a module in this package, which is imported only when needed."""
     text: str = importlib.import_module(f"{__name__}.{format}").render(checked)
     return text

@@ -1,6 +1,6 @@
-"""``path:line:column: code message``, one line each, for grep; lines and columns (characters) count from 1.
+"""One line per problem, for grep: ``path:line:column: code message``. Columns are in characters.
 
-In a notebook, they count within a cell: ``path:cell 3:line:column``.
+Lines and columns count from 1; in a notebook, they count within a cell: ``path:cell 3:line:column``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""For people: each problem with its source line, the calls that lead to it, and the fixes as diffs."""
+"""For people to read: each problem with its source line, the calls that lead to it, and the fixes as diffs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class _Page:
         self._color = color
 
     def problem(self, problem: Problem) -> str:
-        """The message, the place, the related places, the fixes."""
+        """A problem as text: its message, its place, the related places and the fixes."""
         finding = problem.finding
         title = self._paint(finding.severity, f"{finding.severity}[{finding.rule.code}]")
         rows = [f"{title}{self._paint('bold', f': {finding.line}')}"]
@@ -107,7 +107,7 @@ class _Page:
             yield self._framed(width, "", "...")
 
     def _edits(self, fix: Fix, place: Place) -> Iterator[str]:
-        """A diff of whole lines for each file that the fix changes, numbered as before and after it; not for notebooks.
+        """A diff of whole lines, with line numbers, for each file that the fix changes; nothing for notebooks.
 
         The path of a file is shown if the problem's ``place`` is in another file.
         """

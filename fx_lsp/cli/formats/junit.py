@@ -1,4 +1,4 @@
-"""JUnit XML, which build servers show as tests: one suite for each file, one case for each target.
+"""JUnit XML, which build servers show as tests: a suite for each file, a case for each target (a model or function).
 
 There is no specification; this follows the schema of Jenkins's xUnit plugin.
 """

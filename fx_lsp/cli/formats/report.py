@@ -1,4 +1,4 @@
-"""The outcome of every target: one JSON object per line, in the order of the files and of their text.
+"""One JSON object per line for each target (a model or function to trace), ordered by file and by place in the file.
 
 Everything except for ``seconds`` is the same in every run over the same files with the same versions of all software.
 """
@@ -20,7 +20,8 @@ SCHEMA = 1
 """The version of the format of a line. It changes when a field changes its meaning or is dropped."""
 
 Verdict = Literal["ok", "fails", "unknown", "skipped"]
-"""The target traces; it fails; fx-lsp cannot tell, and ``reason`` says why; it is not something that can be traced."""
+"""``ok``: the target can be traced. ``fails``: it can't be built or traced. ``unknown``: fx-lsp can't tell, and
+``reason`` says why. ``skipped``: it is neither a module nor a function."""
 
 _VERDICTS: dict[Outcome, Verdict] = {"traced": "ok", "failed": "fails", "not-built": "fails", "skipped": "skipped"}
 
@@ -38,7 +39,7 @@ def rows(checked: Checked) -> Iterator[dict[str, Any]]:
 
 
 def verdict_of(traced: Traced) -> Verdict:
-    """The verdict on a target. One that can't be built fails, unless that is due to what is not available here."""
+    """The verdict on a target. A target that can't be built fails, unless it needs a file that is not available."""
     report = traced.report
     if report is None or (report.outcome == "not-built" and report.reason):
         return "unknown"

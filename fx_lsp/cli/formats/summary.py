@@ -1,4 +1,4 @@
-"""A table by folder: how many targets trace, fail, are unknown or were skipped."""
+"""A table by folder: how many targets (models and functions) have each verdict (see ``report.py``)."""
 
 from __future__ import annotations
 

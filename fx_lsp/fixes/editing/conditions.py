@@ -1,4 +1,4 @@
-"""Splits a condition into several that must all hold and that can be recorded one by one.
+"""Splits a condition into parts that must all hold and that tracing can record one by one.
 
 While tracing, Python evaluates ``and``, ``or``, ``not``, ``in`` and chained comparisons immediately; a single
 comparison, ``|`` and ``torch.sym_not`` are recorded.
@@ -28,11 +28,11 @@ _REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant)
 """Expressions that can be evaluated twice."""
 
 _LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
-"""Expressions that need brackets as operands of ``and``."""
+"""Expressions that need parentheses as operands of ``and``."""
 
 
 class Conditions:
-    """Writes conditions of one file as text; a list of conditions is empty if they cannot be recorded."""
+    """Writes the conditions of one file as source text; returns an empty list for those that cannot be recorded."""
 
     def __init__(self, source: Source, torch: str) -> None:
         self._source = source
@@ -75,7 +75,10 @@ class Conditions:
         return [f"{self._torch}.sym_not({self._source.slice(test)})"]
 
     def recorded(self, test: ast.expr, *, of_tensors: bool) -> str | None:
-        """``test`` as one recorded expression, a boolean or a tensor of booleans; None if this is not possible."""
+        """``test`` as one expression that tracing can record; None if there is none.
+
+        With ``of_tensors``, the value is a tensor of booleans, so ``torch.logical_not`` replaces ``not``.
+        """
         match test:
             case ast.BoolOp(op=operator, values=values):
                 parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
@@ -108,7 +111,10 @@ class Conditions:
         ]
 
     def _of_each(self, each: ast.GeneratorExp | ast.ListComp, *, required: bool) -> list[str]:
-        """The conditions for all items, if the source lists the items, as a tuple, a list or a part of a shape."""
+        """The conditions for every item that ``each`` iterates over.
+
+        Empty unless the source lists the items: in a tuple or a list, or as a known part of a shape.
+        """
         match each.generators:
             case [ast.comprehension(target=ast.Name(id=name), iter=iterated, ifs=[])]:
                 items = self._items(iterated)
@@ -172,7 +178,10 @@ def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
 
 
 def _either(parts: list[list[str]]) -> list[str]:
-    """One condition that holds if any of ``parts`` does; empty if a part guards the others, as ``is None`` does."""
+    """One condition that holds if any of ``parts`` holds.
+
+    Empty if a part is not exactly one condition, or guards the other parts as ``x is None`` does.
+    """
     if not all(len(part) == 1 for part in parts) or any(" is " in part[0] or "isinstance" in part[0] for part in parts):
         return []
     return [" | ".join(f"({part[0]})" for part in parts)]

@@ -1,4 +1,4 @@
-"""Which names have a value before a part of a function, and which ones are read after it."""
+"""Determines which names have a value before a part of a function, and which names are read after the part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AWAY = (ast.Return, ast.Continue, ast.Break)
 
 
 class Flow:
-    """The use of names around a part of a function: ``nodes``, which are adjacent in ``source``."""
+    """How names are used around a part of a function, which consists of the adjacent ``nodes`` of ``source``."""
 
     def __init__(self, source: Source, nodes: Sequence[Node]) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""How much code has to move with an expression so that no branch outside depends on its value."""
+"""Determines how much code has to move with an expression so that no branch elsewhere depends on the expression."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fx_lsp.fixes.editing.data_flow import leaves
 from fx_lsp.fixes.editing.edited_source import Source
 
 _PASSING = (ast.Starred, ast.comprehension, ast.GeneratorExp)
-"""Nodes that have no value of their own: ``*x``, ``for y in x`` and generators."""
+"""Nodes that can only be moved together with the expression around them: ``*x``, ``for y in x`` and generators."""
 
 _BUILTINS = frozenset(
     {"all", "any", "bool", "complex", "dict", "enumerate", "filter", "float", "int", "len", "list", "map", "max", "min"}
@@ -23,7 +23,7 @@ Part = ast.expr | list[ast.stmt]
 def deciding_part(source: Source, node: ast.expr) -> Part | None:
     """The smallest part around ``node`` whose results no other code needs to know while tracing.
 
-    None if there is no such part, because the value decides when the function returns or what a loop does next.
+    None if ``node`` is not in a function, or if its value decides when the function returns or what a loop does next.
     """
     if source.function(node) is None:
         return None
@@ -67,7 +67,7 @@ def _decides(outer: ast.AST, inner: ast.AST) -> bool:
 
 
 def _statements(source: Source, statement: ast.stmt) -> list[ast.stmt] | None:
-    """``statement`` (for an ``elif``, the whole ``if``), with all statements after it if it contains a ``return``.
+    """``statement`` or, for an ``elif``, the whole ``if``; with the rest of its block if it contains a ``return``.
 
     None if it contains a ``return``, but its block does not always end by returning or raising an error.
     """

@@ -1,4 +1,4 @@
-"""Edits that add directives, comments for fx-lsp, to a file: to trace a class, to skip it, to ignore a rule."""
+"""Edits that add directives (``# fx:`` comments) to a file: to trace or skip a class, or to ignore a rule."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _SAMPLES = {"int": "8", "float": "0.5", "bool": "True", "str": "''", "": "8"}
 
 
 def tracing(path: str, text: str, name: str, recipe: str) -> Fix | None:
-    """``# fx: trace(…)`` above the class ``name``, with arguments to build it; None if it is not a module or skipped.
+    """The edit that adds ``# fx: trace(…)`` above the class ``name``, with arguments to build the class.
 
-    The arguments come from ``recipe``, the call that built the class last, or else from a call in the file, or else
-    they are sample values for the required parameters.
+    The arguments come from ``recipe``, the call that last built the class, or else from a call in the file, or else
+    they are sample values for the required parameters. None if the class is not a module, or has ``# fx: skip``.
     """
     node, names = _definition(text, name)
     said = directives_of(text).above.get(name, ())
@@ -51,7 +51,10 @@ def tracing(path: str, text: str, name: str, recipe: str) -> Fix | None:
 
 
 def skipping(path: str, text: str, name: str) -> Fix | None:
-    """``# fx: skip`` above the module-level class or function ``name``; None if there is no such definition."""
+    """The edit that adds ``# fx: skip`` above the module-level class or function ``name``.
+
+    None if there is no such definition, or if it already has this directive.
+    """
     node, _ = _definition(text, name)
     if node is None or any(directive.verb == "skip" for directive in directives_of(text).above.get(name, ())):
         return None
@@ -60,9 +63,10 @@ def skipping(path: str, text: str, name: str) -> Fix | None:
 
 
 def ignoring(path: str, text: str, code: str, first: int, last: int) -> Fix | None:
-    """``# fx: ignore[code]`` for a problem in the lines ``first`` to ``last`` (from 1); None if no comment fits.
+    """The edit that adds ``# fx: ignore[code]`` for a problem in the lines ``first`` to ``last`` (from 1).
 
-    The code goes into an existing comment of this kind, or else into a comment at the end of a line, or else above.
+    The code goes into an existing comment of this kind, or else into a new comment at the end of a line, or else into
+    one on the line above. None if none of these suppresses the problem.
     """
     before = _dumped(text)
     for change, moved in _ignoring(path, text, code, first, last):
@@ -74,7 +78,7 @@ def ignoring(path: str, text: str, code: str, first: int, last: int) -> Fix | No
 
 
 def _ignoring(path: str, text: str, code: str, first: int, last: int) -> Iterator[tuple[TextChange, int]]:
-    """Changes that may work, each with the number of lines by which it moves the problem down."""
+    """Yield changes that may suppress the problem, each with the number of lines that it moves the problem down."""
     lines = LineIndex(text)
     for directive in directives_of(text).directives:
         if directive.verb == "ignore" and directive.labels and first <= directive.subject <= last:
@@ -104,7 +108,7 @@ def _above(path: str, text: str, node: Definition, comment: str) -> TextChange:
 
 
 def _arguments(recipe: str, name: str, names: Names) -> str:
-    """The arguments of the call ``recipe``, in brackets, if it uses only module-level names; else an empty string."""
+    """The arguments of the call ``recipe``, in parentheses; empty if it uses names that are not module-level."""
     try:
         call = ast.parse(recipe, mode="eval").body
     except (SyntaxError, ValueError):
@@ -116,7 +120,7 @@ def _arguments(recipe: str, name: str, names: Names) -> str:
 
 
 def _required(node: ast.ClassDef) -> str:
-    """Arguments in brackets: a sample value for each parameter of the constructor that has no default."""
+    """Arguments in parentheses: a sample value for each parameter of the constructor that has no default."""
     constructor = next(
         (member for member in node.body if isinstance(member, Function) and member.name == "__init__"), None
     )

@@ -19,10 +19,10 @@ Node = ast.expr | ast.stmt
 """A node that has a position in the text."""
 
 _OPERANDS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.Tuple, ast.List)
-"""Expressions that need no brackets before a dot or beside an operator; a tuple already has its own."""
+"""Expressions that need no parentheses before a dot or beside an operator. A tuple already has them."""
 
 _BRACKETED = (ast.Call, ast.keyword, ast.Tuple, ast.List, ast.Set, ast.Dict)
-"""Nodes that can contain any expression without extra brackets."""
+"""Nodes that can contain any expression without extra parentheses."""
 
 
 class Source:
@@ -37,7 +37,7 @@ class Source:
 
     @functools.cached_property
     def names(self) -> Names:
-        """What the file's names stand for."""
+        """The scopes, bindings and imports of the file's names."""
         return Names(self.tree)
 
     def expression(self, span: Span) -> ast.expr | None:
@@ -69,7 +69,7 @@ class Source:
         return next(outer for outer in (node, *self.around(node)) if isinstance(outer, ast.stmt))
 
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        """The function that ``node`` is evaluated in; None at module level, in a class's body and in a lambda."""
+        """The function that ``node`` is evaluated in; None at module level, in a class body, or in a lambda."""
         for outer in self.around(node):
             if isinstance(outer, (*Function, ast.ClassDef, ast.Lambda)):
                 return outer if isinstance(outer, Function) else None
@@ -101,7 +101,7 @@ class Source:
         return self.text[start:end]
 
     def operand(self, node: ast.expr) -> str:
-        """The text of ``node`` for use beside an operator or before a dot: in brackets if it needs them."""
+        """The text of ``node`` for use beside an operator or before a dot, in parentheses if necessary."""
         text = self.slice(node)
         return text if isinstance(node, _OPERANDS) else f"({text})"
 
@@ -110,7 +110,7 @@ class Source:
         return self.text.startswith("elif", self.offsets(statement)[0])
 
     def indent(self, statement: ast.stmt) -> str:
-        """All that precedes ``statement`` on its line: white space, unless another statement comes first."""
+        """The text before ``statement`` on its line: white space, unless another statement comes first."""
         start, _ = self.offsets(statement)
         return self.text[self.lines.offset_of_python(statement.lineno, 0) : start]
 
@@ -121,7 +121,7 @@ class Source:
         return Span(self.path, node.lineno, node.col_offset, end_line, end_col)
 
     def replaced(self, node: Node, text: str, *, to: Node | None = None) -> TextChange:
-        """The change that replaces ``node``, or all from its start to the end of ``to``, with ``text``."""
+        """The change that replaces ``node``, or everything from its start to the end of ``to``, with ``text``."""
         return TextChange(self.span(node, to=to), text)
 
     def before(self, node: Node, text: str) -> TextChange:
@@ -164,7 +164,7 @@ class Source:
         return unused_name(name, used)
 
     def with_operation(self, node: ast.expr, text: str) -> TextChange:
-        """The change that replaces ``node`` with the operation ``text``, in brackets if necessary."""
+        """The change that replaces ``node`` with the operation ``text``, in parentheses if necessary."""
         parent = self.parent(node)
         is_free = isinstance(parent, (ast.stmt, *_BRACKETED)) or (
             isinstance(parent, ast.Subscript) and parent.slice is node
@@ -220,7 +220,10 @@ def source_of(path: str, read: ReadText) -> Source | None:
 
 
 def editable(chain: Sequence[Step], read: ReadText) -> Iterator[tuple[Source, ast.expr]]:
-    """The expressions of a failure's chain in files that may be edited, each with its file, the innermost first."""
+    """Yield the expressions of ``chain``, the calls that lead to a failure, that are in files that may be edited.
+
+    Each comes with its file, the innermost first.
+    """
     for step in reversed(chain):
         source = source_of(step.span.file, read)
         node = source.expression(step.span) if source else None

@@ -1,4 +1,4 @@
-"""What the source shows about an expression's value: a shape, a number computed from sizes, or neither."""
+"""Determines from the source whether an expression is a shape, a number computed from sizes, or possibly a tensor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REDUCTIONS = frozenset(
     {"all", "allclose", "any", "count_nonzero", "equal", "isfinite", "isinf", "isnan", "max", "mean", "min", "norm"}
     | {"prod", "std", "sum", "var"}
 )
-"""Functions and methods that reduce a tensor to a few elements, as conditions do."""
+"""Functions and methods that reduce a tensor to a few elements; conditions on a tensor's elements call them."""
 
 
 class Values:
@@ -59,7 +59,7 @@ class Values:
         return False
 
     def can_be_tensor(self, node: ast.expr) -> bool:
-        """Whether no annotation, assigned value or loop shows that ``node`` is a list or another collection."""
+        """Whether ``node`` may be a tensor: it is not a shape, a loop variable, or known to be a list or the like."""
         match node:
             case ast.List() | ast.Tuple() | ast.Dict() | ast.ListComp() | ast.DictComp():
                 return False

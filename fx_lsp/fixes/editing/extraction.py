@@ -69,7 +69,7 @@ class _Extractor:
         return Extraction(inputs, tuple(outputs), self._body(replacements)) if inputs else None
 
     def _can_move(self) -> bool:
-        """Whether the part can run elsewhere: nothing in it depends on where it is, and it calls no local name."""
+        """Whether the part can run in another function: it does not depend on its place, and calls no local name."""
         local = self._local_names()
         for node in self._inner:
             match node:
@@ -90,7 +90,7 @@ class _Extractor:
         return True
 
     def _is_known_effect(self, value: ast.expr) -> bool:
-        """Whether the statement ``value`` is a constant, changes the value of a name, or calls something global."""
+        """Whether the statement ``value`` is a constant, changes a name's value in place, or calls a global name."""
         if isinstance(value, ast.Constant) or _changed(value) is not None:
             return True
         return isinstance(value, ast.Call) and _root(value.func) not in {*self._local_names(), None}

@@ -1,4 +1,4 @@
-"""The name by which a file can use a module, and the import to add if the file does not import the module yet."""
+"""Determines how a file can refer to a module, and the import to add if the file does not import the module yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Imported:
 
 
 def imported(source: Source, module: str) -> Imported:
-    """``module``, by the name under which the file imports it at module level, or else with an import to add."""
+    """How ``source`` can refer to ``module``: as it imports the module at module level, or else with a new import."""
     names = source.names
     local = {name: local for local, name in names.imported.items() if local in names.module.bindings}
     parent, _, last = module.rpartition(".")

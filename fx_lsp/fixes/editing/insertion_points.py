@@ -130,7 +130,7 @@ def _below_a_gap(statement: Statement) -> Statement:
 
 
 def _callees(statement: Statement) -> Iterator[str]:
-    """How ``wrap`` can be called after an import that always runs: ``fx.wrap`` after ``from torch import fx``."""
+    """How ``wrap`` can be called if ``statement`` always imports it: ``fx.wrap`` after ``from torch import fx``."""
     for local, name in _imported(statement):
         for home in _HOMES:
             if name == f"{home}.wrap":
@@ -140,7 +140,7 @@ def _callees(statement: Statement) -> Iterator[str]:
 
 
 def _imported(statement: Statement) -> Iterator[tuple[str, str]]:
-    """The names that the imports on a line bind, each with the dotted name that it stands for."""
+    """The names that the imports on a line bind, each with the dotted name that it refers to."""
     for node in _small(statement):
         if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar) and not node.relative:
             module = get_full_name_for_node(node.module) if node.module else None

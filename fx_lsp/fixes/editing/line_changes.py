@@ -1,4 +1,4 @@
-"""The smallest changes of whole lines from a file's old text to its new text."""
+"""Finds the smallest changes of whole lines that turn a file's old text into its new text."""
 
 from __future__ import annotations
 

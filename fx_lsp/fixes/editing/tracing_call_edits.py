@@ -1,4 +1,4 @@
-"""The calls with which a file itself traces a program: ``symbolic_trace(net)`` and ``tracer.trace(net)``."""
+"""Finds the calls in a file that trace a program: ``symbolic_trace(net)`` and ``tracer.trace(net)``."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class ClientPlaces:
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._uris: dict[str, str] = {}
-        """Path -> its URI as the client spells it: the client may escape other characters than pygls does."""
+        """Path -> its URI as the client spells it: the client and pygls may escape different characters."""
 
     def path(self, uri: str) -> str | None:
         """The absolute path of a ``file:`` URI, or of the notebook that contains the cell ``uri``; None otherwise."""
@@ -61,12 +61,12 @@ class ClientPlaces:
         return self.here(now.path, now.start, now.end) if now else None
 
     def location_of_span(self, span: Span) -> types.Location | None:
-        """``span`` in the current text; None if the file can't be read."""
+        """The location of ``span`` in the current text; None if the file can't be read."""
         ends = self._ends(span)
         return self.here(span.file, *ends) if ends else None
 
     def here(self, path: str, start: int, end: int) -> types.Location | None:
-        """``text[start:end]`` of the current file; None if it can't be read."""
+        """The location of ``text[start:end]`` in the current text of ``path``; None if the file can't be read."""
         if notebook := self._documents.notebooks.get(path):
             found = notebook.within(start, end)
             return types.Location(found[0].uri, self._range(found[0].lines, *found[1:])) if found else None
@@ -117,7 +117,7 @@ class ClientPlaces:
 
 
 def change_of(change: types.TextDocumentContentChangeEvent) -> Change:
-    """A client's edit of a document."""
+    """A client's edit of a document, converted to a `Change`."""
     if isinstance(change, types.TextDocumentContentChangePartial):
         return Change(change.text, _ours(change.range.start), _ours(change.range.end))
     return Change(change.text)

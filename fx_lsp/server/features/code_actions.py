@@ -96,7 +96,7 @@ async def _quick_fixes(
 
 
 def _ignoring(scheduler: Scheduler, finding: Finding) -> Iterator[Fix]:
-    """The edit that writes a comment to suppress a finding, if a trace found it and the comment fits."""
+    """The edit that writes a comment to suppress a finding, if a trace found it and such a comment can be added."""
     path = finding.place.path
     lines = scheduler.documents.lines(path)
     if finding.targets and lines and path in scheduler.results:
@@ -129,7 +129,7 @@ def _is(proof: Proof | None, verdict: Verdict) -> bool:
 
 
 def _wanted(context: types.CodeActionContext, kind: str) -> bool:
-    """Whether the client requests actions of this kind: the kinds that it names are dotted prefixes."""
+    """Whether the client requests actions of this kind; a request for ``refactor`` includes ``refactor.extract``."""
     asked = context.only
     return asked is None or any(only == "" or (kind + ".").startswith(only + ".") for only in asked)
 
@@ -170,7 +170,7 @@ def _texts(scheduler: Scheduler, path: str, files: Iterable[str]) -> dict[str, s
 
 
 def _fixes_unavailable(error: ImportError) -> types.CodeAction:
-    """Stands for all fixes if the server's Python has no libcst, as may be the case in the VS Code extension."""
+    """A disabled action, shown instead of fixes if the server's Python has no libcst, e.g. in the VS Code extension."""
     reason = f"The server's Python, {sys.executable}, can't make this edit: {error}"
     return types.CodeAction("Insert torch.fx.wrap(…)", kind=QUICK_FIX, disabled=types.CodeActionDisabled(reason))
 

@@ -63,7 +63,7 @@ def diagnostic(finding: Finding, found: types.Range, places: ClientPlaces, shows
 
 
 def identity(finding: Finding) -> str:
-    """Identifies a finding until the next trace of its target, wherever its text moves."""
+    """A digest that identifies a finding until the next trace of its target, even if its text moves."""
     return digest(repr(finding.failure))[:16]
 
 
@@ -114,9 +114,10 @@ class DiagnosticsPublisher:
         """For each document, the version with which its diagnostics were last published."""
 
     def on_result(self, path: str, complete: bool) -> None:
-        """Publish the changed diagnostics of all documents that the result of ``path`` concerns, or concerned before.
+        """Publish the changed diagnostics of all documents that this result of ``path``, or the previous one, concerns.
 
-        If the result is ``complete``, publish the documents of ``path`` for each new version, changed or not.
+        If the result is ``complete``, also publish unchanged diagnostics of those documents of ``path`` that have a new
+        version.
         """
         reached = self._scheduler.results.files_concerned(path)
         files = reached | self._reached.get(path, set())

@@ -34,7 +34,7 @@ _CODE = re.compile(r"[\w-]+")
 
 
 def completions(documents: Documents, path: str, offset: int, position: types.Position) -> list[types.CompletionItem]:
-    """The completions at ``offset``, which the client calls ``position``: directives or, in the brackets of
+    """The completions at ``offset``, which is the client's ``position``: directives or, in the brackets of
     ``ignore``, the codes of rules."""
     lines = documents.lines(path)
     line = _up_to(lines, offset) if lines else ""

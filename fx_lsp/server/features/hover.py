@@ -1,4 +1,4 @@
-"""Hover: whether the model or function under the pointer traces, and the ``forward`` that was generated from it."""
+"""Hover: whether the model or function under the pointer can be traced, and the ``forward`` generated from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_RECIPE = 200
 _OTHER_ARGUMENTS = "To choose other arguments, write a comment `# fx: trace(…)` above the class."
 
 _HEADS = frozenset({"class", "def", "async", "forward"})
-"""On these words, the hover shows the definition that they belong to."""
+"""Hovering over one of these words shows the definition that the word belongs to."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _MODULE_CLASS = re.compile(r"^[ \t]*class\s+(\w+)\s*\([^)]*Module\b", re.MULTILINE)

@@ -19,7 +19,7 @@ MOST_USERS = 4
 def described_nodes(
     descriptions: GraphDescriptions, documents: Documents, path: str, offset: int, *, shapes: bool
 ) -> list[str]:
-    """The nodes, in Markdown for each target, that the innermost traced expression around ``offset`` was recorded as.
+    """The nodes that the innermost traced expression around ``offset`` was recorded as: Markdown for each target.
 
     ``shapes``: whether to show the nodes' values. Targets with invented arguments are shown if there are no others.
     """

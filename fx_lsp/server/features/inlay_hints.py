@@ -22,7 +22,7 @@ from fx_lsp.documents.positions import LineIndex
 from fx_lsp.server.features.client_places import ClientPlaces
 
 _ENDED = re.compile(r"[ \t]*(?:[#;\r\n]|\Z)")
-"""What may follow a statement. If anything else follows, text was added to the statement without editing any of it."""
+"""What may follow a statement. If anything else follows, the statement was extended without changing its text."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ def inlay_hints(
 def hints_of(descriptions: GraphDescriptions, documents: Documents, path: str) -> dict[int, Hint]:
     """The hints by offset in the current text, except where two traces disagree.
 
-    A target that was built with invented arguments counts only at offsets without a hint from an earlier target with
-    other arguments.
+    Hints from a target that was built with invented arguments count only at offsets without a hint from a target that
+    was built otherwise.
     """
     found: dict[int, list[Hint]] = {}
     sure: set[int] = set()

@@ -13,7 +13,7 @@ from fx_lsp.server.features.client_places import change_of
 SYNC = types.NotebookDocumentSyncOptions(
     [types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage("python")])]
 )
-"""The client is asked to synchronize notebooks with Python cells."""
+"""Tells the client to synchronize notebooks that have Python cells."""
 
 
 def opened(params: types.DidOpenNotebookDocumentParams) -> Notebook:

@@ -35,7 +35,7 @@ class TracingProgress:
             self._task = None
 
     async def _show(self) -> None:
-        """Show progress until this task is cancelled; show nothing if it is cancelled soon."""
+        """Show progress until this task is cancelled; show nothing if that happens within `PATIENCE_SECONDS`."""
         await asyncio.sleep(PATIENCE_SECONDS)
         token = f"fx-lsp/{next(self._numbers)}"
         try:

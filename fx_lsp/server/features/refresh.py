@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lsprotocol import types
 
 TOGETHER_SECONDS = 0.05
-"""Changes within this time cause one refresh."""
+"""Changes within this time cause a single refresh."""
 
 REFRESHES = {
     types.WORKSPACE_CODE_LENS_REFRESH: "workspace.code_lens.refresh_support",

@@ -1,4 +1,4 @@
-"""Sums up the result of a target in a few words, for its lens."""
+"""Sums up the result of a target in a few words, for its code lens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDINGS = {
 
 
 def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
-    """The result of a target, on one line without a full stop; empty if there is nothing to say.
+    """The result of a target, on one line without a period; empty if there is nothing to say.
 
     ``tracing``: whether a report is expected. ``held_back``: why nothing is traced, if nothing is.
     """

@@ -110,8 +110,8 @@ class Views:
         return self._at(path, offset, around) or (None if around else next(iter(everything), None))
 
     def _at(self, path: str, offset: int, around: list[str]) -> Traced | None:
-        """The target at an offset; otherwise the target whose class or function contains the offset, whose traced code
-        is there, or that is on the offset's line, in this order."""
+        """The target at an offset; otherwise, in this order, the target whose class or function contains the offset, in
+        whose graph the code there was recorded, or that is on the same line."""
         places = [(traced, now) for traced in self._all(path) if (now := self._scheduler.documents.now(traced.place))]
         for traced, place in places:
             if place.start <= offset <= place.end:

@@ -1,4 +1,5 @@
 """Passes for graphs whose operators all belong to one set (dialect).
 
-This package may import fxcore's top-level modules. Start reading at ``common``, which contains its only pass.
+This package may import fxcore's top-level modules and `fxcore.passes.infra`. Start reading at ``common``, which
+contains the only pass.
 """

@@ -119,7 +119,7 @@ class CapabilityBasedPartitioner:
     def remove_bookend_non_compute_ops(self, partitions: list[Partition]) -> None:
         """Remove nodes that don't compute anything from the start and the end of each partition.
 
-        At the start, these are the calls of ``non_compute_ops`` whose inputs all are outside the partition,
+        At the start, these are the calls of ``non_compute_ops`` whose inputs are all outside the partition,
         placeholders, or also removed; at the end, the same applies to their users.
         """
         non_compute_ops = set(self.non_compute_ops or ())
@@ -148,7 +148,7 @@ class _Unit:
     """A partition, or a node that isn't in any partition.
 
     Attributes:
-        slot: The bit that stands for the partition; 0 if there is none.
+        slot: The bit that identifies the partition; 0 if there is none.
         reach: The bits of all partitions that depend on this unit, directly or not.
         partition: The partition, if there is one.
     """
@@ -162,7 +162,7 @@ class _Merger:
     """Unites supported nodes, given in reverse topological order, into partitions without dependency cycles.
 
     Two partitions can be united unless a path leads from one to the other through a node in neither. A new node doesn't
-    use any earlier one, so it suffices to record which partitions depend on which, as sets of bits in integers. The
+    use any earlier one, so it suffices to record which partitions depend on which, as bit sets in integers. The
     merger tries to unite a new node with every partition that uses it. If it can't unite them, a path leads from one to
     the other through another unit too. Therefore only the new node's direct uses must be distinguished from indirect
     ones.
@@ -266,7 +266,7 @@ def _move_items_to_their_tuples(graph_module: GraphModule, partitions: Iterable[
 def _closed(
     nodes: Iterable[Node], inside: Container[Node], neighbours: Callable[[Node], Iterable[Node]]
 ) -> dict[Node, None]:
-    """Those of ``nodes`` whose neighbours in ``inside`` are all placeholders or earlier nodes of the result."""
+    """Those of ``nodes`` whose neighbors in ``inside`` are all placeholders or earlier nodes of the result."""
     closed: dict[Node, None] = {}
     for node in nodes:
         if all(each.op == "placeholder" or each not in inside or each in closed for each in neighbours(node)):

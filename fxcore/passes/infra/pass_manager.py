@@ -56,10 +56,10 @@ class PassManager(Schedule):
 
     Attributes:
         passes: The passes; they are sorted when they are run, unless the constraints have already been checked.
-        constraints: Functions ``(a, b) -> bool``: whether pass ``a`` may run before pass ``b``.
+        constraints: Functions ``(a, b) -> bool`` that return whether pass ``a`` may run before pass ``b``.
         steps: The maximal number of rounds; a subclass may set it.
         run_checks_after_each_pass: Whether to run the check after each pass, too, not only before the first.
-        suppress_check_failures: Accepted for programs that pass it, and not used, as in torch.fx.
+        suppress_check_failures: Not used, as in torch.fx; accepted for compatibility.
     """
 
     steps: int = 1
@@ -111,7 +111,7 @@ class PassManager(Schedule):
         """Run the passes.
 
         Args:
-            module: What to run them on.
+            module: The module to run the passes on.
 
         Returns:
             The resulting module, and whether any pass has changed anything.

@@ -1,4 +1,4 @@
-"""Lifting a part of a graph out as a module, and comparing two graphs."""
+"""Lifts a part of a graph out as a module, and compares two graphs."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def lift_subgraph_as_module(
         class_name: The name of the new module's class.
 
     Returns:
-        The new module, and a table from the old qualified name of each of its attributes to ``comp_name``, a dot and
-        the old name.
+        The new module, and a table from the old qualified name of each of its attributes to the new one: ``comp_name``,
+        a dot and the old name.
 
     Raises:
         AttributeError: ``subgraph`` refers to an attribute that ``gm`` does not have.
@@ -58,7 +58,7 @@ def compare_graphs(left: Graph, right: Graph) -> bool:
 
 
 def _share_attribute(source: Module, destination: Module, target: str) -> None:
-    """Make the attribute ``target`` of ``source`` an attribute of ``destination``, with holders along the path."""
+    """Make ``destination`` share the attribute ``target`` of ``source``; missing modules on the path are created."""
     *path, name = target.split(".")
     value: Any = source
     for atom in path:

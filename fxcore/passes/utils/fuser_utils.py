@@ -120,7 +120,7 @@ def fuse_by_partitions(
         always_return_tuple: Whether submodules return a tuple even for a single result.
 
     Returns:
-        ``gm``, its graph sorted again.
+        ``gm``, with its graph sorted again.
 
     Raises:
         AssertionError: The calls would depend on each other in a cycle; ``gm`` is unchanged then.
@@ -140,7 +140,7 @@ def fuse_by_partitions(
 def _copy_as_graphmodule(
     gm: GraphModule, nodes: NodeList, module_name: str, inside: Container[Node], always_return_tuple: bool
 ) -> tuple[GraphModule, tuple[Node, ...], tuple[Node, ...]]:
-    """Do as ``fuse_as_graphmodule``, for nodes that are known to be a valid partition."""
+    """Do the same as ``fuse_as_graphmodule``, for nodes that are known to be a valid partition."""
     subgraph = Graph()
     inputs: dict[Node, Node] = {}
     copies: dict[Node, Node] = {}

@@ -89,8 +89,8 @@ class SubgraphMatcher:
         """Find the pattern in a graph.
 
         The nodes of a match have no users outside it, except placeholders and what the pattern returns; and replacing a
-        match with one node would leave the graph acyclic. Each anchor is tried on every node that the part of the
-        pattern matched so far leaves possible. The time taken is therefore linear in the size of the graph for a
+        match with one node would leave the graph acyclic. Each anchor is tried on every node that is still
+        possible, given the nodes matched so far. The time taken is therefore linear in the size of the graph for a
         connected pattern; in the worst case, it is exponential in the number of anchors.
 
         Args:

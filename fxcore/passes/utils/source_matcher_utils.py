@@ -37,8 +37,9 @@ def get_source_partitions(
 ) -> dict[Any, list[SourcePartition]]:
     """Find the calls of the given functions and modules.
 
-    A node's origin is the last entry of ``meta["source_fn_stack"]``. If that is missing, it is ``meta["torch_fn"]``. If
-    that isn't a wanted source, and the node calls a function, it is the innermost entry of ``meta["nn_module_stack"]``.
+    A node's origin is the last entry of ``meta["source_fn_stack"]`` or, if the node has no such stack,
+    ``meta["torch_fn"]``. If the latter is missing or not wanted, and the node calls a function, its origin is the
+    innermost entry of ``meta["nn_module_stack"]``.
 
     Args:
         graph: The graph of an exported program.

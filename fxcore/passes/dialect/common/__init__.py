@@ -1,1 +1,4 @@
-"""Passes for any set of operators. They may import fxcore's top-level modules; start reading at `cse_pass`."""
+"""Passes for any set of operators.
+
+This package may import fxcore's top-level modules and `fxcore.passes.infra`. Start reading at `cse_pass`.
+"""

@@ -20,7 +20,7 @@ __all__ = ["CSEPass", "get_CSE_banned_ops"]
 
 aten = torch.ops.aten
 
-# Every call returns another value.
+# Operators that return a different value on every call.
 rand_ops = {
     aten._fused_dropout,
     aten._standard_gamma,
@@ -39,7 +39,7 @@ rand_ops = {
     aten.rrelu,
 }
 
-# Every call modifies its argument.
+# Operators that modify their first argument.
 inplace_ops = {
     aten.add_,
     aten.div_,
@@ -61,16 +61,16 @@ def get_CSE_banned_ops() -> set[OpOverloadPacket]:
 class CSEPass(PassBase):
     """Removes each node that calls the same function as an earlier node, with the same arguments.
 
-    The pass only examines the graph: functions that have side effects, or that return another value each time, must be
-    banned.
+    The pass doesn't know what functions do: those that have side effects, or that return a different value on each
+    call, must be banned.
     """
 
     def __init__(self, banned_ops: set[OpOverloadPacket] | None = None) -> None:
         """Prepare the pass.
 
         Args:
-            banned_ops: Targets whose calls are never removed; an operator of ``torch.ops`` stands for all its
-                overloads.
+            banned_ops: Targets whose calls are never removed; an operator such as ``torch.ops.aten.add`` includes all
+                its overloads.
         """
         self.banned_ops = banned_ops or set()
 
@@ -101,7 +101,7 @@ class CSEPass(PassBase):
         return PassResult(GraphModule(graph_module, new_graph), True)
 
     def _key(self, node: Node, copies: dict[Node, Node]) -> Hashable:
-        """A key that two nodes share exactly if one can replace the other; None for a node that must be kept."""
+        """A key that two nodes share if and only if one can replace the other; None for a node that must be kept."""
         if node.op in ("placeholder", "get_attr", "output"):
             return None
         if getattr(node.target, "overloadpacket", node.target) in self.banned_ops:
