@@ -35,7 +35,7 @@ def pool(x, scale):
 traced = torch.fx.symbolic_trace(pool)
 """,
     text=(
-        "{subject} finds `{detail}` while tracing because a traced value has every attribute, but tensors have no "
+        "{subject} finds `{detail}` while tracing because a traced value seems to have every attribute, but tensors have no "
         "`{detail}`. Pass the value that may be missing as a separate argument, or branch on an attribute that "
         "`__init__` sets."
     ),

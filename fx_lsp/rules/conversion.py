@@ -54,8 +54,8 @@ recorded; converting it to a plain number is not possible.
 
 - For a size that was divided, or whose root was taken: use `torch.sym_int(n)` or `torch.sym_float(n)`. A size that is
   divided with `//` stays an integer and needs neither.
-- To cut a buffer to a size: use `self.ids.narrow(1, 0, n)` instead of `self.ids[:, :n]`. (A parameter can be sliced as
-  usual.)
+- To cut a buffer to a size: use `self.ids.narrow(1, 0, n)` instead of `self.ids[:, :n]`. (An `nn.Parameter` can be
+  sliced as usual.)
 - For `range(n)`: loop over something that `__init__` sets, such as the layers.
 - For a text, such as a log message: leave the value out.
 - Otherwise: move the expression into a module-level function and record its call with `torch.fx.wrap("its_name")`.""",

@@ -32,8 +32,8 @@ def leave(x):
 traced = torch.fx.symbolic_trace(leave)
 """,
     text=(
-        "{subject} ended the tracing process. Look for a call that exits, or for compiled code that crashes when it "
-        "receives a traced value. ({error})"
+        "{subject} ended the tracing process. Look for a call that exits, for compiled code that crashes when it "
+        "receives a traced value, or for a lack of memory. ({error})"
     ),
     kinds=("crash",),
     severity="warning",

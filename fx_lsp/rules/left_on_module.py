@@ -11,7 +11,7 @@ holds a traced value. The next call of the module may use that value as if it we
 anything on the module.
 
 - Return the value that you want to keep, and store it outside the traced module.
-- For a cache: fill it in `__init__`, or skip it while `torch.fx` traces.""",
+- For a cache: fill it in `__init__`.""",
     bad="""\
 import torch.fx
 from torch import nn

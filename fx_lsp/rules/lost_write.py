@@ -17,7 +17,7 @@ RULE = Rule(
     code="lost-write",
     title="An in-place write that other code does not see",
     why="""\
-A graph has no in-place writes of its own. `y += x` is recorded as an addition that creates a new value. Unlike in the
+Symbolic tracing records `y += x` as an addition that creates a new value, not as an in-place write. Unlike in the
 program, other references to `y`, and the tensor that `y` is a view of, keep the old value. A method such as `fill_` is
 recorded and does write when the graph runs, but if nothing uses its return value, `eliminate_dead_code` may remove the
 call.

@@ -13,7 +13,8 @@ take up almost no memory during tracing, so they hardly count.
 - If a size is larger than you intended, correct it.
 - If data is read or a table is computed while the file is imported or the module is built, do that where the model is
   trained or run.
-- If the model really is that large, trace a smaller configuration or raise the limit.""",
+- If the model really is that large, trace a smaller configuration or raise the
+  limit, `fxLsp.memoryLimit` or `--memory-limit`.""",
     bad="""\
 import torch
 import torch.fx
@@ -50,7 +51,7 @@ traced = torch.fx.symbolic_trace(Table())
 """,
     text=(
         "{subject} needs more memory than the limit for tracing allows. Build a smaller module for tracing, or raise "
-        "the limit. ({error})"
+        "`fxLsp.memoryLimit`. ({error})"
     ),
     kinds=("memory-limit",),
     severity="warning",

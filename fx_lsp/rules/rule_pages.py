@@ -25,8 +25,8 @@ _NOTICES = {
 _OFF = "This hint is shown only if the setting `fxLsp.notices` includes the code of this rule."
 
 _SHARE = """\
-In the torchvision and timm models that can be traced, 19 of the 19 notices (100 %) that are shown by default were
-right: see [notices](../notices.md#how-often-they-are-right).
+In the torchvision and timm models that can be traced, all 19 notices that are shown by default were
+correct: see [notices](../notices.md#how-often-they-are-right).
 """
 
 

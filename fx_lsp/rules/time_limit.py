@@ -13,7 +13,7 @@ does not count, and your code may sleep for three times as long.
 - If a loop never ends, or if its end depends on a traced value: give it a fixed number of iterations.
 - If work such as a download or a training loop is done while the file is imported: move it under
   `if __name__ == "__main__":`.
-- If the model really is that large: raise the limit.""",
+- If the model really is that large: raise the limit, `fxLsp.timeLimit` or `--time-limit`.""",
     bad="""\
 import torch.fx
 
@@ -37,7 +37,7 @@ traced = torch.fx.symbolic_trace(wait)
 """,
     text=(
         "{subject} was still running when the time limit for tracing was reached. Look for a loop that does not end "
-        "or for work that belongs outside the model, or raise the limit. ({error})"
+        "or for work that belongs outside the model, or raise `fxLsp.timeLimit`. ({error})"
     ),
     kinds=("time-limit",),
     severity="warning",

@@ -110,7 +110,7 @@ class Generated:
         span = self._span(line)
         if span is not None:
             source = linecache.getline(span.file, span.line).strip()
-            note += f'\nwhich stands for File "{span.file}", line {span.line}' + (f": {source}" if source else "")
+            note += f'\ngenerated from File "{span.file}", line {span.line}' + (f": {source}" if source else "")
         if sys.version_info >= (3, 11):
             error.add_note(note)
         else:

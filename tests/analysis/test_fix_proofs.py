@@ -141,7 +141,7 @@ async def test_a_fix_that_cannot_be_tried_says_why(opened: Opened) -> None:
     (await opened.bench.agent.tried()).settle("untried", "no inputs")
     await proven(opened, "len(x)", verdict="untried")
     titles = {action.title: action.is_preferred for action in await opened.actions()}
-    assert titles[f"{first.title} (not tried: no inputs)"] is None
+    assert titles[f"{first.title} (not proven: no inputs)"] is None
 
 
 async def test_after_a_new_report_fixes_are_tried_again(opened: Opened) -> None:

@@ -29,7 +29,7 @@ class FailedTrace:
         self.__dict__["error"] = error
 
     def _use(self, *args: object, **kwargs: object) -> NoReturn:
-        raise FailedTraceUse("torch.fx could not make this value, because tracing failed") from self.__dict__["error"]
+        raise FailedTraceUse("This value is the result of a torch.fx trace that failed") from self.__dict__["error"]
 
     __getattr__ = __setattr__ = __delattr__ = _use
     __call__ = __iter__ = __len__ = __getitem__ = __setitem__ = __delitem__ = __contains__ = __enter__ = _use

@@ -91,6 +91,8 @@ class ChildRunner:
 def _gone(answers: list[JobResult], child: ChildProcess) -> None:
     """Add an answer for a child that is dead; if the child has answered before, only that answer counts."""
     why = (
-        "trying it takes too long" if child.overdue else f"the process that was trying it {describe_exit(child.status)}"
+        "trying the edit takes too long"
+        if child.overdue
+        else f"the process that was trying the edit {describe_exit(child.status)}"
     )
     answers.append(JobResult.of(ProofEnded("untried", why)))

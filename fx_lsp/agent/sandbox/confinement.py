@@ -91,7 +91,7 @@ def _try(step: Callable[[], object]) -> None:
     try:
         step()
     except OSError as error:
-        sys.stderr.write(f"This trace is sandboxed less strictly than it could be: {error}\n")
+        sys.stderr.write(f"A protection of the sandbox could not be enabled, so this trace runs without it: {error}\n")
 
 
 def _drop_capabilities() -> None:

@@ -144,7 +144,7 @@ class ForkService(Service[_Request]):
         """Send the answers that a dead child still owed, or prepare another try."""
         if isinstance(request.message, Prove):
             if not request.answered:
-                reason = f"the process that was trying it {describe_exit(child.status)}"
+                reason = f"the process that was trying the edit {describe_exit(child.status)}"
                 self._send(Proof(request.message.id, "untried", reason))
             return
         trace = request.sessions.popleft()

@@ -51,7 +51,7 @@ class Host:
         try:
             report = run.run(on_meta=True)
         except InconclusiveOnMeta:
-            report = run.report("unchecked", reason="when it is traced alone, it raises an error of its own")
+            report = run.report("unchecked", reason="traced on its own, it raises an error")
         if report.outcome == "traced":
             self.traced.append(run)
             return report

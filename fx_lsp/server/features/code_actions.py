@@ -171,8 +171,8 @@ def _texts(scheduler: Scheduler, path: str, files: Iterable[str]) -> dict[str, s
 
 def _fixes_unavailable(error: ImportError) -> types.CodeAction:
     """A disabled action, shown instead of fixes if the server's Python has no libcst, e.g. in the VS Code extension."""
-    reason = f"The server's Python, {sys.executable}, can't make this edit: {error}"
-    return types.CodeAction("Insert torch.fx.wrap(…)", kind=QUICK_FIX, disabled=types.CodeActionDisabled(reason))
+    reason = f"Fixes need libcst. Install it in the server's Python, {sys.executable}: {error}"
+    return types.CodeAction("Fixes are not available", kind=QUICK_FIX, disabled=types.CodeActionDisabled(reason))
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class _Offers:
         edits = self.places.edits(fix.changes)
         if edits is None:
             return None
-        why = f" (not tried: {proof.reason})" if proof and proof.verdict == "untried" else ""
+        why = f" (not proven: {proof.reason})" if proof and proof.verdict == "untried" else ""
         return types.CodeAction(
             (title or fix.title) + why,
             kind=kind,

@@ -63,7 +63,7 @@ def hover(
         more = len(found) - MOST
         parts.append("It is also traced in 1 other way." if more == 1 else f"It is also traced in {more} other ways.")
     if not parts and name in _MODULE_CLASS.findall(text):
-        parts = [f"`{name}` is not traced: its `forward` or other methods are left to subclasses."]
+        parts = [f"`{name}` is not traced, because its `forward` or other methods are left to subclasses."]
     return "\n\n".join(parts)
 
 

@@ -37,7 +37,7 @@ def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
         places = len({failure.chain[-1].span if failure.chain else None for failure in met})
         return "✗ 1 place" if places == 1 else f"✗ {places} places"
     if report.outcome == "unchecked":
-        return f"could not check: {_short(report.reason.removesuffix('.'))}"
+        return f"could not be checked: {_short(report.reason.removesuffix('.'))}"
     return _ENDINGS[report.outcome]
 
 

@@ -114,7 +114,8 @@ async def test_a_class_that_leaves_its_forward_to_others_is_said_not_to_be_trace
     path, request = await asked(bench)
     assert [target.symbol for target in request.targets] == ["Wide", "f"]
     assert (
-        text_at(bench, path, "Base") == "`Base` is not traced: its `forward` or other methods are left to subclasses."
+        text_at(bench, path, "Base")
+        == "`Base` is not traced, because its `forward` or other methods are left to subclasses."
     )
 
 

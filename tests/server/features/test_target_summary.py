@@ -30,8 +30,8 @@ def test_a_summary_says_how_a_trace_ended() -> None:
     assert said(Report(1, "key", "failed", (failure(1),))) == "✗ 1 place"
     assert said(Report(1, "key", "failed", (failure(1), failure(2), failure(2)))) == "✗ 2 places"
     assert said(Report(1, "key", "skipped")) == ""
-    assert said(Report(1, "key", "unchecked", reason="It lacks einops.")) == "could not check: It lacks einops"
-    assert len(said(Report(1, "key", "unchecked", reason="long " * 99))) == len("could not check: ") + LONGEST
+    assert said(Report(1, "key", "unchecked", reason="It lacks einops.")) == "could not be checked: It lacks einops"
+    assert len(said(Report(1, "key", "unchecked", reason="long " * 99))) == len("could not be checked: ") + LONGEST
 
 
 @pytest.mark.parametrize("outcome", ["not-imported", "not-built", "timed-out", "out-of-memory", "crashed"])
