@@ -35,8 +35,8 @@ def pool(x, scale):
 traced = torch.fx.symbolic_trace(pool)
 """,
     text=(
-        "{subject} finds `{detail}` while tracing because a traced value seems to have every attribute, but tensors have no "
-        "`{detail}`. Pass the value that may be missing as a separate argument, or branch on an attribute that "
+        "{subject} finds `{detail}` while tracing because a traced value seems to have every attribute, but tensors "
+        "have no `{detail}`. Pass the value that may be missing as a separate argument, or branch on an attribute that "
         "`__init__` sets."
     ),
     kinds=("attribute-check",),

@@ -114,8 +114,8 @@ class Settings:
     ignore: tuple[str, ...] = _setting((), "Codes of the rules that are never reported.", _STRINGS, has_codes=True)
     notices: tuple[str, ...] = _setting(
         (),
-        "Codes of notices to report in addition to those that are on by default, e.g. `training-flag`; `all` reports every notice. "
-        "A notice concerns a model that can be traced but whose graph does not do everything that the model does.",
+        "Codes of notices to report in addition to those that are on by default, e.g. `training-flag`; `all` reports "
+        "every notice. A notice concerns a model that can be traced but whose graph does not do everything that the model does.",
         _STRINGS,
         has_codes=True,
     )
