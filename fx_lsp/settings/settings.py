@@ -115,7 +115,8 @@ class Settings:
     notices: tuple[str, ...] = _setting(
         (),
         "Codes of notices to report in addition to those that are on by default, e.g. `training-flag`; `all` reports "
-        "every notice. A notice concerns a model that can be traced but whose graph does not do everything that the model does.",
+        "every notice. A notice concerns a model that can be traced but whose graph does not do everything that the "
+        "model does.",
         _STRINGS,
         has_codes=True,
     )
