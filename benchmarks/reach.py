@@ -102,6 +102,11 @@ def _read(path: Path) -> File:
     )
 
 
+def classes_of(path: Path) -> tuple[str, ...]:
+    """The names of the classes in a file for which a user would want a verdict."""
+    return _read(path).classes
+
+
 def _is_model(node: ast.ClassDef) -> bool:
     """Whether a class has bases and its own forward that does something; only running it could tell more."""
     for member in reversed(node.body):

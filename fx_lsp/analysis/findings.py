@@ -162,5 +162,5 @@ def _message(failure: Failure, snapshot: Snapshot, shown: int | None, guess: Lin
         where = f"{PurePath(last.span.file).name}, line {last.span.line}, in {last.name}"
         parts.append(f"The failure is in code that is called from here: {where}.")
     if guess is not None:
-        parts.append(f"({'Reached' if failure.other_side else 'Found by'} {guess.text}.)")
+        parts.append(f"({'Reached' if failure.other_side else 'Found after an earlier failure, by'} {guess.text}.)")
     return " ".join(parts)

@@ -57,7 +57,7 @@ def guess_link(failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snap
     guess = earlier[failure.after]
     assumed = guess.assumption.removeprefix("it ")
     if called(expression) == guess.operation:  # the called function required something of an argument
-        return Link(f"assuming that a value in `{expression}` {assumed}", place)
+        return Link(f"assuming that an argument of `{expression}` {assumed}", place)
     return Link(f"assuming that `{expression}` {assumed}", place)
 
 

@@ -1,10 +1,10 @@
 """The traced function cannot be called with traced values."""
 
 from fx_lsp.agent.messages import STATIC_FORWARD, Failure
-from fx_lsp.rules import Rule, remark, subject
+from fx_lsp.rules import Rule, remark
 
 
-def message(failure: Failure, expression: str) -> str:
+def message(failure: Failure, _expression: str) -> str:
     """What to do so that tracing can begin."""
     if failure.operation == STATIC_FORWARD:
         return (
@@ -12,8 +12,8 @@ def message(failure: Failure, expression: str) -> str:
             f"`forward` an ordinary method, with `self` as its first parameter.{remark(failure)}"
         )
     return (
-        f"{subject(expression)} cannot be called with traced values. Declare the parameters by name instead of "
-        f"`*args`, and give `concrete_args` by name.{remark(failure)}"
+        "torch.fx can't call the traced function with a traced value for each of its parameters. Declare the "
+        f"parameters by name instead of `*args`, and give `concrete_args` by name.{remark(failure)}"
     )
 
 

@@ -29,7 +29,7 @@ _BY_OPERATION = {
 
 _BY_SUBJECT = {
     "shape": (
-        "Branch on a size that `__init__` sets, check it with `torch._assert`, or move the branch into a function "
+        "Branch on a size that `__init__` sets, replace a check by `torch._assert`, or move the branch into a function "
         "wrapped with `torch.fx.wrap`."
     ),
     "dtype": (

@@ -26,7 +26,7 @@ _GENERAL = (
 
 def message(failure: Failure, expression: str) -> str:
     """Why ``expression`` cannot be iterated over, and what to do instead."""
-    reason = "iterates over a traced value, whose number of items is not known while tracing."
+    reason = "needs the items of a traced value, whose number is not known while tracing."
     return f"{subject(expression)} {reason} {_advice(failure, expression)}"
 
 

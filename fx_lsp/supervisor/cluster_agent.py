@@ -109,7 +109,7 @@ class ClusterAgent:
         except KilledWorker as error:
             return _given_up(request, str(error))
         except Exception as error:
-            raise CannotCheck(f"a worker of the cluster can't trace: {error}") from error
+            raise CannotCheck(f"a worker in the cluster can't trace: {error}") from error
 
 
 def _given_up(request: Trace | Prove, reason: str) -> list[Report | Proof | Done]:

@@ -95,7 +95,7 @@ def test_a_later_failure_names_the_guess_that_led_to_it(files: Files) -> None:
     first = dataclasses.replace(failure_at(guessed), assumption="it is false")
     later = dataclasses.replace(failure_at(span_of(files.helper, HELPER, "len(x)")), after=guessed)
     _, finding = files.found(first, later)
-    assert finding.message.endswith(" (Found by assuming that `resize(x)` is false.)")
+    assert finding.message.endswith(" (Found after an earlier failure, by assuming that `resize(x)` is false.)")
     assert [(link.text, link.place) for link in finding.links] == [
         ("assuming that `resize(x)` is false", files.found(first)[0].place)
     ]
@@ -106,7 +106,9 @@ def test_a_guess_about_an_argument_of_a_call_is_not_worded_as_one_about_its_resu
     first = dataclasses.replace(failure_at(guessed), assumption="it has 2 items", operation="resize")
     later = dataclasses.replace(failure_at(span_of(files.helper, HELPER, "len(x)")), after=guessed)
     _, finding = files.found(first, later)
-    assert finding.message.endswith(" (Found by assuming that a value in `resize(x)` has 2 items.)")
+    assert finding.message.endswith(
+        " (Found after an earlier failure, by assuming that an argument of `resize(x)` has 2 items.)"
+    )
 
 
 def test_targets_that_fail_at_one_place_for_one_reason_are_one_finding(files: Files) -> None:
