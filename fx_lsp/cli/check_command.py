@@ -88,7 +88,7 @@ def _add_output(check: argparse.ArgumentParser) -> None:
         metavar="CODES",
         type=_codes,
         default=(),
-        help="also show these notices, which are off by default (e.g. training-flag,grad-mode), or `all` for every notice",
+        help="also show these notices, which are off by default (e.g. training-flag,grad-mode); `all` for every notice",
     )
     output.add_argument("--baseline", metavar="FILE", type=Path, help="show only problems that are not listed in FILE")
     output.add_argument("--write-baseline", action="store_true", help="write all problems to the FILE of --baseline")

@@ -38,9 +38,9 @@ def energy(x):
 traced = torch.fx.symbolic_trace(energy)
 """,
     text=(
-        "{subject} changes autocast, which is not recorded, so the graph runs this code in whatever precision is active "
-        "when the graph is called. Convert explicitly (`x.float()`), or move the code into a function wrapped with "
-        "`torch.fx.wrap`."
+        "{subject} changes autocast, which is not recorded, so the graph runs this code in whatever precision is "
+        "active when the graph is called. Convert explicitly (`x.float()`), or move the code into a function wrapped "
+        "with `torch.fx.wrap`."
     ),
     kinds=("autocast",),
     severity="information",

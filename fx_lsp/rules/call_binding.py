@@ -1,10 +1,10 @@
 """The traced function cannot be called with traced values."""
 
 from fx_lsp.agent.messages import STATIC_FORWARD, Failure
-from fx_lsp.rules import Rule, remark
+from fx_lsp.rules import Rule, remark, subject
 
 
-def message(failure: Failure, _expression: str) -> str:
+def message(failure: Failure, expression: str) -> str:
     """What to do so that tracing can begin."""
     if failure.operation == STATIC_FORWARD:
         return (
@@ -12,8 +12,9 @@ def message(failure: Failure, _expression: str) -> str:
             f"`forward` an ordinary method, with `self` as its first parameter.{remark(failure)}"
         )
     return (
-        "torch.fx can't call the traced function with a traced value for each of its parameters. Declare the "
-        f"parameters by name instead of `*args`, and give `concrete_args` by name.{remark(failure)}"
+        f"{subject(expression)} can't start, because the traced function does not accept one traced value for each of "
+        f"its parameters. Declare the parameters by name instead of `*args`, and give `concrete_args` by name."
+        f"{remark(failure)}"
     )
 
 

@@ -211,7 +211,7 @@ class _Explorer:
         return self._asked(obj, ask, self._truth_of, self._likely_truth, self._decided)  # type: ignore[no-any-return]
 
     def _decided(self, node: Node, likely: bool) -> bool:
-        """Decide the condition that the program has reached: ``likely``, or its opposite if this run explores the other side."""
+        """Decide the condition reached: ``likely``, or its opposite if this run explores the other side."""
         frame = _users_frame()
         return self._decisions.decide((frame.f_code.co_filename, frame.f_code, frame.f_lasti), node, likely)
 
