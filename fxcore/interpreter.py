@@ -259,7 +259,7 @@ class Transformer(Interpreter):
         self.tracer = _TransformerTracer(self.new_graph, module)
 
     def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Proxy:
-        """Add a placeholder with the same name and default to the new graph."""
+        """Add to the new graph a placeholder with the same name and default value."""
         default = args[0] if args else inspect.Signature.empty
         node = self.new_graph.placeholder(cast(str, target), default_value=default)
         return Proxy(node, self.tracer)

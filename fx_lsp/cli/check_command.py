@@ -81,8 +81,8 @@ def _add_output(check: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--report", metavar="FILE", type=Path, help="also write one line of JSON for each model to FILE"
     )
-    output.add_argument("--select", metavar="CODES", type=_codes, default=(), help="show only problems of these rules")
-    output.add_argument("--ignore", metavar="CODES", type=_codes, default=(), help="hide problems of these rules")
+    output.add_argument("--select", metavar="CODES", type=_codes, default=(), help="show only what these rules report")
+    output.add_argument("--ignore", metavar="CODES", type=_codes, default=(), help="hide what these rules report")
     output.add_argument(
         "--notices",
         metavar="CODES",

@@ -29,8 +29,8 @@ _BY_OPERATION = {
 
 _BY_SUBJECT = {
     "shape": (
-        "Branch on a size that `__init__` sets, replace a check by `torch._assert`, or move the branch into a function "
-        "wrapped with `torch.fx.wrap`."
+        "Branch on a size that `__init__` sets, replace a check with `torch._assert`, or move the branch into a "
+        "function wrapped with `torch.fx.wrap`."
     ),
     "dtype": (
         "Call `x.to(dtype)` without checking: it returns `x` itself if nothing has to change. Or branch on an "

@@ -19,7 +19,7 @@ _GENERAL = "Move the expression into a function wrapped with `torch.fx.wrap`."
 
 
 def message(failure: Failure, expression: str) -> str:
-    """Whether ``expression`` needs a number or a string, and what to do instead."""
+    """The message, which says whether ``expression`` needs a number or a string, and what to do."""
     operation = failure.operation or called(expression) or _by_look(expression)
     needs = "a string" if operation == "format" or _is_text(expression) else "a plain number"
     reason = f"needs {needs}, but the value depends on {about(failure)} and is not known while tracing."

@@ -26,7 +26,9 @@ _GENERAL = (
 
 def message(failure: Failure, expression: str) -> str:
     """Why ``expression`` cannot be iterated over, and what to do instead."""
-    reason = "needs the items of a traced value, whose number is not known while tracing."
+    reason = "iterates over a traced value, whose number of items is not known while tracing."
+    if isinstance(parsed(expression), ast.Name | ast.Attribute | ast.Subscript):
+        reason = "is a traced value, so the number of items to iterate over is not known while tracing."
     return f"{subject(expression)} {reason} {_advice(failure, expression)}"
 
 

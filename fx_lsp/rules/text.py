@@ -42,7 +42,7 @@ def place(x):
 traced = torch.fx.symbolic_trace(place)
 """,
     text=(
-        "{subject} uses the text `{detail}` while tracing: this is the name of a traced value, not the value itself. "
+        "{subject} produces the text `{detail}` while tracing: this is the name of a traced value, not the value. "
         "Use something that is known while tracing, or move this code into a function wrapped with `torch.fx.wrap`."
     ),
     kinds=("text",),
