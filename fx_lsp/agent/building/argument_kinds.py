@@ -48,11 +48,15 @@ _SETTINGS = re.compile(r"(^|_)(cfg|config|conf|args|opts?|hparams|options|settin
 _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
     (re.compile(pattern), value)
     for pattern, value in (
+        (r"dilation", 1),
+        (r"growth_?rate", 16),
+        (r"(^|_)(sample|sampling|frame)_?rate", 16_000),
         (r"drop|prob|^p$|(^|_)rate$|jitter|noise", 0.0),
         (r"eps(ilon)?$", 1e-5),
         (r"momentum|alpha|beta|gamma|temperature|^tau$|sigma|^lr$|(^|_)weight$|slope|init_value|threshold|margin", 0.1),
         (r"^(n_?|num_)dims?$|spatial_dims?$", 2),
         (r"(head_dim|dim_head|head_size|head_channels)", 16),
+        (r"_(dim|channels?|chans?|features?|planes|width)$", 64),
         (r"head|groups?_num", 4),
         (r"(^|_)groups?$", 1),
         (r"ratio|mult|expan|factor|scale|upsample|downsample", 2),
@@ -60,7 +64,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"class|label", 10),
         (r"vocab|num_embeddings|codebook|bins|entries", 64),
         (r"kernel|^ks?$|ksize|filter_size", 3),
-        (r"stride|dilation|repeat", 1),
+        (r"stride|repeat", 1),
         (r"pad", 1),
         (r"patch|window|chunk|tile|bucket", 4),
         (r"(^|_)(idx|index|id|offset|start|stage|order)$|^i$", 0),
@@ -111,7 +115,9 @@ def _by_name(name: str) -> ArgumentKind:
     lower = name.lower()
     if _FLAGS.search(lower):
         return ArgumentKind("value", value=False)
-    if lower in ("device", "dtype", "generator"):
+    if lower == "device":
+        return ArgumentKind("value", value="cpu")
+    if lower in ("dtype", "generator"):
         return ArgumentKind("value", value=None)
     for pattern, text in _TEXTS:
         if pattern.search(lower):

@@ -23,7 +23,7 @@ from torch.nn.modules.module import register_module_module_registration_hook
 
 from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess
 from fx_lsp.agent.building.argument_plan import ArgumentPlan
-from fx_lsp.agent.building.failed_checks import passing_values
+from fx_lsp.agent.building.failed_checks import passing_options, passing_values
 from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Probe
 from fx_lsp.agent.building.missing_weights import lacks_weights, without_weights
 
@@ -55,7 +55,9 @@ _CALLED = re.compile(r"'(.+)' object is not callable")
 """Python's message about an object that can't be called; the class of an invented value is named after its path."""
 
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
-_NO_MODULE = re.compile(r"([^\s.]+(?:\.\w+)*) is not a Module subclass")
+_NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
+"""torch's message about an object that can't be registered as a submodule."""
+
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
 MOST_OPTIONS = 4
@@ -182,6 +184,7 @@ class _ArgumentSearch:
 
     def _attempt(self) -> _Progress:
         """Build and trace; whenever a value is used as another kind, change it to that kind and start again."""
+        once_built: dict[str, ArgumentKind] = {}  # the kinds of numbers that a trace, after the build, used as lists
         for _ in range(MOST_MISUSES):
             if self._is_over:
                 break
@@ -196,11 +199,20 @@ class _ArgumentSearch:
                     return _Progress(misuse, is_built=is_built)
                 is_of_all = misuse.kind.name in ("module", "class", "settings")
                 paths = self._paths(_Change(misuse.path, is_of_all=is_of_all))
+                if is_built:
+                    once_built |= {path: kind for path in paths if (kind := self._plan.kinds[path]).name == "number"}
                 self._plan.kinds.update(dict.fromkeys(paths, misuse.kind))
                 continue
             except Exception as raised:
                 error = raised
+            if error is not None and not is_built and once_built:
+                # The constructor needs numbers. C code, such as `torch.IntTensor([n])`, asks numbers for their length.
+                self._plan.kinds |= {path: ArgumentKind("value", kind.value) for path, kind in once_built.items()}
+                once_built.clear()
+                continue
             if error is not None and (called := _CALLED.match(str(error))) and self._is_new(called[1], is_built):
+                continue
+            if error is not None and self._is_no_module(error):
                 continue
             lines = _lines(error.__traceback__) if error else ()
             return _Progress(error, is_built, is_built or self._plan.within is None, lines)
@@ -216,6 +228,15 @@ class _ArgumentSearch:
             return False
         self._plan.kinds[path] = kind
         return True
+
+    def _is_no_module(self, error: BaseException) -> bool:
+        """Whether ``error`` says that an invented value is no module; if so, it becomes one."""
+        if (refused := _NO_MODULE.search(str(error))) is None:
+            return False
+        paths = [path for path in self._plan.kinds if refused[1].endswith(f".{path}")]
+        new = {path: ArgumentKind("module") for path in paths if self._plan.kinds[path].name != "module"}
+        self._plan.kinds |= new
+        return bool(new)
 
 
 def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[_Change]:
@@ -238,8 +259,6 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
     if isinstance(error, ValueError) and expected and plan.last_iterated:
         yield _Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])))
         yield _Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
-    if no_module := _NO_MODULE.search(text):
-        yield from (_Change(path, ArgumentKind("module")) for path in plan.kinds if no_module[1].endswith(path))
     yield from _wanted_by_program(error, plan)
     suspects = [(path, plan.kinds[path]) for path in _suspects(error.__traceback__, plan.made) if path in plan.kinds]
     named, optional = (
@@ -338,6 +357,9 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
         if kind is not None:
             name: KindName = kind.name if passing.is_length else "number"
             yield _Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
+    for option, value in passing_options(traceback.tb_frame, traceback.tb_lineno):
+        for path in plan.taken([option], by_name=True):
+            yield _Change(path, ArgumentKind("value", value), (path,))
 
 
 def _compared_with(plan: ArgumentPlan) -> Iterator[_Change]:

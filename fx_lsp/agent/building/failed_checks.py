@@ -71,6 +71,39 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
             yield from (Passing(path, one, is_length) for one in itertools.islice(passing, MOST_PASSING))
 
 
+def passing_options(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
+    """Names of options, and the values of these with which the check that raised at ``line`` of ``frame`` would pass.
+
+    ``assert self.num_classes == 0`` passes if ``num_classes`` is 0, no matter where its value comes from.
+    """
+    for check in _checks_at(frame.f_code, line):
+        for test in check.tests:
+            option = _option(test, passes=check.passes)
+            if option is not None:
+                yield option
+
+
+def _option(test: ast.expr, *, passes: bool) -> tuple[str, Any] | None:
+    """The option that ``test`` reads, and a value with which the test holds (``passes``) or does not hold."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _option(operand, passes=not passes)
+        case ast.Compare(left=left, ops=[operation], comparators=[ast.Constant(value=value)]):
+            is_wanted = isinstance(operation, (ast.Eq, ast.Is) if passes else (ast.NotEq, ast.IsNot))
+            name = _name_of(left) if is_wanted else ""
+        case _:
+            name, value = _name_of(test), passes
+    return (name, value) if name else None
+
+
+def _name_of(node: ast.expr) -> str:
+    """The name of a variable or attribute; empty for any other expression."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(), attr=name):
+            return name
+    return ""
+
+
 def _checks_at(code: CodeType, line: int) -> Iterator[Check]:
     """The ``assert`` at a line, or the tests that lead to the ``raise`` there; the innermost first."""
     try:

@@ -93,7 +93,7 @@ class TestByName:
             ("activation", "'relu'"),
             ("num_classes", "10"),
             ("config", "…"),
-            ("device", "None"),
+            ("device", "'cpu'"),
         ],
     )
     def test_a_parameter_is_what_its_name_says(self, name: str, shown: str) -> None:

@@ -7,6 +7,10 @@
 # Named: traced
 # Powers: traced
 # Every: traced
+# WithoutHead: traced
+# Joined: traced
+# Stack: traced
+# Dilated: traced
 # Lacking: not-built
 
 import torch
@@ -91,6 +95,53 @@ class Every(nn.Module):
 
     def forward(self, x):
         return self.layer(x)
+
+
+class Headed(nn.Module):
+    def __init__(self, width=8, num_classes=10):
+        super().__init__()
+        self.num_classes = num_classes
+        self.layer = nn.Linear(width, width)
+
+
+class WithoutHead(Headed):
+    def __init__(self, **options):
+        super().__init__(**options)
+        assert self.num_classes == 0
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Joined(nn.Sequential):
+    def __init__(self, first, second):
+        super().__init__(first, second)
+
+    def forward(self, x):
+        return self[1](self[0](x))
+
+
+class Stack(nn.Module):
+    def __init__(self, parts, device):
+        super().__init__()
+        self.parts = nn.ModuleList(parts)
+        self.home = torch.device(device)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+class Dilated(nn.Module):
+    def __init__(self, hidden_channels, kernel_size, dilation_rate):
+        super().__init__()
+        self.hidden = hidden_channels
+        padding = (kernel_size * dilation_rate - dilation_rate) // 2
+        self.layer = nn.Conv1d(hidden_channels, hidden_channels, kernel_size, dilation=dilation_rate, padding=padding)
+
+    def forward(self, x):
+        return self.layer(x) * torch.IntTensor([self.hidden])
 
 
 class Lacking(nn.Module):
