@@ -71,7 +71,7 @@ _REGISTRATIONS = (
         types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
         "workspace.did_change_watched_files.dynamic_registration",
         types.DidChangeWatchedFilesRegistrationOptions(
-            [types.FileSystemWatcher("**/*.{py,md,rst}"), types.FileSystemWatcher(f"**/{FILE}")]
+            [types.FileSystemWatcher("**/*.{py,md,rst,yaml,yml}"), types.FileSystemWatcher(f"**/{FILE}")]
         ),
     ),
     (

@@ -1,4 +1,5 @@
-"""How other files of the workspace build the classes of a file: the README, the tests, the modules that use them.
+"""How other files of the workspace build the classes of a file: the README, the tests, the modules that use them,
+and YAML files that configure them.
 
 Classes whose own file shows how to build them are skipped. A first pass over all files finds the files that mention a
 class. Only these files are parsed, and parsed again only when their text has changed.
@@ -17,6 +18,7 @@ from fx_lsp.agent.messages import Intent, Recipe, Snippet, Target
 from fx_lsp.targets.inferred_targets import Classes
 from fx_lsp.targets.prose_code import code_in_markdown
 from fx_lsp.targets.shown_calls import ShownCalls
+from fx_lsp.targets.yaml_code import code_in_yaml
 from fx_lsp.workspace.import_graph import package_of
 from fx_lsp.workspace.python_files import files_below
 
@@ -34,6 +36,8 @@ DEPTH = 3
 _NAME = re.compile(r"\b_*[A-Z]\w+")
 _CLASS = re.compile(r"^class\s+(\w+)", re.MULTILINE)
 _PROSE = (".md", ".rst")
+_YAML = (".yaml", ".yml")
+_CODE = (".py", *_PROSE)
 
 Texts = Callable[[str], str | None]
 """Path -> the text of the file; None if it cannot be read."""
@@ -187,12 +191,13 @@ class WorkspaceRecipes:
 
     @staticmethod
     def files_of(folders: Iterable[str]) -> list[str]:
-        """The files of a workspace with these folders that may contain recipes."""
-        found = (path for folder in folders for path in files_below(Path(folder), (".py", *_PROSE)))
+        """The files of a workspace with these folders that may contain recipes; YAML, of which there can be much, last."""
+        roots = [Path(folder) for folder in folders]
+        found = (path for kinds in (_CODE, _YAML) for root in roots for path in files_below(root, kinds))
         return [str(path) for path, _ in zip(found, range(MOST_FILES), strict=False)]
 
     def _look(self, path: str) -> _File | None:
-        if not path.endswith((".py", *_PROSE)):
+        if not path.endswith((*_CODE, *_YAML)):
             return None
         text = self._texts(path)
         return None if text is None else _File.of(text)
@@ -204,11 +209,11 @@ class WorkspaceRecipes:
 
 
 def _shown(path: str, text: str) -> ShownCalls | None:
-    is_prose = path.endswith(_PROSE)
     stem = PurePath(path).stem
-    module = () if is_prose else (*package_of(path), *([] if stem == "__init__" else [stem]))
+    module = (*package_of(path), *([] if stem == "__init__" else [stem])) if path.endswith(".py") else ()
+    code = code_in_markdown(text) if path.endswith(_PROSE) else code_in_yaml(text) if path.endswith(_YAML) else text
     try:
-        return ShownCalls(path, code_in_markdown(text) if is_prose else text, module)
+        return ShownCalls(path, code, module)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -68,6 +68,8 @@ class TestACall:
             ("pkg/use.py", "from .net import Net\ndef f(width=7):\n    return Net(width)\n", None),
             ("README.md", "# Net\n```python\nfrom pkg import Net\nnet = Net(7)\n```\n", ["from pkg import Net"]),
             ("README.md", "# Net\n```sh\nfrom pkg import Net\nnet = Net(7)\n```\n", None),
+            ("net.yaml", "model:\n  target: pkg.net.Net\n  params: {width: 7}\n", ["from pkg.net import Net"]),
+            ("net.yaml", "model:\n  target: other.Net\n  params: {width: 7}\n", None),
             ("train.py", "from pkg.net import Net\nfor n in (1, 2):\n    Net(n)\n", None),
             ("train.py", "from pkg.net import Net\nn = []\nfor i in (1, 2):\n    n.append(i)\nNet(n)\n", None),
             ("train.py", "from pkg.net import Net\nwith pytest.raises(ValueError):\n    Net(7)\n", None),
