@@ -191,7 +191,7 @@ class WorkspaceRecipes:
 
     @staticmethod
     def files_of(folders: Iterable[str]) -> list[str]:
-        """The files of a workspace with these folders that may contain recipes; YAML comes last, as there may be a lot."""
+        """The files of a workspace with these folders that may contain recipes. YAML comes last: there may be a lot."""
         roots = [Path(folder) for folder in folders]
         found = (path for kinds in (_CODE, _YAML) for root in roots for path in files_below(root, kinds))
         return [str(path) for path, _ in zip(found, range(MOST_FILES), strict=False)]
