@@ -111,7 +111,8 @@ def classes(folder: Path, rows: Iterable[dict[str, Any]]) -> list[Class]:
     for told in rows:
         by_name.setdefault(f"{told['path']}:{told['qualname']}", told)
     found = []
-    for path in sorted(folder.rglob("*.py")):
+    paths = [path for path in sorted(folder.rglob("*.py")) if b"torch" in path.read_bytes()]  # not of other frameworks
+    for path in paths:
         for name in classes_of(path):
             key = f"{path.relative_to(folder).as_posix()}:{name}"
             row = by_name.get(key)

@@ -81,6 +81,8 @@ WIDTH = 64
 
 _PAIRS = re.compile(r"size|shape|stride|kernel|pad|resolution|dilation|window|patch|range|betas|pool")
 
+_PLURAL = ("sizes", "rates", "strides", "kernels", "dilations", "paddings", "shapes", "windows", "patches")
+
 _SEQUENCES = frozenset({list, tuple, set, frozenset}) | {
     collections.abc.Sequence,
     collections.abc.Iterable,
@@ -102,7 +104,9 @@ def first_guess(name: str, annotation: Any, namespace: Mapping[str, Any]) -> Arg
 
 def items_of(name: str) -> int:
     """How many items a list of this name is likely to have."""
-    return 2 if _PAIRS.search(name.lower()) else 4
+    lower = name.lower()
+    is_of_stages = lower.endswith(_PLURAL)  # `kernel_sizes` has as many items as `channels`, unlike `kernel_size`
+    return 2 if _PAIRS.search(lower) and not is_of_stages else 4
 
 
 def number_for(name: str) -> float:

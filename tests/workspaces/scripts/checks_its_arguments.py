@@ -11,6 +11,7 @@
 # Joined: traced
 # Stack: traced
 # Dilated: traced
+# Stages: traced
 # Lacking: not-built
 
 import torch
@@ -142,6 +143,19 @@ class Dilated(nn.Module):
 
     def forward(self, x):
         return self.layer(x) * torch.IntTensor([self.hidden])
+
+
+class Stages(nn.Module):
+    def __init__(self, upsample_rates, kernel_sizes):
+        super().__init__()
+        self.many = len(upsample_rates)
+        pairs = zip(upsample_rates, kernel_sizes)
+        self.layers = nn.ModuleList([nn.ConvTranspose1d(8, 8, size, rate) for rate, size in pairs])
+
+    def forward(self, x):
+        for at in range(self.many):
+            x = self.layers[at](x)
+        return x
 
 
 class Lacking(nn.Module):
