@@ -160,7 +160,8 @@ module.exports = {
 
   async "restarting the tracing process leaves the results right"() {
     const document = await open("heads.py");
-    const branches = ["x.shape[-2] > self.size", "x.dim() == 4", "x.mean() >= 0", "height == width"];
+    const certain = ["x.shape[-2] > self.size", "x.dim() == 4", "x.mean() >= 0", "height == width"];
+    const branches = [...certain, "height >= self.smallest"];
     await underlined(document, branches);
     await vscode.commands.executeCommand("fxLsp.restartAgent");
     await replace(document, "x.dim() == 4", "x.dim() == 5");
