@@ -125,7 +125,12 @@ def _kind(one: Verdict) -> str:
     """The reason without the details of the class."""
     if one.outcome not in ("unchecked", "none"):
         return one.outcome
-    return re.sub(r"`[^`]*`", "`…`", one.reason).partition(": ")[0].replace("|", "\\|")
+    return without_details(one.reason)
+
+
+def without_details(reason: str) -> str:
+    """A reason for the cell of a table, without the names and errors that differ from class to class."""
+    return re.sub(r"`[^`]*`", "`…`", reason).partition(": ")[0].replace("|", "\\|")
 
 
 def _false(verdicts: Sequence[Verdict]) -> str:

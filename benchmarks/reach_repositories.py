@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.reach import classes_of
+from benchmarks.reach_report import without_details
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reach-repositories.md"
@@ -141,11 +141,7 @@ def judged(found: Iterable[Class], truth: Iterable[Class]) -> str:
 
 def reasons(found: Iterable[Class]) -> str:
     """A table that counts why classes have no verdict, without the details of each class."""
-    counts = collections.Counter(
-        re.sub(r"`[^`]*`", "`…`", one.reason).partition(": ")[0].replace("|", "\\|")
-        for one in found
-        if one.kind == "unknown"
-    )
+    counts = collections.Counter(without_details(one.reason) for one in found if one.kind == "unknown")
     return "\n".join(f"| {reason} | {count} |" for reason, count in counts.most_common())
 
 

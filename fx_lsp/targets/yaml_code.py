@@ -6,6 +6,7 @@ Two conventions name a class and its arguments: ``target: package.Net`` with ``p
 
 from __future__ import annotations
 
+import keyword
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 LONGEST = 200_000
 """The maximum number of characters of a file that is read."""
+
+LONGEST_ARGUMENT = 20_000
+"""The maximum number of characters of an argument: aliases can make a small file describe an endless one."""
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 _HYDRAS_OWN = frozenset({"_target_", "_recursive_", "_convert_", "_partial_", "_args_"})
@@ -61,8 +65,8 @@ def _mappings(node: Node, seen: set[int]) -> Iterator[MappingNode]:
 
 def _described(yaml: YAML, node: MappingNode) -> str:
     """The import and the call that a mapping describes; empty if it describes none."""
-    keys = {key.value for key, _ in node.value}
-    if keys.isdisjoint({"target", "_target_"}):
+    keys = [key.value for key, _ in node.value]  # the value of a key that is no scalar is a list
+    if "target" not in keys and "_target_" not in keys:
         return ""
     try:
         described = yaml.constructor.construct_object(node, deep=True)
@@ -95,15 +99,15 @@ def _call(described: Mapping[str, Any], imports: dict[str, None]) -> str:
 
 def _value(value: Any, imports: dict[str, None]) -> str:
     if isinstance(value, Mapping) and "_target_" in value:
-        return _call(value, imports)
+        return _bounded(_call(value, imports))
     if isinstance(value, list):
-        return f"[{', '.join(_value(item, imports) for item in value)}]"
+        return _bounded(f"[{', '.join(_value(item, imports) for item in value)}]")
     return _literal(value)
 
 
 def _imported(target: object, imports: dict[str, None]) -> str:
     """The last name of a dotted name, whose import is added to ``imports``."""
-    if not isinstance(target, str) or not _DOTTED.fullmatch(target):
+    if not isinstance(target, str) or not _DOTTED.fullmatch(target) or any(map(keyword.iskeyword, target.split("."))):
         raise _NotCode
     module, _, name = target.rpartition(".")
     imports[f"from {module} import {name}"] = None
@@ -111,7 +115,7 @@ def _imported(target: object, imports: dict[str, None]) -> str:
 
 
 def _arguments(arguments: Mapping[str, str]) -> str:
-    if not all(isinstance(name, str) and name.isidentifier() for name in arguments):
+    if not all(isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) for name in arguments):
         raise _NotCode
     return ", ".join(f"{name}={value}" for name, value in arguments.items())
 
@@ -120,11 +124,19 @@ def _literal(value: object) -> str:
     """Python's literal for a value."""
     match value:
         case None | bool() | int() | str():
-            return repr(value)
+            literal = repr(value)
         case float() if math.isfinite(value):
-            return repr(value)
+            literal = repr(value)
         case list():
-            return f"[{', '.join(map(_literal, value))}]"
+            literal = f"[{', '.join(map(_literal, value))}]"
         case dict():
-            return f"{{{', '.join(f'{_literal(key)}: {_literal(item)}' for key, item in value.items())}}}"
-    raise _NotCode
+            literal = f"{{{', '.join(f'{_literal(key)}: {_literal(item)}' for key, item in value.items())}}}"
+        case _:
+            raise _NotCode
+    return _bounded(literal)
+
+
+def _bounded(argument: str) -> str:
+    if len(argument) > LONGEST_ARGUMENT:
+        raise _NotCode
+    return argument

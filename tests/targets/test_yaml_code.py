@@ -64,9 +64,21 @@ def test_the_code_has_as_many_lines_as_the_file() -> None:
         "target: a.B\nparams: {x: !!python/object:os.system 1}",
         "target: [",  # not valid
         "target: &a\n  target: *a",
+        "target: a.class.B",
+        "target: a.B\nparams: {class: 1}",
         "width: 8",
         "target: a.B\n" + "#" * LONGEST,
     ],
 )
 def test_what_is_no_call_is_left_out(text: str) -> None:
     assert described(text) == []
+
+
+def test_a_key_that_is_no_text_is_passed_over() -> None:
+    assert described("? [a, b]\n: 1\nmodel: {target: a.B}\n") == [(3, "from a import B; B()")]
+
+
+@pytest.mark.parametrize("call", ["target: a.B\nparams: {x: *x9}", "_target_: a.B\nx: *x9", "_target_: a.B\nx: [*x9]"])
+def test_aliases_that_would_grow_without_end_are_left_out(call: str) -> None:
+    lists = "".join(f"x{at}: &x{at} [{', '.join([f'*x{at - 1}'] * 10)}]\n" for at in range(1, 10))
+    assert described(f"x0: &x0 [1]\n{lists}model:\n  {call.replace(chr(10), chr(10) + '  ')}\n") == []
