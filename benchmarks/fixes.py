@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.recall_models import CASES
 from fx_lsp.agent.messages import Failure, Limits
 from fx_lsp.analysis.engine import Engine
-from fx_lsp.analysis.fix_proofs import MOST_FIXES
+from fx_lsp.analysis.fix_trials import MOST_FIXES
 from fx_lsp.fixes import fixes_for
 from fx_lsp.settings.settings import Settings
 
@@ -186,7 +186,7 @@ class Worker:
         calls = self._engine.results.calls_with(failure)
         for fix in fixes_for(failure, self._bench.own_text, calls)[:MOST_FIXES]:
             began = time.perf_counter()
-            proof = await self._engine.proofs.prove(failure, fix)
+            proof = await self._engine.proofs.trials.prove(failure, fix)
             took = time.perf_counter() - began
             taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
             logging.info("%.0f s %s: %s: %s, %s", took, taken.place, fix.title, proof.verdict, proof.reason)
@@ -256,7 +256,7 @@ def page(benches: Sequence[Bench]) -> str:
         "",
         f"torch {importlib.metadata.version('torch')}; {len(models)} of {cases} models were tried completely{in_part}.",
         f"For {share(leaves, len(places))} of the places, the only proven fix is to trace with a module",
-        "as a leaf. The graph then contains a call of this module instead of the operations inside it.",
+        "as a leaf. The graph then contains a call to this module instead of the operations inside it.",
         "",
         *table("library", {**grouped(places, lambda taken: taken.library), "all": places}),
         "",

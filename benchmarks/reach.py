@@ -92,7 +92,7 @@ def _head(path: Path) -> str:
 
 
 def _read(path: Path) -> File:
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
     try:
         tree = ast.parse(text)
     except SyntaxError:

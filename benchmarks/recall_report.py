@@ -95,7 +95,7 @@ class Compared:
         """A line for each place after which the truth is unknown."""
         found, known = ({place for mode in MODES for place in self.places(mode)}, set(self.true_places))
         return [
-            f"{gap}; {len(found - known)} other places that exploring found could not be judged"
+            f"{gap}. {len(found - known)} other places that exploring found could not be judged"
             for gap in self.truth["gaps"]
         ]
 

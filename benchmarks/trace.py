@@ -129,7 +129,7 @@ def chain(nodes: int) -> nn.Module:
 
 
 def relus(package: Any, nodes: int) -> Any:
-    """A graph module with ``nodes`` calls of relu, created with ``package`` without tracing."""
+    """A graph module with ``nodes`` calls to relu, created with ``package`` without tracing."""
     graph = package.Graph()
     node = graph.placeholder("x")
     for _ in range(nodes):

@@ -1,4 +1,4 @@
-"""The decorator with which torch.fx marks its public functions, for programs that use it too."""
+"""The decorator with which torch.fx marks its public functions, for programs that also use it."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class _Patcher(PatchScope):
         setattr(cls, name, new_fn)
 
     def visit_once(self, thing: object) -> bool:
-        """Whether this is the first call of this method with ``thing``, compared by identity."""
+        """Whether this is the first call to this method with ``thing``, compared by identity."""
         first = id(thing) not in self._visited
         self._visited.add(id(thing))
         return first
@@ -137,11 +137,11 @@ class _Patcher(PatchScope):
 
 
 def _patch_wrapped_functions(patcher: _Patcher) -> None:
-    """Make traces record calls of all wrapped functions and methods until ``patcher`` exits."""
+    """Make traces record calls to all wrapped functions and methods until ``patcher`` exits."""
     replace_wrapped(patcher)
 
 
 def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: Collection[int]) -> None:
-    """Make traces record calls of the public functions in a module's globals whose ids are in ``function_ids``."""
+    """Make traces record calls to the public functions in a module's globals whose ids are in ``function_ids``."""
     if patcher.visit_once(frame_dict):
         replace_functions(patcher, frame_dict, function_ids)

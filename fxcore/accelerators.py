@@ -44,7 +44,10 @@ class OnCpu(TorchFunctionMode):
 
 
 def is_accelerator(value: object, *, number: bool = False) -> bool:
-    """Whether ``value`` names an accelerator; an int does so only if ``number``: where a device is expected."""
+    """Whether ``value`` names an accelerator.
+
+    An int does so only if ``number`` is true, that is, where a device is expected.
+    """
     if isinstance(value, int):
         return number and not isinstance(value, bool)
     return isinstance(value, str | torch.device) and _DEVICE.fullmatch(str(value)) is not None

@@ -29,7 +29,7 @@ class PythonCode:
     """The source of a graph, with what is needed to run it or to write it to a file."""
 
     src: str
-    """The definition of the function, preceded by the necessary calls of ``wrap``."""
+    """The definition of the function, preceded by the necessary calls to ``wrap``."""
     globals: dict[str, Any]
     """The objects outside the graph that ``src`` mentions, by their names in it."""
     # The index of the node of each line; lines are counted from the ``def``, which is line 0.
@@ -161,7 +161,7 @@ class _BoxedCodeGen(CodeGen):
 
 
 class _PyTreeCodeGen(CodeGen):
-    """Makes the function take and return the traced function's nested structures; the graph only has their leaves."""
+    """Makes the function take and return the traced function's nested structures; the graph has only their leaves."""
 
     def __init__(self, pytree_info: _PyTreeInfo | None) -> None:
         super().__init__()

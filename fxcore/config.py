@@ -1,4 +1,4 @@
 """Settings for the whole process, which programs can assign: ``fxcore.config.do_not_emit_stack_traces = True``."""
 
 do_not_emit_stack_traces = False
-"""Whether to keep tracers that record stack traces by default (those for quantization) from doing so."""
+"""Whether to stop tracers that record stack traces by default (those for quantization) from recording them."""

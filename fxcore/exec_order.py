@@ -1,7 +1,7 @@
 """Record the order in which a module's forward uses submodules and parameters, while any tracer traces it.
 
 Data-parallel training with sharded parameters (FSDP) gathers parameters in this order. This module follows PyTorch's
-``torch.distributed.fsdp._trace_utils``, whose names with an underscore are defined here too.
+``torch.distributed.fsdp._trace_utils``, and also defines the names with an underscore from there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TracingConfig:
 
 
 class ParamUsageInfo(NamedTuple):
-    """Parameters that are used together: by a call of a function or method, or by a call of a module.
+    """Parameters that are used together: by a call to a function or method, or by a call to a module.
 
     If a function or method was called, ``module`` is the module whose forward called it, and the names in
     ``named_params`` are relative to the root. If a module was called, ``module`` is that module, and the names are
@@ -46,7 +46,7 @@ class ParamUsageInfo(NamedTuple):
 
 @dataclass(eq=False)
 class ModuleCall:
-    """One call of a module: where it was made, and what it returned."""
+    """One call to a module: where it was made, and what it returned."""
 
     module: torch.nn.Module
     place: Place | None

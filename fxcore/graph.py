@@ -250,7 +250,7 @@ class Graph(NodeBuilder):
     def lint(self) -> None:
         """Check that nodes belong to this graph, come before their users, and have unique names and valid targets.
 
-        Raises ``RuntimeError`` (``ValueError`` for a target of the wrong type) that names the first offending node.
+        Raises ``RuntimeError`` (``ValueError`` for a target of the wrong type), which names the first offending node.
         """
         lint(self)
 

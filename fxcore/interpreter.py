@@ -78,8 +78,8 @@ class Interpreter:
             The value of the output node; None if the graph has no output node.
 
         Raises:
-            Exception: Whatever a node's target raises, its message extended by the node and by the place in the
-                user's source that the node comes from. A ``KeyError`` is raised as a ``RuntimeError`` instead, because
+            Exception: Whatever a node's target raises, with the node and the place in the user's source that it comes
+                from added to the message. A ``KeyError`` is raised as a ``RuntimeError`` instead, because
                 it would print the message as one quoted line.
         """
         self.env = {} if initial_env is None else initial_env
@@ -203,7 +203,7 @@ class Interpreter:
 
         Args:
             args: Arguments as a node holds them.
-            n: The node that the arguments belong to, for the error's message.
+            n: The node that the arguments belong to, for the error message.
 
         Returns:
             ``args`` with each node replaced by its value in ``env``.
@@ -274,7 +274,7 @@ class Transformer(Interpreter):
         return self.tracer.call_module(submodule, submodule.forward, args, kwargs)
 
     def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Add a call of the same function to the new graph, without tracing into the function."""
+        """Add a call to the same function to the new graph, without tracing into the function."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:
@@ -301,7 +301,7 @@ class _TransformerTracer(Tracer):
         self.tensor_attrs = {}
 
     def is_leaf_module(self, m: torch.nn.Module, module_qualified_name: str) -> bool:
-        """Treat every module as a leaf, so that each call of one remains a single node."""
+        """Treat every module as a leaf, so that each call to one remains a single node."""
         return True
 
 

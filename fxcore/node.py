@@ -276,9 +276,9 @@ class Node(Linked):
     def is_impure(self, impure_random: bool = True) -> bool:
         """Whether running the node does more than compute its value, so that it must be kept even without users.
 
-        Inputs and outputs are impure. A call of a function is impure if the function is an operator that writes to its
+        Inputs and outputs are impure. A call to a function is impure if the function is an operator that writes to its
         arguments or draws random numbers (with ``impure_random=False``, drawing them is pure for some operators), or if
-        it was registered with `has_side_effect`. A call of a module is impure if the module has a true attribute
+        it was registered with `has_side_effect`. A call to a module is impure if the module has a true attribute
         ``_is_impure``; for such a call, the graph must have an owning module (otherwise ``AssertionError``).
         """
         if self._op in ("placeholder", "output"):

@@ -295,7 +295,7 @@ def _fitting_overload(
     if arg_types is None and kwarg_types is None:
         listing = "\n".join(map(str, fitting))
         raise RuntimeError(
-            f"The call of {torch.typename(target)} fits several overloads; give the types of its arguments to choose "
+            f"The call to {torch.typename(target)} fits several overloads; give the types of its arguments to choose "
             f"between:\n{listing}"
         )
     return next((each for each in signatures if _types_match(each, arg_types or (), kwarg_types or {})), None)
@@ -315,7 +315,7 @@ def normalize_module(
     kwargs: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:
-    """The arguments of a call of the submodule ``target`` of ``root``, normalized as by `normalize_function`.
+    """The arguments of a call to the submodule ``target`` of ``root``, normalized as by `normalize_function`.
 
     Returns:
         The arguments, or None if the submodule's class isn't one of ``torch.nn``, or its ``forward`` has

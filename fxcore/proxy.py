@@ -51,7 +51,7 @@ class Proxy:
     """A value in the traced program that stands for what ``node`` will compute.
 
     Operators, methods, attributes and torch functions applied to the proxy are recorded as nodes, and their results are
-    proxies too. Operations that need the actual value (a branch, a loop, ``len``, ``int``) fail.
+    also proxies. Operations that need the actual value (a branch, a loop, ``len``, ``int``) fail.
 
     A proxy made by hand, ``Proxy(node)``, records into ``node``'s graph, at the insertion point.
     """
@@ -79,14 +79,14 @@ class Proxy:
         return Attribute(self, k)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        """Record a call of the value itself."""
+        """Record a call to the value itself."""
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __abs__(self) -> Proxy:
         return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
     def keys(self) -> Any:
-        """The value's keys, as the tracer's hook returns them; by default a recorded call of the ``keys`` method."""
+        """The value's keys, as the tracer's hook returns them; by default a recorded call to the ``keys`` method."""
         return self.tracer.keys(self)
 
     # Operations for which Python needs an actual result at once.
@@ -161,7 +161,7 @@ class Proxy:
 
     @classmethod
     def __torch_function__(cls, orig_method: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Record a call of a torch function that has a proxy among its arguments."""
+        """Record a call to a torch function that has a proxy among its arguments."""
         return record_torch_function(cls, orig_method, args or (), kwargs or {})
 
 
@@ -191,7 +191,7 @@ class Attribute(Proxy):
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        """Record a call of the method."""
+        """Record a call to the method."""
         return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 

@@ -288,7 +288,7 @@ def torch_fx_class(name: str, otherwise: type) -> type:
 
 
 def is_proxy_of_torch_fx(value: object) -> bool:
-    """Whether the type of a value is torch.fx's own ``Proxy``; fxcore's proxies report that class to isinstance too."""
+    """Whether the type of a value is torch.fx's own ``Proxy``; fxcore's proxies report the same class to isinstance."""
     proxy = torch_fx_class("Proxy", type(None))
     return issubclass(type(value), proxy)
 

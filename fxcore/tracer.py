@@ -89,9 +89,7 @@ class Tracer(TracerBase):
         paths = self.submodule_paths
         path = paths.get(mod) if paths else self._qualified_names.of_module(mod)
         if path is None:
-            message = (
-                f"the {type(mod).__qualname__} that was called is not a submodule of {type(self.root).__qualname__}"
-            )
+            message = f"the {type(mod).__qualname__} that was called is not a submodule of {self._described_root}"
             self.fail(NotASubmoduleFailure, message)
         return path  # type: ignore[return-value]
 
@@ -100,7 +98,7 @@ class Tracer(TracerBase):
     ) -> Any:
         """What the call ``m(*args, **kwargs)`` returns to the traced program.
 
-        By default, the call of a leaf module is recorded. Any other call is executed by ``forward(*args, **kwargs)``,
+        By default, the call to a leaf module is recorded. Any other call is executed by ``forward(*args, **kwargs)``,
         which also runs the module's hooks.
         """
         path = self.path_of_module(m)
@@ -150,7 +148,7 @@ class Tracer(TracerBase):
 
         Parameters, buffers and submodules of the root become ``get_attr`` nodes, and so do constants: a constant that
         is an attribute of a module is referred to by its path there, and any other is kept in ``graph.constants`` under
-        a fresh name. A named tuple becomes a call of its class. Raises a `NotAParameterFailure` (a NameError) for a
+        a fresh name. A named tuple becomes a call to its class. Raises a `NotAParameterFailure` (a NameError) for a
         Parameter that the root doesn't own.
         """
         handler = arguments.HANDLERS.get(type(a))
@@ -178,7 +176,7 @@ class Tracer(TracerBase):
             return names.of_buffer(value)
         name = names.of_parameter(value)
         if name is None:
-            message = f"the Parameter of shape {tuple(value.shape)} does not belong to {type(self.root).__qualname__}"
+            message = f"the Parameter of shape {tuple(value.shape)} does not belong to {self._described_root}"
             self.fail(NotAParameterFailure, message)
         return name
 
@@ -290,6 +288,10 @@ class Tracer(TracerBase):
         return function
 
     @property
+    def _described_root(self) -> str:
+        return "a function" if type(self.root) is torch.nn.Module else type(self.root).__qualname__
+
+    @property
     def _qualified_names(self) -> QualifiedNames:
         # Outside a trace the root may change unnoticed, so the names are not cached.
         return self._names if self._names is not None else QualifiedNames(self.root)
@@ -311,7 +313,7 @@ TRACE_CODE = Tracer.trace.__code__
 
 
 def _method_codes(cls: type[Tracer]) -> tuple[CodeType, ...]:
-    """The code objects of the methods that ``cls`` and its bases that come before `Tracer` define."""
+    """The code objects of the methods defined by ``cls`` and by those of its bases that come before `Tracer`."""
     above = itertools.takewhile(lambda base: base is not Tracer, cls.__mro__)
     return tuple(value.__code__ for base in above for value in vars(base).values() if isinstance(value, FunctionType))
 

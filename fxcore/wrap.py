@@ -25,7 +25,7 @@ def wrap(fn_or_name: _F) -> _F: ...
 @overload
 def wrap(fn_or_name: str) -> str: ...
 def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
-    """Make traces record calls of a function instead of tracing through it.
+    """Make traces record calls to a function instead of tracing through it.
 
     Call ``wrap`` at the top level of the module that calls the function: as a decorator, or with the function or its
     name, which may be the name of a builtin (``fxcore.wrap("len")``). Within the module, every call by that name is
@@ -45,7 +45,7 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
 
 
 def replace_wrapped(patches: PatchScope) -> None:
-    """Replace every wrapped function and method with one that records its calls, including those wrapped for torch.fx.
+    """Replace every wrapped function and method, including those wrapped for torch.fx, with one that records its calls.
 
     Raises KeyError if a wrapped name is missing from its module's globals.
     """
@@ -70,7 +70,7 @@ def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Colle
 
 
 def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that records a call of ``function`` if an argument is a traced value, and otherwise makes the call."""
+    """A function that records a call to ``function`` if an argument is a traced value, and otherwise makes the call."""
 
     @functools.wraps(function)
     def record(*args: Any, **kwargs: Any) -> Any:
@@ -100,7 +100,7 @@ def _recorded_method(name: str, method: Callable[..., Any]) -> Callable[..., Any
 
 
 def find_proxy(*values: Any) -> Proxy | None:
-    """The first traced value in ``values``, also within tuples, lists, dicts and slices; None if there is none."""
+    """The first traced value in ``values`` or in tuples, lists, dicts and slices among them; None if there is none."""
     for value in values:
         if isinstance(value, Proxy) or is_proxy_of_torch_fx(value):  # a tracer made for torch.fx makes the latter
             return value  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ here uses fxcore.
 
 In an answer, tensors remain symbols, everything else is the value itself, and the items of an iteration are symbols. A
 symbol can't intercept C functions that reject it. So the oracle rewrites the libraries' calls and subscripts when they
-are imported: each becomes a call of a function in `calls`, which tries the operation, records a failure, and answers.
+are imported: each becomes a call to a function in `calls`, which tries the operation, records a failure, and answers.
 """
 
 from benchmarks.oracle.places import Place, place_of_return, raised_place

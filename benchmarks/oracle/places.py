@@ -43,6 +43,11 @@ def is_users(code: CodeType) -> bool:
     return not code.co_filename.startswith(_NOT_THE_USERS)
 
 
+def shown(place: Place | None) -> str:
+    """A place as text: its file, line and column."""
+    return "no place" if place is None else f"`{place[0]}:{place[1]}:{place[3]}`"
+
+
 def running_place() -> Place | None:
     """Where the innermost of the user's running functions stands."""
     frame: FrameType | None = sys._getframe(1)

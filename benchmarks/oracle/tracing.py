@@ -13,7 +13,7 @@ import torch.fx
 from torch.fx.proxy import Proxy
 from torch.utils import _pytree as pytree
 
-from benchmarks.oracle.places import Place, is_users, place_of_return, raised_place, running_place
+from benchmarks.oracle.places import Place, is_users, place_of_return, raised_place, running_place, shown
 from benchmarks.oracle.symbols import Symbol
 
 _MOST_EVENTS = 100_000
@@ -61,12 +61,13 @@ class Oracle(torch.fx.Tracer):
         except Again:
             self.run(root, concrete_args)
         except Stuck as stuck:
-            self.gaps.append(f"ended at {stuck}")
+            self.gaps.append(f"The oracle stopped {stuck}")
         except Exception as error:
             place = raised_place(error)
             self.note(place or place_of_return(root), f"{type(error).__name__}: {error}")
             if place is not None:
-                self.gaps.append(f"ended by {type(error).__name__}: {error}"[:200])
+                why = f"because of {type(error).__name__}: {error}"
+                self.gaps.append(f"The oracle stopped at {shown(place)}, {why}"[:200])
         finally:
             active.pop()
 
@@ -75,7 +76,7 @@ class Oracle(torch.fx.Tracer):
         self.sites.setdefault(place, why.splitlines()[0][:150])
         self.events += 1
         if self.events > _MOST_EVENTS:
-            raise Stuck("too many failures")
+            raise Stuck(f"after {_MOST_EVENTS} failures")
 
     # Values beside the symbols.
 
@@ -111,7 +112,8 @@ class Oracle(torch.fx.Tracer):
     def of(self, node: torch.fx.Node) -> Any:
         """What a node computes. Raises `Stuck` where that isn't known."""
         if node not in self.values:
-            raise Stuck(f"{running_place()}: `{node}` has no value") from self.lacking.get(node)
+            why = f"because the real run did not compute `{node}`"
+            raise Stuck(f"at {shown(running_place())}, {why}") from self.lacking.get(node)
         return self.values[node]
 
     def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **more: Any) -> torch.fx.Node:
@@ -165,7 +167,8 @@ class Oracle(torch.fx.Tracer):
             with self.really():
                 value = function(*args, **kwargs)
         except Exception as real_error:
-            raise Stuck(f"{running_place()}: {type(real_error).__name__}: {real_error}") from error
+            why = f"because the real run raised {type(real_error).__name__}: {real_error}"
+            raise Stuck(f"at {shown(running_place())}, {why}") from error
         return pytree.tree_map(lambda leaf: self.symbol(leaf) if isinstance(leaf, torch.Tensor) else leaf, value)
 
     def check(self, error: Exception) -> None:
@@ -225,7 +228,8 @@ class Oracle(torch.fx.Tracer):
             self.module_stack = stack  # torch.fx leaves what the error went through
             self.note(raised_place(error), f"{type(error).__name__}: {error}")
             self.check(error)
-            self.gaps.append(f"the rest of a {type(m).__name__} after {raised_place(error)}: {error}"[:200])
+            place = shown(raised_place(error))
+            self.gaps.append(f"The oracle skipped the rest of a {type(m).__name__} after {place}: {error}"[:200])
             return self.answer_call(error, m, args, kwargs)
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:

@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 7
+PROTOCOL = 8
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
 """The suffix of a notebook's path. In `Trace.overlays`, a notebook's text is that of its code cells, as one module."""
 
 STATIC_FORWARD = "static forward"
-"""The `Failure.operation` of a ``call-binding`` failure that is due to a ``forward`` that is a static method."""
+"""The `Failure.operation` of a ``call-binding`` failure that is caused by a static ``forward`` method."""
 
 Intent = Literal["explicit", "inferred", "assumed"]
 """How certain it is that the target should be traced. ``explicit``: the workspace requests it; ``inferred``: fx-lsp
@@ -28,9 +28,9 @@ found code that builds it; ``assumed``: fx-lsp invents its arguments."""
 Outcome = Literal[
     "traced", "failed", "unchecked", "not-imported", "not-built", "skipped", "timed-out", "out-of-memory", "crashed"
 ]
-"""How the trace of one target ended. ``skipped``: there is nothing to trace, e.g. since the recipe's root turned out to
-be neither a module nor a function. ``unchecked``: the target failed, possibly because of something that fx-lsp invented
-(an argument, a stand-in for a package)."""
+"""How the trace of one target ended. ``skipped``: there is nothing to trace, e.g. because the recipe's root turned out
+to be neither a module nor a function. ``unchecked``: the target failed, possibly because of something that fx-lsp
+invented (an argument, a stand-in for a package)."""
 
 
 Verdict = Literal["proven", "refuted", "untried"]
@@ -62,14 +62,14 @@ class Recipe:
     tracer: Snippet | None = None
     """An expression whose value is the file's own tracer, if it has one."""
     leaves: Snippet | None = None
-    """An expression whose value is a tuple of the module classes whose calls are recorded as one node."""
+    """An expression whose value is a tuple of module classes: each call to such a module is recorded as one node."""
     inputs: Snippet | None = None
-    """The parenthesized arguments of a call of ``root``, which show its inputs, e.g. ``(x, mask=None)``."""
+    """The parenthesized arguments of a call to ``root``, which show its inputs, e.g. ``(x, mask=None)``."""
     made_up: bool = False
     """Whether ``root`` is a class that the agent has to build with invented arguments."""
     file: str = ""
     """The absolute path of the file that the recipe comes from, if that is not the traced file. The recipe then runs in
-    a separate namespace, and ``setup`` includes all that it needs from that file, such as imports."""
+    a separate namespace, and ``setup`` includes all that the recipe needs from that file, such as imports."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +126,12 @@ class Failure:
     count: int = 1
     """How often the trace reached this place."""
     assumption: str = ""
-    """What the trace assumed in order to continue, e.g. ``it is false``; empty if it ended here."""
+    """What the trace assumed in order to continue, e.g. ``it is false``; empty if the trace ended here."""
     after: Span | None = None
     """The place of the assumption that led the trace here; None if the trace gets here without any assumption."""
     other_side: str = ""
-    """The answer to the condition at ``after`` that leads the trace here, e.g. ``it is true``, if the trace first
-    assumed another answer, with which it does not get here; empty otherwise."""
+    """If the trace does not get here with the answer that it first assumed at ``after``: the answer that leads it here,
+    e.g. ``it is true``. Empty otherwise."""
     cause: tuple[Step, ...] = ()
     """The steps from an input through the operations to the value that failed, each named after its node."""
     subject: str = ""
@@ -170,7 +170,7 @@ class Trace:
     details: bool = False
     """Whether the `Report` of each target that was traced or failed is to be followed by `Details`."""
     slow_work: Failure | None = None
-    """The statement in which an earlier import ran out of time; only the definitions of the file are run then."""
+    """The statement in which an earlier import ran out of time. If it is given, only the file's definitions are run."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Prove:
     """Absolute path -> edited text, for every file that the edit changes."""
     roots: tuple[str, ...] = ()
     limits: Limits = Limits()
-    """The memory limit is for each process, the time limit for the whole proof."""
+    """The memory limit is for each process, the time limit for each step of the proof."""
     id: int = 0
     """As in `Trace`."""
 
@@ -296,7 +296,7 @@ class ParameterUse:
 
 @dataclass(frozen=True)
 class ModuleCall:
-    """One call of a module."""
+    """One call to a module."""
 
     path: str
     """Empty for the root."""
@@ -317,7 +317,7 @@ class Details:
     """Agent to server: a target's graph, for display. Sent after the target's report, if `Trace.details` is set.
 
     The agent sends it once without the nodes' values, and again when these are known: the last message counts. For a
-    target that fails, it has the nodes that were recorded in spite of the failure, without values.
+    target that fails, it has the nodes that could still be recorded, and no values.
     """
 
     id: int
@@ -326,7 +326,7 @@ class Details:
     """The target's key."""
     nodes: tuple[GraphNode, ...]
     order: tuple[ModuleCall, ...]
-    """The calls of modules, in the order in which they begin."""
+    """The calls to modules, in the order in which they begin."""
     input: str = ""
     """The input that the nodes' values are for, e.g. ``x: [2, 3, 224, 224]``; empty if no input was found."""
     symbols: dict[str, int] = field(default_factory=dict)
@@ -348,6 +348,8 @@ class Proof:
     verdict: Verdict
     reason: str
     """One sentence for people: on how many inputs the edit was tried, what differs, or why the result is not known."""
+    lacks_inputs: bool = False
+    """Whether the edit could not be tried because fx-lsp did not find suitable inputs."""
 
 
 @dataclass(frozen=True)
@@ -363,7 +365,7 @@ class Done:
 
     id: int
     dependencies: tuple[str, ...] = ()
-    """Absolute paths of the workspace files that were imported for it."""
+    """Absolute paths of the workspace files that were imported for the request."""
     cancelled: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Tells which files are the agent's own. Code that depends on their location uses this module, so they can move."""
+"""Tells which files are the agent's own. Code that depends on their location uses this module, so they can be moved."""
 
 from __future__ import annotations
 

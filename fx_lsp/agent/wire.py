@@ -1,9 +1,9 @@
-"""Encodes messages as bytes and decodes them, between the server and the agent and between the agent's processes.
+"""Encodes and decodes the messages that the server and the agent, and the agent's own processes, send each other.
 
 A message is four bytes of length (big-endian), then UTF-8 JSON: an object with the dataclass's fields plus
-``"message"``, the name of its class. The format is not pickle, since the code that a child runs may write to its pipe,
-and must not make the agent run anything. Like ``messages.py``, this module is loaded in an interpreter that belongs to
-someone else.
+``"message"``, the name of its class. The format is not pickle, because the code that a child runs may write to the
+child's pipe and must not be able to make the agent run anything. Like ``messages.py``, this module is loaded in an
+interpreter that belongs to someone else.
 """
 
 from __future__ import annotations

@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
+import asyncio
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fx_lsp.analysis.fix_proofs import FixProofs
+from fx_lsp.analysis.fix_combinations import FixCombinations, Identity
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import on_disk
+from fx_lsp.fixes import Fix
 from fx_lsp.fixes.editing.text_edits import applied
 
 MOST_ROUNDS = 10
 """The maximum number of rounds: the fixes of one round may reveal new failures, which the next round can fix."""
 
 
-async def mend(scheduler: Scheduler, proofs: FixProofs, files: Sequence[str], *, unproven: bool) -> dict[str, str]:
-    """Fix failures in ``files``, which have been traced, in memory. Returns path -> new text for each changed file.
+async def mend(
+    scheduler: Scheduler,
+    combinations: FixCombinations,
+    files: Sequence[str],
+    *,
+    unproven: bool,
+    jobs: int = 1,
+    progress: Callable[[int, int, str], None] = lambda done, of, file: None,
+) -> dict[str, str]:
+    """In memory, fix failures in ``files``, which have been traced. Returns path -> new text for each changed file.
 
     Afterwards, ``scheduler`` has the results for the new texts. ``unproven``: also apply fixes that could not be tried,
-    but no fix that was refuted.
+    but no fix that was refuted. The fixes of ``jobs`` files are tried at a time; ``progress`` is called with the number
+    of files that are done, the number of all, and the file that is next.
     """
     changed: dict[str, str] = {}
+    given_up: dict[str, set[Identity]] = {file: set() for file in files}
     for _ in range(MOST_ROUNDS):
-        before = dict(changed)
-        for file in files:
-            changed |= await _round(scheduler, proofs, file, unproven=unproven)
-        if changed == before:
+        before = sum(map(len, given_up.values()))
+        found = await _proven(combinations, given_up, unproven=unproven, jobs=jobs, progress=progress)
+        in_round: dict[str, str] = {}
+        for file, proven in found.items():
+            concerned = {file, *scheduler.results[file].dependencies, *(change.span.file for change in proven.changes)}
+            is_stale = not in_round.keys().isdisjoint(concerned)
+            fix = await _prove(combinations, file, given_up[file], unproven=unproven) if is_stale else proven
+            if fix is not None:
+                in_round |= await _applied(scheduler, combinations, file, fix, given_up[file])
+        changed |= in_round
+        if not in_round and sum(map(len, given_up.values())) == before:
             break
     return {path: text for path, text in changed.items() if (disk := on_disk(path)) is None or disk.text != text}
 
@@ -38,13 +57,76 @@ def write(path: str, text: str) -> None:
     Path(path).write_bytes(text.encode(encoding))
 
 
-async def _round(scheduler: Scheduler, proofs: FixProofs, file: str, *, unproven: bool) -> dict[str, str]:
-    """Make one edit in memory that fixes failures of a file, and trace the files it affects. Returns the new texts."""
-    fix = await proofs.prove_at_once(file) or await proofs.prove_together(file, unproven=unproven)
-    edited = applied(fix.changes, scheduler.documents.lines) if fix else {}
-    for path, text in edited.items():
+async def _proven(
+    combinations: FixCombinations,
+    given_up: Mapping[str, set[Identity]],
+    *,
+    unproven: bool,
+    jobs: int,
+    progress: Callable[[int, int, str], None],
+) -> dict[str, Fix]:
+    """One edit for each file that has proven fixes.
+
+    ``given_up``: by file, the fixes that earlier rounds gave up; those that this round can't prove are added.
+    """
+    found: dict[str, Fix] = {}
+    waiting = enumerate(given_up.items())
+
+    async def work() -> None:
+        for done, (file, left_out) in waiting:
+            progress(done, len(given_up), file)
+            fix = await _prove(combinations, file, left_out, unproven=unproven)
+            if fix is not None:
+                found[file] = fix
+
+    workers = [asyncio.create_task(work()) for _ in range(jobs)]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+    return {file: found[file] for file in given_up if file in found}
+
+
+async def _prove(combinations: FixCombinations, file: str, given_up: set[Identity], *, unproven: bool) -> Fix | None:
+    """One edit with proven fixes of a file; None if there is none."""
+    fix = await combinations.prove_at_once(file, given_up)
+    return fix or await combinations.prove_together(file, unproven=unproven, given_up=given_up)
+
+
+async def _applied(
+    scheduler: Scheduler, combinations: FixCombinations, file: str, fix: Fix, given_up: set[Identity]
+) -> dict[str, str]:
+    """Apply an edit in memory, and trace the files that it affects. Returns the new texts.
+
+    If a target can no longer be traced after the edit, it is undone, and one of its fixes is ``given_up``.
+    """
+    edited = applied(fix.changes, scheduler.documents.lines)
+    affected = [other for other, result in scheduler.results.items() if ({other} | result.dependencies) & edited.keys()]
+    old = {path: scheduler.documents.text(path) or "" for path in edited}
+    part = combinations.part_of(file, fix)
+    could = _targets(scheduler, affected, traced=True)
+    await _change(scheduler, edited, affected)
+    if could.isdisjoint(_targets(scheduler, affected, traced=False)):
+        return edited
+    await _change(scheduler, old, affected)
+    given_up.add(part)
+    return {}
+
+
+async def _change(scheduler: Scheduler, texts: Mapping[str, str], affected: Sequence[str]) -> None:
+    for path, text in texts.items():
         scheduler.documents.open(path, text, 0)
-    for other, result in list(scheduler.results.items()):
-        if edited and ({other} | result.dependencies) & edited.keys():
-            await scheduler.trace(other)
-    return edited
+    for path in affected:
+        await scheduler.trace(path)
+
+
+def _targets(scheduler: Scheduler, files: Sequence[str], *, traced: bool) -> set[tuple[str, str]]:
+    """The file and key of each target that was reported, and that can be ``traced`` or not."""
+    return {
+        (file, key)
+        for file in files
+        for key, item in scheduler.results[file].traced.items()
+        if item.report is not None and (item.report.outcome == "traced") is traced
+    }

@@ -1,7 +1,7 @@
 """The composition root: puts together the documents, the workspace, the agents, the scheduler and the idle work.
 
 The language server makes one engine for each client, and ``fx-lsp check`` makes one for each run. Other programs that
-trace a workspace should start here, too.
+trace a workspace should also start here.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class GraphDescriptions(IdleWork):
             self.begin(at_once=True)
 
     def on_result(self, path: str, complete: bool) -> None:
-        """Drop the descriptions of targets that are gone or have another outcome, and begin once nothing is traced."""
+        """Drop the descriptions of targets that are gone or have a new outcome; work begins once nothing is traced."""
         self.pause()
         result = self._scheduler.results.get(path)
         traced = result.traced if result else {}

@@ -17,7 +17,7 @@ class IdleWork(ABC):
     name: str
     """The name of the work in log messages."""
     quiet_seconds: float
-    """How many seconds pass without a call of `begin` or `pause` before the work begins."""
+    """How many seconds pass without a call to `begin` or `pause` before the work begins."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler

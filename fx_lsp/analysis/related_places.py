@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.documents.documents import Place, Snapshot
 from fx_lsp.documents.excerpt import quoted
-from fx_lsp.rules import called
 
 MOST_CAUSES = 3
 """How many places between an input and the failure are linked: the first and the last few."""
+
+_USES = ("star", "double-star", "index", "slice", "format", "operator")
+"""Operations that need an answer about a value that the expression uses, as calls do; not about its own value."""
+
+_USED = {"control-flow": "a condition evaluated by", "len": "the length needed by"}
+"""The kind of a failure -> what the answer is about, if not about the value of the failing expression."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +53,20 @@ def guess_link(failure: Failure, earlier: Mapping[Span, Failure], snapshot: Snap
     if failure.after is None:
         return None
     place, expression = snapshot.place(failure.after), expression_at(failure.after, snapshot)
-    if place is None or not expression:
+    guess = earlier.get(failure.after)
+    answer = failure.other_side or (guess.assumption if guess else "")
+    if place is None or not expression or not answer:
         return None
-    if failure.other_side:
-        return Link(f"only if `{expression}` {failure.other_side.removeprefix('it ')}", place)
-    if failure.after not in earlier:
-        return None
-    guess = earlier[failure.after]
-    assumed = guess.assumption.removeprefix("it ")
-    if called(expression) == guess.operation:  # the called function required something of an argument
-        return Link(f"assuming that an argument of `{expression}` {assumed}", place)
-    return Link(f"assuming that `{expression}` {assumed}", place)
+    condition = "only if" if failure.other_side else "assuming that"
+    subject = _answered(guess, expression) if guess else f"`{expression}`"
+    return Link(f"{condition} {subject} {answer.removeprefix('it ')}", place)
+
+
+def _answered(guess: Failure, expression: str) -> str:
+    """What the program needed an answer about: the value of the failing expression, or a value that it uses."""
+    is_call = bool(guess.operation) and expression.startswith(f"{guess.operation}(")
+    used = f"{_USED.get(guess.kind, 'a value in')} " if is_call or guess.operation in _USES else ""
+    return f"{used}`{expression}`"
 
 
 def expression_at(span: Span, snapshot: Snapshot) -> str:

@@ -3,7 +3,7 @@
 After an edit, the scheduler looks for the file's targets, has the agent trace them, and stores each report in the
 results as it arrives. When edits follow each other quickly, only the first and the last are traced; if a line is half
 typed, the scheduler waits. A new edit cancels the running trace of the file: a cancelled task takes no further step, so
-nothing outdated is stored. Files that import the edited file are traced again, too.
+nothing outdated is stored. Files that import the edited file are also traced again.
 
 Nothing here depends on a client: the language server and the command line both use this module.
 """
@@ -68,7 +68,7 @@ class Scheduler:
         """When each file was last edited, by the loop's clock."""
 
     def opened(self, path: str) -> None:
-        """Trace ``path`` now and, if the editor restored unsaved edits of it, also the files that import it."""
+        """Trace ``path`` now; if the editor restored unsaved edits of it, also trace the files that import it."""
         disk = on_disk(path)
         saved = disk is not None and disk.text == self.documents.text(path)
         self._start(path, self.trace(path) if saved else self._trace_edited(path))
@@ -76,7 +76,7 @@ class Scheduler:
     def edited(self, path: str) -> None:
         """Trace ``path`` and the files that import it, at once or after a delay.
 
-        The delay lets the user finish while edits follow each other quickly or a line is half typed.
+        The delay gives the user time to finish if edits follow each other quickly or a line is half typed.
         """
         self._stop(path)
         loop = asyncio.get_running_loop()
@@ -173,7 +173,7 @@ class Scheduler:
         return delay if since_edit < delay else 0.0
 
     def _find_targets(self, path: str) -> bool:
-        """Find the targets of a file. Returns False, and keeps the file's result, while the file does not parse."""
+        """Find the targets of a file. Returns False, and keeps the file's result, if the file does not parse."""
         snapshot = self.documents.snapshot()
         lines = snapshot.lines_of(path)
         traces = self.workspace.traces(path) and self.settings_of(path).includes(path)

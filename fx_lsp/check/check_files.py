@@ -27,8 +27,8 @@ from fx_lsp.supervisor.supervised_agent import AgentState, why_not
 from fx_lsp.workspace.disk_cache import Cache
 from fx_lsp.workspace.python_files import FileSelection, folders_of
 
-Progress = Callable[[int, int, Path], None]
-"""``progress(done, of, file)``: ``done`` of ``of`` files are traced, and ``file`` is next."""
+Progress = Callable[[int, int, str], None]
+"""``progress(done, of, next)``: ``done`` of ``of`` files are done; ``next`` says what is done next."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Problem:
     finding: Finding
     fixes: tuple[Fix, ...]
     proofs: Mapping[Fix, Proof] = field(default_factory=dict)
-    """The result of trying each fix, for those that were tried."""
+    """The result of each fix that was tried."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Checked:
     """Path -> new text of each file that fixes change; ``problems`` are those that remain after the fixes."""
 
     def traced_targets(self) -> list[int]:
-        """For each file with traced targets, how many were traced, to their end or to a failure."""
+        """For each file with traced targets, how many of them were traced, to their end or to a failure."""
         counts = (sum(traced.was_traced for traced in result.traced.values()) for result in self.results.values())
         return [count for count in counts if count]
 
@@ -82,7 +82,7 @@ async def check(
     cluster: str | None = None,
     mending: Mending | None = None,
     with_fixes: bool = True,
-    progress: Progress = lambda done, of, file: None,
+    progress: Progress = lambda done, of, next: None,
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `python_files.files_of`), ``jobs`` at a time.
 
@@ -151,7 +151,7 @@ class _Run:
         for file in filter(_is_notebook, files):
             self._open_notebook(file)
         await self._trace([file for file in files if file not in self._no_notebooks], jobs, progress)
-        edits = await self._mend(files, mending) if mending else {}
+        edits = await self._mend(files, mending, jobs, progress) if mending else {}
         results = self._engine.results
         findings = sorted(merged(results.findings()), key=lambda found: (found.place.path, found.place.start))
         return Checked(
@@ -184,7 +184,7 @@ class _Run:
 
         async def work() -> None:
             for done, file in waiting:
-                progress(done, len(files), file)
+                progress(done, len(files), f"tracing {file.name}")
                 await self._engine.scheduler.trace(str(file))
                 if self._problem is not None:
                     raise CannotCheck(self._problem)
@@ -201,9 +201,16 @@ class _Run:
         results.clear()
         results.update(in_order)
 
-    async def _mend(self, files: Sequence[Path], mending: Mending) -> dict[str, str]:
+    async def _mend(self, files: Sequence[Path], mending: Mending, jobs: int, progress: Progress) -> dict[str, str]:
         engine = self._engine
-        edits = await mend(engine.scheduler, engine.proofs, list(map(str, files)), unproven=mending.unproven)
+        edits = await mend(
+            engine.scheduler,
+            engine.proofs.combinations,
+            list(map(str, files)),
+            unproven=mending.unproven,
+            jobs=jobs,
+            progress=lambda done, of, file: progress(done, of, f"trying fixes in {Path(file).name}"),
+        )
         if mending.write:
             for path, text in edits.items():
                 try:
@@ -214,8 +221,8 @@ class _Run:
 
     def _as_problem(self, finding: Finding) -> Problem:
         proofs = self._engine.proofs
-        fixes = proofs.fixes(finding.failure) if self._with_fixes else ()
-        tried = {fix: proofs.known(finding.failure, fix) for fix in fixes}
+        fixes = proofs.trials.fixes(finding.failure) if self._with_fixes else ()
+        tried = {fix: proofs.trials.known(finding.failure, fix) for fix in fixes}
         return Problem(finding, fixes, {fix: proof for fix, proof in tried.items() if proof})
 
     def _settings_of(self, path: str) -> Settings:

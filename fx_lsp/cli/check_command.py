@@ -143,7 +143,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
             cluster=arguments.cluster,
             mending=mending,
             with_fixes=_format(arguments) in SHOW_FIXES,
-            progress=lambda done, of, file: show(done, of, file.name),
+            progress=show,
         )
 
 

@@ -1,6 +1,6 @@
 """Notebooks: the code cells of a notebook, in order, form one Python module.
 
-In the module, each cell's text is followed by a line end, and what only IPython understands is replaced by text of the
+In the module, each cell's text is followed by a newline, and what only IPython understands is replaced by text of the
 same length, so that each character of a cell corresponds to one offset in the module.
 """
 

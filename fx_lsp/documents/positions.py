@@ -49,7 +49,7 @@ class LineIndex:
         self._ends = [*(start for start, _ in ends), len(text)]
 
     def line(self, number: int) -> str:
-        """Line ``number`` (from 0) without its line end; empty if there is no such line."""
+        """Line ``number`` (from 0) without its line ending; empty if there is no such line."""
         if not 0 <= number < len(self._starts):
             return ""
         return self.text[self._starts[number] : self._ends[number]]

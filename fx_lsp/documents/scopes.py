@@ -179,7 +179,7 @@ class ScopeVisitor(ast.NodeVisitor):
             self._bind(local, is_simple=True)
 
     def visit_If(self, node: ast.If) -> None:
-        """Visit both branches. ``if __name__ == "__main__":`` does not count as a branch, but is not run on import."""
+        """Visit both branches. ``if __name__ == "__main__":`` isn't a branch, but its body is not run on import."""
         self.visit(node.test)
         self._visit_block(node.body, in_main=_is_main_guard(node.test))
         self._visit_block(node.orelse)

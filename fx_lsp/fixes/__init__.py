@@ -25,7 +25,7 @@ __all__ = ["Fix", "ReadText", "TextChange", "fixes_for"]
 def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
     """The edits that may fix a failure, the most direct first; empty for a notice, or if no edit is known to help.
 
-    They come from the modules listed in the rule's ``fixes``, and from edits of ``calls``, the calls in the user's code
+    Some come from the modules listed in the rule's ``fixes``; others change ``calls``, the calls in the user's code
     that trace the program. Each file of the failure's chain is parsed once or twice, so call this function only when
     its result is needed.
     """

@@ -1,4 +1,4 @@
-"""Fix the value of a flag (an argument of the traced function) with the ``concrete_args`` of the tracing call."""
+"""Set a flag (an argument of the traced function) to a constant with the ``concrete_args`` of the tracing call."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, tracing_calls
 
 
 def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
-    """One fix for each call that traces the root, if the failing code reads a parameter with a constant default.
+    """One fix for each call that traces the root, if the failing code reads a parameter that is a flag.
 
+    A flag has a constant default, or is required and compared with strings; its value is then the first of these.
     If no call traces the root (the traced module or function), fx-lsp inferred that it can be traced; the fix is then a
     directive above its definition.
     """
@@ -23,7 +24,7 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
         return
     source, node = outermost
     function = source.function(node)
-    defaults = _constant_defaults(function) if function else {}
+    defaults = {**_compared_strings(function), **_constant_defaults(function)} if function else {}
     named = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & defaults.keys()
     is_further_in = len(failure.chain) > 1  # callers pass on optional inputs, but rarely flags
     flags = sorted(flag for flag in named if defaults[flag] == "None" or not is_further_in)
@@ -49,6 +50,22 @@ def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict
         for parameter, default in pairs
         if isinstance(default, ast.Constant) and type(default.value) in (bool, int, str, type(None))
     }
+
+
+def _compared_strings(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
+    """Each required parameter that is compared with strings, with the source of the first of these."""
+    given = function.args
+    positional = [*given.posonlyargs, *given.args]
+    required = positional[: len(positional) - len(given.defaults)]
+    required += [one for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default is None]
+    names = {one.arg for one in required}
+    found: dict[str, str] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Compare(left=ast.Name(id=name), ops=[ast.Eq()], comparators=[ast.Constant(value=str(text))]):
+                if name in names:
+                    found.setdefault(name, f'"{text}"')
+    return found
 
 
 def _change(call: TracingCall, entries: str) -> TextChange | None:

@@ -1,4 +1,7 @@
-"""Caches fixes on disk: to find a fix, fx-lsp parses and rewrites files, which takes a while for many problems."""
+"""Caches fixes on disk.
+
+To find a fix, fx-lsp parses and rewrites files, which takes a while when there are many problems.
+"""
 
 from __future__ import annotations
 

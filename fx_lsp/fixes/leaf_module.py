@@ -1,6 +1,6 @@
-"""Record the calls of a module instead of tracing into it, with a custom tracer that treats its class as a leaf.
+"""Record calls to a module instead of tracing into it, with a custom tracer that treats its class as a leaf.
 
-The fix edits the tracing call. It helps if the failure is in a submodule rather than in the root itself.
+The fix edits the tracing call. It helps only if the failure is in a submodule rather than in the root itself.
 """
 
 from __future__ import annotations

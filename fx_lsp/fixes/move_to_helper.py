@@ -1,6 +1,6 @@
-"""Move code that cannot be traced into a helper function and record its call: the fix for nearly everything.
+"""Move untraceable code into a helper function and record the call to the helper: the fix for nearly every failure.
 
-The fix helps if the code only computes data: what the helper function returns is a traced value again.
+The fix helps only if the code does nothing but compute data: what the helper function returns is a traced value again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_HELP = frozenset({"call-binding", "exception", "two-tracers", "not-a-submodu
 """Kinds of failure that a recorded call does not fix."""
 
 _MOST_IN_A_ROW = 6
-"""How many more parts may be moved, each because it depends on the results of the previous one."""
+"""How many more parts may be moved, each of which depends on the results of the previous one."""
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
@@ -121,7 +121,7 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _decided(source: Source, name: str, flags: set[str]) -> Part | None:
-    """The first part below the call of ``name`` that depends on one of ``flags``."""
+    """The first part below the call to ``name`` that depends on one of ``flags``."""
     call = next(node for node in ast.walk(source.tree) if isinstance(node, ast.Call) and is_name(node.func, name))
     function = source.function(call)
     uses = [
@@ -169,7 +169,7 @@ def _name(source: Source, part: Part, extraction: Extraction) -> str:
 
 
 def _with_function(source: Source, part: Part, extraction: Extraction, name: str) -> str:
-    """The file's text with ``part`` replaced by a call of the helper function, which is defined above."""
+    """The file's text with ``part`` replaced by a call to the helper function, which is defined above."""
     nodes: list[Node] = [*part] if isinstance(part, list) else [part]
     start, end = source.offsets(nodes[0])[0], source.offsets(nodes[-1])[1]
     call = f"{name}({', '.join(extraction.inputs.values())})"

@@ -1,4 +1,4 @@
-"""Replace a slice of a real tensor, with a traced size as a bound, by calls of ``narrow``, which are recorded.
+"""Replace a slice of a real tensor, with a traced size as a bound, by calls to ``narrow``, which are recorded.
 
 ``narrow`` is stricter than a slice: it raises an error for a range that extends past the end instead of cutting it off.
 """
@@ -24,7 +24,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _calls(source: Source, tensor: ast.expr, indices: list[ast.expr]) -> str | None:
-    """The calls of ``narrow``, one for each dimension that is cut; None if an index is not a simple slice."""
+    """The calls to ``narrow``, one for each dimension that is cut; None if an index is not a simple slice."""
     calls = []
     for dimension, index in enumerate(indices):
         if not isinstance(index, ast.Slice) or index.step is not None:

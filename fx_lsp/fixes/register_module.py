@@ -35,7 +35,10 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _built_once(source: Source, built: ast.Call, name: str) -> Iterator[Fix]:
-    """One fix: build the module once, in ``__init__``, instead of with ``built`` each time the method is called."""
+    """One fix: move ``built``, which builds the module each time the method is called, into ``__init__``.
+
+    The module is then built once.
+    """
     method, class_ = source.function(built), source.enclosing_class(built)
     if method is None or class_ is None or source.parent(method) is not class_ or not method.args.args:
         return

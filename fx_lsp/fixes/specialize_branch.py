@@ -1,4 +1,4 @@
-"""Keep one side of a branch, and check its condition: for a program that only ever takes that side.
+"""Keep only one side of a branch, and check the condition: for a program that never takes the other side.
 
 This is the last resort if the branch cannot be moved because it calls modules. The graph rejects inputs for which the
 program would take the other side.
@@ -18,9 +18,9 @@ from fx_lsp.fixes.torch_assert import raises
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix for each side of the ``if`` whose condition failed, first the side that the trace continued with.
+    """One fix for each side of the ``if`` whose condition failed, starting with the one that the trace continued with.
 
-    There is no fix if an argument of the call decides: then the caller chooses the side, not the program.
+    There is no fix if an argument of the call itself decides: then the caller, not the program, chooses the side.
     """
     innermost = next(editable(failure.chain[-1:], read), None)
     if innermost is None or failure.subject == "argument":

@@ -30,7 +30,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _conversions(source: Source, node: ast.expr, torch: str) -> Iterator[TextChange]:
-    """The changes that also replace calls of ``int`` and ``float`` around ``node`` in the same statement."""
+    """The changes that also replace calls to ``int`` and ``float`` around ``node`` in the same statement."""
     for outer in source.around(node):
         match outer:
             case ast.stmt():
@@ -71,6 +71,6 @@ def _values(arguments: list[ast.expr]) -> list[ast.expr]:
 
 
 def _nested(function: str, values: list[str]) -> str:
-    """Nested calls of ``function``, which takes two values: two calls for three values."""
+    """Nested calls to ``function``, which takes two values: two calls for three values."""
     *first, last = values
     return f"{function}({first[0] if len(first) == 1 else _nested(function, first)}, {last})"

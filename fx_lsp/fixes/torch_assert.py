@@ -1,4 +1,6 @@
-"""Replace a check that depends on the inputs with ``torch._assert``, which is recorded and checks when the graph runs.
+"""Replace a check that depends on the inputs with ``torch._assert``.
+
+This is recorded and performs the check when the graph runs.
 
 ``if bad: raise E(message)`` and ``assert good, message`` become ``torch._assert(good, message)``. The error becomes
 an ``AssertionError``, and the message must be known while tracing because it is written into the graph.

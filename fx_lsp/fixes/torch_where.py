@@ -1,4 +1,4 @@
-"""Replace a choice between two values that can both be computed with one recorded operation.
+"""Replace a choice between two values with one recorded operation, if both values can be computed.
 
 ``torch.where`` chooses by a tensor, ``torch.sym_ite`` by a value computed from sizes, dtypes and flags. Both require
 two values of the same type.

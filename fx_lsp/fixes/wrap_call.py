@@ -1,8 +1,8 @@
 """Record a call in the graph instead of tracing into it: ``torch.fx.wrap("name")`` in the file that makes the call.
 
-``wrap`` replaces a *global name* of the module that calls it, so it helps if the call uses such a name: that of a
-function that the file defines or imports, or of a builtin. It cannot help with a method, a local name or a class. A
-recorded call returns a traced value, so ``wrap`` does not help either if the result must be true or false.
+``wrap`` replaces a *global name* of the module that calls it, so it helps only if the call uses such a name: the name
+of a function that the file defines or imports, or of a builtin. It cannot help with a method, a local name or a class.
+A recorded call returns a traced value, so ``wrap`` also does not help if the result must be true or false.
 """
 
 from __future__ import annotations

@@ -48,8 +48,7 @@ class Rule:
     """One sentence that names the failing expression and the reason, then what to do.
 
     A template for `str.format`, or a function of the failure and the expression's source text. A template may name
-    ``{subject}``, ``{error}`` and ``{remark}``, which the functions below make, and ``{detail}``, which is
-    ``Failure.error``.
+    ``{subject}`` and ``{error}``, which the functions below make, and ``{detail}``, which is ``Failure.error``.
     """
     kinds: tuple[str, ...] = ()
     """The values of ``Failure.kind`` that the rule applies to."""
@@ -67,9 +66,7 @@ class Rule:
         """The message for ``failure``; ``expression`` is the failing source text, or ``""`` if that cannot be shown."""
         if not isinstance(self.text, str):
             return self.text(failure, expression)
-        return self.text.format(
-            subject=subject(expression), error=error_text(failure), remark=remark(failure), detail=failure.error
-        )
+        return self.text.format(subject=subject(expression), error=error_text(failure), detail=failure.error)
 
 
 @functools.cache
@@ -106,13 +103,38 @@ def called(expression: str) -> str | None:
     return ast.unparse(call.func) if isinstance(call, ast.Call) else None
 
 
+def hands_over(failure: Failure, expression: str) -> str:
+    """What the failing expression does with a value that a graph cannot hold."""
+    if expression.startswith("return") or failure.operation == "return":
+        return "returns"
+    return "passes" if failure.operation else "passes or returns"
+
+
+def input_name(expression: str, default: str) -> str:
+    """The input that a failing expression uses: ``images`` for ``len(images)``; ``default`` if it may be another."""
+    nodes = list(ast.walk(parsed(expression) or ast.Constant(None)))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)} - {called(expression)}
+    reads_attribute = any(isinstance(node, ast.Attribute) for node in nodes)
+    return default if reads_attribute or len(names) != 1 else names.pop()
+
+
+def with_items(name: str, items: str) -> str:
+    """The ``concrete_args`` that make an input a container whose items are traced values."""
+    return f'`concrete_args={{"{name}": {items}}}`, where `PH` is `torch.fx.PH`'
+
+
+def in_function(failure: Failure) -> bool:
+    """Whether a function was traced, which has no submodules and no parameters: see ``fxcore.Tracer``."""
+    return failure.error.endswith(" a function")
+
+
 def error_text(failure: Failure) -> str:
     """Python's own error, on one line, e.g. ``TypeError: 'int' object is not callable``."""
     return textwrap.shorten(failure.error.strip().partition("\n")[0], _LONGEST_ERROR, placeholder=" …")
 
 
 def remark(failure: Failure) -> str:
-    """Python's own error in parentheses, to follow a sentence; for an error that fxcore raises, only its text."""
+    """The error's class and text in parentheses, to follow a sentence; without the class if fxcore raised the error."""
     name, _, text = error_text(failure).partition(": ")
     return f" ({text if name.endswith('Failure') else error_text(failure)})"
 

@@ -1,16 +1,15 @@
 """A value that a graph cannot hold."""
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, remark, subject
+from fx_lsp.rules import Rule, hands_over, remark, subject
 
 
 def message(failure: Failure, expression: str) -> str:
     """What a graph cannot hold, and what it can."""
-    does = "returns" if expression.startswith("return") or failure.operation == "return" else "passes or returns"
     return (
-        f"{subject(expression)} {does} an object that a graph cannot hold. Use traced values, numbers, strings, "
-        "`None`, dtypes and devices, or tuples, lists, dicts and slices of these, or move the call into a function "
-        f"wrapped with `torch.fx.wrap`.{remark(failure)}"
+        f"{subject(expression)} {hands_over(failure, expression)} an object that a graph cannot hold. Use only traced "
+        "values, numbers, strings, `None`, dtypes and devices, and tuples, lists, dicts and slices of these, or move "
+        f"this code into a function wrapped with `torch.fx.wrap`.{remark(failure)}"
     )
 
 
@@ -27,8 +26,8 @@ bytes, functions, iterators, NumPy numbers and arrays, or objects of your own cl
 - For a set: use a tuple. For an iterator or a generator: use a list.
 - For an object of your own class: make the class a dataclass or a named tuple, or give it a method
   `__fx_create_arg__(self, tracer)`.
-- For a function that is passed as an argument: move the call that takes it into another function, and record the call
-  of that function with `torch.fx.wrap("its_name")`.""",
+- For a function that is passed as an argument: put the call that it is passed to in a function of its own, and record
+  the call to that function with `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch.fx
 

@@ -6,8 +6,8 @@ RULE = Rule(
     code="autocast",
     title="Autocast is not recorded",
     why="""\
-`with torch.autocast(...)` changes the state of the process, and no node of the graph records that. The graph runs the
-block in whatever precision is active when the graph is called. An `enabled=False` around numerically delicate
+`with torch.autocast(...)` changes the state of the process, and no node of the graph records that. The block runs
+under whatever autocast state is active when the graph is called. An `enabled=False` around numerically delicate
 operations is lost as well.
 
 - Convert explicitly, which is recorded: `x = x.float()`.
@@ -38,9 +38,9 @@ def energy(x):
 traced = torch.fx.symbolic_trace(energy)
 """,
     text=(
-        "{subject} changes autocast, which is not recorded, so the graph runs this code in whatever precision is "
-        "active when the graph is called. Convert explicitly (`x.float()`), or move the code into a function wrapped "
-        "with `torch.fx.wrap`."
+        "{subject} changes the autocast state, which is not recorded, so this part of the graph runs under whatever "
+        "autocast state is active when the graph is called. Convert explicitly (`x.float()`), or move the "
+        "code into a function wrapped with `torch.fx.wrap`."
     ),
     kinds=("autocast",),
     severity="information",

@@ -9,7 +9,7 @@ RULE = Rule(
 While tracing, the `apply` method of a `torch.autograd.Function` runs its `forward`, and the graph contains the
 operations of that `forward`. Its `backward` is not in the graph: the gradients are those of the recorded operations.
 
-- Record the call itself: move it into a module-level function and record the call of that function with
+- Record the call itself: move it into a module-level function and record the call to that function with
   `torch.fx.wrap("its_name")`.
 - If you use the graph only for inference, nothing needs to change.""",
     bad="""\
@@ -60,8 +60,8 @@ def quantize(x):
 traced = torch.fx.symbolic_trace(quantize)
 """,
     text=(
-        "{subject} is recorded as the operations of its `forward`, so the graph does not contain the `backward` of "
-        "`{detail}`. Move the call into a function wrapped with `torch.fx.wrap`."
+        "{subject} is recorded as the operations of `{detail}.forward`, so the graph does not contain "
+        "`{detail}.backward`. Move the call into a function wrapped with `torch.fx.wrap`."
     ),
     kinds=("autograd-function",),
     severity="warning",

@@ -12,9 +12,9 @@ def message(failure: Failure, expression: str) -> str:
             f"`forward` an ordinary method, with `self` as its first parameter.{remark(failure)}"
         )
     return (
-        f"{subject(expression)} can't start, because the traced function does not accept one traced value for each of "
-        f"its parameters. Declare the parameters by name instead of `*args`, and give `concrete_args` by name."
-        f"{remark(failure)}"
+        f"{subject(expression)} cannot be traced, because torch.fx cannot call it with one traced value for each of "
+        "its parameters. Declare each parameter by name (including `self` in a method) instead of `*args`, and pass "
+        f'`concrete_args` as a dict (`{{"factor": 2}}`).{remark(failure)}'
     )
 
 
@@ -27,7 +27,7 @@ Tracing begins by creating one traced value for each parameter of `forward` that
 - If `concrete_args` is a tuple, it has one entry for each parameter. If it is a dict, it names the parameters that it
   fixes.
 - `self` has to be a separate parameter: `def forward(self, *inputs)`, not `def forward(*inputs)`.
-- `forward` has to be an ordinary method: torch.fx passes the module as the first argument, also to a static method.
+- `forward` has to be an ordinary method: torch.fx passes the module as the first argument, even to a static method.
 - A class without `forward` cannot be traced.""",
     bad="""\
 import torch.fx

@@ -36,8 +36,8 @@ def block(x):
 traced = torch.fx.symbolic_trace(block)
 """,
     text=(
-        "{subject} is recorded as the operations inside it, so training with the graph keeps all intermediate values "
-        "in memory. Apply checkpointing to the graph instead."
+        "{subject} is recorded without checkpointing: the graph contains only the operations of the checkpointed code, "
+        "so training with the graph keeps all intermediate values in memory. Apply checkpointing to the graph instead."
     ),
     kinds=("checkpoint",),
     severity="hint",

@@ -1,14 +1,17 @@
 """The contents of a traced value are not known."""
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
+from fx_lsp.rules import Rule, input_name, subject, with_items
+
+_KEYS = '{"key": PH}'
 
 
 def message(failure: Failure, expression: str) -> str:
     """Why the test cannot be evaluated, and what to do instead."""
     advice = "Compare the whole tensor (`(x == y).any()`), which is recorded"
     if failure.subject == "argument":
-        advice = "Give the keys with `concrete_args` when tracing"
+        name = input_name(expression.rpartition(" in ")[2], "options")
+        advice = f"List the keys in {with_items(name, _KEYS)}"
     elif failure.subject == "shape":
         advice = "Compare the sizes one by one (`x.shape[0] == n`), which is recorded"
     return (
@@ -25,7 +28,7 @@ RULE = Rule(
 
 - For a tensor: use `(x == y).any()`, which is recorded. For a branch that depends on the result, see
   [`control-flow`](control-flow.md).
-- For a dict that is an input: give its keys with `concrete_args={"options": {"mask": PH}}`, where `PH` is
+- For a dict that is an input: list its keys in `concrete_args={"options": {"mask": PH}}`, where `PH` is
   `torch.fx.PH`.
 - If the choice is fixed once the module is built: use an attribute that `__init__` sets.""",
     bad="""\

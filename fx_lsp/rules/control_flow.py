@@ -1,7 +1,7 @@
 """A branch that depends on a traced value."""
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, about, called, subject
+from fx_lsp.rules import Rule, about, called, input_name, subject
 
 _DECIDERS = {
     "if": "this `if`",
@@ -18,8 +18,11 @@ _DECIDERS = {
 """The operation -> what cannot be evaluated."""
 
 _BY_OPERATION = {
-    "guard": 'Use `torch._assert(condition, "message")`, which is recorded, with the condition that must hold.',
-    "assert": 'Use `torch._assert(condition, "message")`, which is recorded.',
+    "guard": (
+        'Use `torch._assert(condition, "message")`, which is recorded; `condition` is what must be true for the check '
+        "to pass."
+    ),
+    "assert": 'Use `torch._assert(condition, "message")` instead, which is recorded.',
     "while": "Loop a fixed number of times, or move the loop into a function wrapped with `torch.fx.wrap`.",
     "comparison": (
         "Write `(a < b) & (b < c)`, which is recorded; if a branch depends on the result, move the branch into a "
@@ -29,8 +32,8 @@ _BY_OPERATION = {
 
 _BY_SUBJECT = {
     "shape": (
-        "Branch on a size that `__init__` sets, replace a check with `torch._assert`, or move the branch into a "
-        "function wrapped with `torch.fx.wrap`."
+        "Branch on a size that `__init__` sets, or move the branch into a function wrapped with `torch.fx.wrap`. If "
+        "the branch only checks an input, use `torch._assert`."
     ),
     "dtype": (
         "Call `x.to(dtype)` without checking: it returns `x` itself if nothing has to change. Or branch on an "
@@ -49,16 +52,16 @@ _BY_SUBJECT = {
 }
 
 _GENERAL = (
-    "Choose between values with `torch.where`, check with `torch._assert`, or move the branch into a function "
-    "wrapped with `torch.fx.wrap`."
+    "Choose between values with `torch.where`, or move the branch into a function wrapped with `torch.fx.wrap`. If the "
+    "branch only checks an input, use `torch._assert`."
 )
 
 _COMPARERS = {
     "max": ("`torch.sym_max`", "`torch.maximum`"),
     "min": ("`torch.sym_min`", "`torch.minimum`"),
-    "any": ("an attribute that `__init__` sets", "`torch.any`"),
-    "all": ("an attribute that `__init__` sets", "`torch.all`"),
-    "sorted": ("an order that `__init__` sets", "`torch.sort`"),
+    "any": ("an attribute that `__init__` sets", "`torch.any(torch.stack([a, b]))`"),
+    "all": ("an attribute that `__init__` sets", "`torch.all(torch.stack([a, b]))`"),
+    "sorted": ("an order that `__init__` sets", "`torch.sort(torch.stack([a, b]))`"),
 }
 """A builtin that compares -> what to use instead: first for sizes, flags and other plain values, then for tensors."""
 
@@ -76,14 +79,15 @@ def _advice(operation: str, failure: Failure, expression: str) -> str:
         return _BY_OPERATION[operation]
     if operation in _COMPARERS:
         for_sizes, for_tensors = _COMPARERS[operation]
-        own = {"": f"{for_tensors} for tensors, {for_sizes} for sizes", "values": for_tensors}
-        return f"Use {own.get(failure.subject, for_sizes)}."
+        own = {"": f"{for_tensors} for tensors and {for_sizes} for sizes", "values": for_tensors}
+        return f"Use {own.get(failure.subject, for_sizes)} instead."
     if operation == "conditional" and failure.subject == "shape":
         return "Choose between sizes with `torch.sym_ite(condition, a, b)`, which is recorded."
     if failure.subject == "argument":
-        name = expression if expression.isidentifier() else "flag"
+        name = input_name(expression, "flag")
         return (
-            f'Give its value when tracing (`concrete_args={{"{name}": ...}}`), or make it an attribute of the module.'
+            f'Set the input to a constant with `concrete_args={{"{name}": ...}}`, or replace it with an attribute of '
+            "the module."
         )
     return _BY_SUBJECT.get(failure.subject, _GENERAL)
 
@@ -100,8 +104,8 @@ evaluated if they depend on a traced value.
 - To choose between two values that can both be computed: `torch.where(condition, a, b)`.
 - To choose between two sizes: `torch.sym_ite(condition, a, b)`, `torch.sym_max` or `torch.sym_min`.
 - To check something: `torch._assert(condition, "message")`.
-- If the choice is fixed once the module is built: branch on an attribute that `__init__` sets, or fix the argument with
-  `concrete_args`.
+- If the choice is fixed once the module is built: branch on an attribute that `__init__` sets, or set the argument to a
+  constant with `concrete_args`.
 - If your program only ever takes one branch: keep that branch, and check its condition with `torch._assert`.
 - Otherwise: move the branch into a module-level function and record its call with `torch.fx.wrap("its_name")`. A branch
   that calls modules cannot be moved; instead, trace with a `torch.fx.Tracer` whose `is_leaf_module` returns true for

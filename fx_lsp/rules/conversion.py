@@ -8,23 +8,32 @@ from fx_lsp.rules import Rule, about, called, parsed, subject
 _BY_OPERATION = {
     "int": "Use `torch.sym_int`, which is recorded.",
     "float": "Use `torch.sym_float`, which is recorded.",
-    "round": "Use `torch.round` for tensors, `torch.sym_int` for sizes; both are recorded.",
+    "round": "Use `torch.round` for tensors and `torch.sym_int` for sizes; both are recorded.",
     "range": "Loop a fixed number of times: use an attribute that `__init__` sets, or a constant.",
     "slice": "Use `.narrow(dim, start, length)`, which is recorded.",
-    "index": "Index a tensor, which is recorded, or take the index from an attribute that `__init__` sets.",
+    "index": (
+        "Index a tensor instead of a list, so that the indexing is recorded, or take the index from an attribute that "
+        "`__init__` sets."
+    ),
     "format": "Leave the value out of the text.",
 }
 
 _GENERAL = "Move the expression into a function wrapped with `torch.fx.wrap`."
 
+_NEEDS = {
+    "format": "converts a value to text, but the value",
+    "index": "needs a plain number as its index, but the index",
+    "slice": "needs plain numbers as its bounds, but a bound",
+}
+"""The operation -> what needs a known value, if it does not just need a plain number."""
+
 
 def message(failure: Failure, expression: str) -> str:
-    """The message, which says whether ``expression`` needs a number or a string, and what to do."""
-    operation = failure.operation or called(expression) or _by_look(expression)
-    needs = "a string" if operation == "format" or _is_text(expression) else "a plain number"
-    reason = f"needs {needs}, but the value depends on {about(failure)} and is not known while tracing."
-    advice = _BY_OPERATION["format"] if needs == "a string" else _BY_OPERATION.get(operation, _GENERAL)
-    return f"{subject(expression)} {reason} {advice}"
+    """What ``expression`` needs the value for, what the value depends on, and what to do."""
+    operation = "format" if _is_text(expression) else failure.operation or called(expression) or _by_look(expression)
+    needs = _NEEDS.get(operation, "needs a plain number, but the value")
+    reason = f"{needs} depends on {about(failure)} and is not known while tracing."
+    return f"{subject(expression)} {reason} {_BY_OPERATION.get(operation, _GENERAL)}"
 
 
 def _by_look(expression: str) -> str:
@@ -57,7 +66,7 @@ recorded; converting it to a plain number is not possible.
 - To cut a buffer to a size: use `self.ids.narrow(1, 0, n)` instead of `self.ids[:, :n]`. (An `nn.Parameter` can be
   sliced as usual.)
 - For `range(n)`: loop over something that `__init__` sets, such as the layers.
-- For a text, such as a log message: leave the value out.
+- For text such as a log message: leave the value out.
 - Otherwise: move the expression into a module-level function and record its call with `torch.fx.wrap("its_name")`.""",
     bad="""\
 import math

@@ -13,9 +13,9 @@ _ENDED = {
 def message(failure: Failure, expression: str) -> str:
     """What was not allowed, what could not be traced because of that, and where such work belongs."""
     return (
-        f"{subject(expression)} was blocked: {error_text(failure)} is not allowed while tracing."
+        f"{subject(expression)} was blocked: fx-lsp does not allow {error_text(failure)} while it traces."
         f"{_ENDED.get(failure.subject, '')} Do such work where the model is trained or run, not while its file is "
-        "imported or its `forward` is traced."
+        "imported, the model is built, or its `forward` is traced."
     )
 
 
@@ -27,7 +27,7 @@ fx-lsp imports and traces your files while you type, so it prevents them from do
 scratch folder, use the network, start processes or send signals. A call that tries to do so raises a `PermissionError`.
 The model itself may be correct: this message says only that its code did not run to the end.
 
-- For work that is done while the file is imported (a download, a log file, a call of `git`): move it under
+- For work that is done while the file is imported (a download, a log file, a call to `git`): move it under
   `if __name__ == "__main__":`, or into the function that trains.
 - For work that the program can do without: catch `OSError` around it.
 

@@ -1,6 +1,16 @@
 """A dict with a traced value as a key."""
 
-from fx_lsp.rules import Rule
+from fx_lsp.agent.messages import Failure
+from fx_lsp.rules import Rule, hands_over, subject
+
+
+def message(failure: Failure, expression: str) -> str:
+    """What the graph cannot hold, and what to use instead."""
+    return (
+        f"{subject(expression)} {hands_over(failure, expression)} a dict whose keys contain a traced value; a graph "
+        "cannot hold such a dict. Use plain numbers or strings as keys, or a list of pairs."
+    )
+
 
 RULE = Rule(
     code="dict-key",
@@ -31,10 +41,7 @@ def by_size(x):
 
 traced = torch.fx.symbolic_trace(by_size)
 """,
-    text=(
-        "{subject} passes or returns a dict with a traced value as a key, which a graph cannot hold. Use plain numbers "
-        "or strings as keys, or a list of pairs."
-    ),
+    text=message,
     kinds=("dict-key",),
     fixes=("wrap_call", "move_to_helper"),
 )

@@ -5,25 +5,43 @@ import ast
 from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, remark, subject
 
-_GENERAL = "If this works with real tensors, it needs something that a traced value does not have."
+_GENERAL = (
+    "If this code works when it is not traced, it needs something that a traced value does not have: move it into a "
+    "function wrapped with `torch.fx.wrap`."
+)
+
+_RAISED = (
+    "If it is not reached with real tensors, the code that leads to it needs something that a traced value does not "
+    "have: move that code into a function wrapped with `torch.fx.wrap`."
+)
 
 _TYPE_CHECK = (
     "A traced value is not an instance of `torch.Tensor`: remove the check, or move it into a function wrapped with "
     "`torch.fx.wrap`."
 )
 
-_LOOK_UP = "A lookup with a traced value as the key always fails. Use a key that `__init__` sets instead."
+_LOOK_UP = (
+    "A lookup with a traced value as the key always fails. Use a key that is known while tracing, such as an attribute "
+    "that `__init__` sets."
+)
 
 
 def message(failure: Failure, expression: str) -> str:
     """Why ``expression`` may raise only while being traced, and Python's own error."""
-    return f"{subject(expression)} raises an error while being traced. {_advice(failure, expression)}{remark(failure)}"
+    does = "was reached" if _is_raise(expression) else "raises an error"
+    return f"{subject(expression)} {does} while tracing. {_advice(failure, expression)}{remark(failure)}"
 
 
 def _advice(failure: Failure, expression: str) -> str:
     if failure.operation == "index" and failure.error.startswith("KeyError"):
         return _LOOK_UP
+    if _is_raise(expression):
+        return _RAISED
     return _TYPE_CHECK if _checks_type(expression) else _GENERAL
+
+
+def _is_raise(expression: str) -> bool:
+    return expression.partition(" ")[0] == "raise"
 
 
 def _checks_type(expression: str) -> bool:

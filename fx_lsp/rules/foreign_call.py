@@ -4,7 +4,7 @@ from fx_lsp.agent.messages import Failure
 from fx_lsp.rules import Rule, called, remark, subject
 
 _SIZES = (
-    "takes its sizes as separate arguments, which cannot be traced values.",
+    "is given its sizes as separate arguments, and these cannot be traced values.",
     "Pass the sizes as one tuple, which is recorded: `torch.zeros((n, m))`, `x.expand((n, -1))`.",
 )
 _COPIES = (
@@ -17,12 +17,12 @@ _DTYPES = (
     "Name the dtype (`torch.float32`), or move the expression into a function wrapped with `torch.fx.wrap`.",
 )
 _TRANSFORMS = (
-    "transforms a function, and the result accepts only real tensors.",
+    "uses a function transform, which accepts only real tensors.",
     "Move the call into a function wrapped with `torch.fx.wrap`.",
 )
 _BRANCHES = (
-    "cannot be traced symbolically.",
-    "Use `torch.where`, or move the call into a function wrapped with `torch.fx.wrap`.",
+    "passes a traced value to a control-flow operator, which accepts only real tensors.",
+    "Use `torch.where` instead of `torch.cond`, or move the call into a function wrapped with `torch.fx.wrap`.",
 )
 _CHECKS = (
     "needs to know immediately whether a traced value is true.",
@@ -49,7 +49,7 @@ _OF_TORCH = {
     ),
     "broadcast_shapes": (
         "computes with sizes, which have to be plain numbers.",
-        "Let the operation itself broadcast, or move the call into a function wrapped with `torch.fx.wrap`.",
+        "Rely on the operation's own broadcasting, or move the call into a function wrapped with `torch.fx.wrap`.",
     ),
 }
 """The name of a torch function -> why it rejects a traced value, and what to do."""
@@ -60,8 +60,8 @@ _OF_OTHERS = {
         "Use the torch function instead (`torch.sqrt` for `np.sqrt`), which is recorded.",
     ),
     "einops": (
-        "passes a traced value to einops, which accepts only tensors of the libraries that it supports.",
-        "Use a layer of `einops.layers.torch` as a submodule, or `reshape` and `permute`, which are recorded.",
+        "passes a traced value to einops, which accepts only tensors from libraries that it supports.",
+        "Use a layer from `einops.layers.torch` as a submodule, or `reshape` and `permute`, which are recorded.",
     ),
     "json": ("converts a traced value to text.", "Leave the value out of the text."),
     "join": ("converts a traced value to text.", "Leave the value out of the text."),
@@ -89,7 +89,7 @@ RULE = Rule(
     code="foreign-call",
     title="A call that does not accept traced values",
     why="""\
-A traced value can take the place of a tensor in calls of torch functions and tensor methods that dispatch on their
+A traced value can take the place of a tensor in calls to torch functions and tensor methods that dispatch on their
 arguments: those calls are recorded. Code that needs the tensor itself cannot work with a traced value. Examples are C++
 code that parses sizes one by one or copies numbers, NumPy, einops, `json`, function transforms such as `torch.vmap`,
 and compiled functions. The error that such code raises depends on what it checks first, so the error is often
@@ -99,7 +99,7 @@ misleading; it is quoted at the end of the message.
 - Use a torch function instead of another library's function.
 - Use `torch._assert` instead of `torch._check`, and a known dtype or device instead of one that is read from a traced
   value, as in `torch.finfo(x.dtype)`.
-- Otherwise: move the call into a module-level function and record the call of that function with
+- Otherwise: move the call into a module-level function and record the call to that function with
   `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch

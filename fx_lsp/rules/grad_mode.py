@@ -36,8 +36,8 @@ def centred(x):
 traced = torch.fx.symbolic_trace(centred)
 """,
     text=(
-        "{subject} changes the gradient mode, which is not recorded: this part of the graph runs in the mode that is "
-        "active when the graph is called. To stop gradients, use `detach()`, which is recorded."
+        "{subject} changes the gradient mode, which is not recorded, so this part of the graph runs in whatever mode "
+        "is active when the graph is called. To stop gradients, use `detach()`, which is recorded."
     ),
     kinds=("grad-mode",),
     severity="hint",

@@ -7,10 +7,10 @@ RULE = Rule(
     title="An operator that takes a Python function",
     why="""\
 Operators in `torch.ops.higher_order` run a Python function that is passed to them. Symbolic tracing records only the
-call of the operator, and a graph cannot hold a Python function as an argument.
+call to the operator, and a graph cannot hold a Python function as an argument.
 
 - Call the function directly: its operations are recorded.
-- Move the operator's call into a module-level function and record the call of that function with
+- Move the operator's call into a module-level function and record the call to that function with
   `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch

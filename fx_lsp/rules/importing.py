@@ -8,7 +8,7 @@ RULE = Rule(
     why="""\
 fx-lsp can trace a module only after it has imported the file that defines the module, as an `import` statement would,
 with the Python interpreter of the project. The line that raised an error is marked. fx-lsp still traces everything else
-in the file that does not depend on what is missing.
+in the file that does not depend on that line.
 
 - If an installed package lacks a name: install a version that has the name, or correct the name.
 - If the file does work while it is imported, such as reading data, training or exiting: move that work under

@@ -3,7 +3,7 @@
 import ast
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, called, parsed, subject
+from fx_lsp.rules import Rule, called, input_name, parsed, subject, with_items
 
 _BY_OPERATION = {
     "unpacking": "Unpack into a fixed number of names (`a, b, c = x`), which is recorded.",
@@ -20,7 +20,7 @@ _OF_A_SHAPE = "Unpack the sizes into a fixed number of names (`n, c, h, w = x.sh
 
 _GENERAL = (
     "Work on the whole tensor at once, unpack a fixed number of items (`a, b = x`), or index it in a loop over a "
-    "known `range`; for a list, use `concrete_args`."
+    "`range` of fixed length; if it is a list, specify its number of items with `concrete_args`."
 )
 
 
@@ -44,8 +44,7 @@ def _advice(failure: Failure, expression: str) -> str:
     if failure.subject == "shape":
         return _OF_A_SHAPE
     if failure.subject == "argument":
-        name = expression if expression.isidentifier() else "items"
-        return f'Give the number of items with `concrete_args={{"{name}": [PH, PH]}}`, where `PH` is `torch.fx.PH`.'
+        return f"Specify the number of items with {with_items(input_name(expression, 'items'), '[PH, PH]')}."
     return _GENERAL
 
 
@@ -63,8 +62,8 @@ over it. Unpacking into a fixed number of names works: `a, b = x` records `x[0]`
 
 - To combine a shape with other sizes: `x.shape[:-1] + (-1, n)` instead of `(*x.shape[:-1], -1, n)`. The addition of
   tuples is recorded.
-- For the items of a tensor: work on the whole tensor at once, or index it in a loop over a known `range`.
-- For a list that is an input: give it a fixed number of items with `concrete_args={"images": [PH, PH]}`, where `PH` is
+- For the items of a tensor: work on the whole tensor at once, or index it in a loop over a `range` of fixed length.
+- For a list that is an input: specify its number of items with `concrete_args={"images": [PH, PH]}`, where `PH` is
   `torch.fx.PH`.
 - Otherwise: move the loop into a module-level function and record its call with `torch.fx.wrap("its_name")`.""",
     bad="""\

@@ -1,12 +1,12 @@
 """The length of a traced value is not known."""
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, called, subject
+from fx_lsp.rules import Rule, called, input_name, subject, with_items
 
-_BY_SUBJECT = {
-    "shape": "For the length of a shape, use `.dim()` of the tensor, which is recorded.",
-    "argument": 'Give the number of items with `concrete_args={"items": [PH, PH]}`, where `PH` is `torch.fx.PH`.',
-}
+_OF_A_SHAPE = (
+    "Compute the length from the tensor's `.dim()`, which is recorded: `x.dim()` for `len(x.shape)`, or "
+    "`x.dim() - 2` for `len(x.shape[2:])`."
+)
 
 _BY_OPERATION = {
     "reversed": "Use `.flip(0)`, which is recorded.",
@@ -26,8 +26,12 @@ def _advice(failure: Failure, expression: str) -> str:
         return _BY_OPERATION[operation]
     if operation != "len":
         return "Move the call into a function wrapped with `torch.fx.wrap`."
-    own = "For the number of items in a tensor, use `.size(0)`, which is recorded."
-    return f'{_BY_SUBJECT.get(failure.subject, own)} Or record the call with `torch.fx.wrap("len")`.'
+    own = {
+        "shape": _OF_A_SHAPE,
+        "argument": f"Specify the number of items with {with_items(input_name(expression, 'items'), '[PH, PH]')}.",
+    }
+    advice = own.get(failure.subject, "For the number of items in a tensor, use `.size(0)`, which is recorded.")
+    return f'{advice} Or record the call with `torch.fx.wrap("len")`.'
 
 
 RULE = Rule(
@@ -37,9 +41,9 @@ RULE = Rule(
 Python requires `len` to return a plain integer immediately, but while tracing, the size of the input is not known yet.
 `x.size(0)` is recorded like any other method call, and so is `x.dim()`, which replaces `len(x.shape)`.
 
-To keep the call as it is, put `torch.fx.wrap("len")` at module level in the file that calls `len`: all calls of `len`
+To keep the call as it is, put `torch.fx.wrap("len")` at module level in the file that calls `len`: all calls to `len`
 in that file are then recorded in the graph. A function that receives the recorded length also needs a `wrap` call,
-unless calls of that function are always recorded, as they are for all functions of `math`.""",
+unless calls to that function are always recorded, as are calls to any function in `math`.""",
     bad="""\
 from math import sqrt
 

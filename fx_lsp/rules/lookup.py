@@ -47,8 +47,8 @@ traced = torch.fx.symbolic_trace(widen)
 """,
     text=(
         "{subject} finds nothing while tracing, regardless of the real value, so the graph contains only what the "
-        "program does if nothing is found. Move the lookup into a function wrapped with `torch.fx.wrap`, or use "
-        "something that is known while tracing."
+        "program does if nothing is found. Move the lookup into a function wrapped with `torch.fx.wrap`, or look up "
+        "something that is known while tracing, such as an attribute that `__init__` sets."
     ),
     kinds=("lookup",),
     severity="warning",

@@ -10,7 +10,7 @@ def message(failure: Failure, expression: str) -> str:
         reason = "writes in place, but nothing uses its return value, so `eliminate_dead_code` may remove the write"
     else:
         reason = "is recorded as creating a new value, so other references to the old value do not see the write"
-    return f"{subject(expression)} {reason}. Compute a new value and use that."
+    return f"{subject(expression)} {reason}. Compute a new value without writing in place, and use that."
 
 
 RULE = Rule(

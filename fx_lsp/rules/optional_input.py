@@ -41,8 +41,8 @@ class Attention(nn.Module):
 traced = torch.fx.symbolic_trace(Attention(), concrete_args={"mask": None})
 """,
     text=(
-        "{subject} always has the same result while tracing: the input `{detail}` is a traced value, never `None`, so "
-        'the graph requires this input. To trace without it, pass `concrete_args={{"{detail}": None}}`.'
+        "`{detail}` is a traced value and never `None` while tracing, so the graph requires this input. To trace "
+        'without it, pass `concrete_args={{"{detail}": None}}`.'
     ),
     kinds=("optional-input",),
     severity="information",

@@ -36,8 +36,8 @@ def scale(x):
 traced = torch.fx.symbolic_trace(scale)
 """,
     text=(
-        "{subject} cannot be traced (`{detail}`), but an `except` clause catches that failure, so the graph contains "
-        "what that clause does. Fix the expression, or move it out of the `try`."
+        "{subject} cannot be traced (see the rule `{detail}`), but an `except` clause catches that failure, so the "
+        "graph contains what that clause does. Fix the expression, or move it out of the `try`."
     ),
     kinds=("swallowed-failure",),
     severity="warning",

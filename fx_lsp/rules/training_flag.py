@@ -43,7 +43,8 @@ traced = torch.fx.symbolic_trace(Noisy())
 """,
     text=(
         "{subject} is read once, while tracing, so the mode that the module was in becomes part of the graph. Trace "
-        "in the mode in which you want to use the graph, or use a module such as `nn.Dropout`."
+        "in the mode in which you want to use the graph, or use a module that checks its mode when it runs, such as "
+        "`nn.Dropout`."
     ),
     kinds=("training-flag",),
     severity="hint",

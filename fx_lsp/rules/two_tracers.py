@@ -46,8 +46,8 @@ first = torch.fx.symbolic_trace(smooth)
 second = torch.fx.symbolic_trace(smooth)
 """,
     text=(
-        "{subject} mixes values from two separate traces. Look for a value that an earlier trace left on the module, "
-        "or for a trace that starts inside another one."
+        "{subject} mixes values from two separate traces. Look for a value that an earlier trace left behind, for "
+        "example on the module, or for a trace that starts inside another one."
     ),
     kinds=("two-tracers",),
 )

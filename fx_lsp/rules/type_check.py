@@ -11,7 +11,7 @@ While tracing, the inputs and everything computed from them are traced values, n
 that are not tensors.
 
 - Check once, where the module is built or before it is called, not in `forward`.
-- Check for the special case instead: `isinstance(x, (list, tuple))` also gives the right answer while tracing.""",
+- Check for the other types instead: `not isinstance(x, (list, tuple))` gives the right answer while tracing, too.""",
     bad="""\
 import torch
 import torch.fx
@@ -40,7 +40,8 @@ traced = torch.fx.symbolic_trace(first)
 """,
     text=(
         "{subject} is false while tracing, although it is true for the real value, so the graph contains the wrong "
-        "branch. Check for the special case instead (`isinstance(x, (list, tuple))`), or check outside `forward`."
+        "branch. Check for the other types instead (for a tensor: `not isinstance(x, (list, tuple))`), or check "
+        "outside `forward`."
     ),
     kinds=("type-check",),
     severity="warning",

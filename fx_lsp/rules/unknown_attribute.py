@@ -9,7 +9,7 @@ def message(failure: Failure, expression: str) -> str:
     name, _, meant = failure.error.partition(" ")
     advice = f"Did you mean `{meant}`?" if meant else "Check the spelling."
     return (
-        f"{subject(expression)} reads `{name}`, which tensors do not have. The trace records it, but the graph "
+        f"{subject(expression)} reads `{name}`, which tensors do not have. Tracing records it, but the graph "
         f"fails when it runs. {advice}"
     )
 

@@ -35,10 +35,10 @@ def _setting(
 ) -> Any:
     """A dataclass field whose metadata is used to generate ``package.json`` and the schema of ``pyproject.toml``.
 
-    ``scope`` is the setting's scope in VS Code. By default, each folder may have its own value if ``project`` is true;
-    otherwise the value holds for the whole window.
-    ``project``: a ``pyproject.toml`` may set it; otherwise only the editor may.
-    ``has_codes``: the items of its array, or the names in its object, are codes of rules.
+    ``scope`` is the setting's scope in VS Code. The default is ``resource`` (each folder may have its own value) if
+    ``project`` is true, and ``window`` (one value for the whole window) otherwise.
+    ``project``: a ``pyproject.toml`` may set the value; otherwise only the editor may.
+    ``has_codes``: the items of the value if it is an array, or its names if it is an object, are codes of rules.
     """
     scope = scope or ("resource" if project else "window")
     about = {"description": description, "schema": schema, "scope": scope, "project": project, "has_codes": has_codes}
@@ -211,7 +211,7 @@ class Settings:
         return dataclasses.replace(self, include=include, exclude=exclude)
 
     def includes(self, path: str) -> bool:
-        """Whether the file at an absolute ``path`` may be traced; the patterns must be absolute, too."""
+        """Whether the file at an absolute ``path`` may be traced; the patterns must also be absolute."""
         is_wanted = not self.include or any(matches(PurePath(path), pattern) for pattern in self.include)
         return is_wanted and not any(matches(PurePath(path), pattern) for pattern in self.exclude)
 

@@ -1,6 +1,6 @@
 """One run of an agent: its process in the user's Python, the messages to and from it, and its last output.
 
-The agent's code is in ``fx_lsp/agent``; of it, the server loads only ``messages.py`` and ``wire.py``.
+The agent's code is in ``fx_lsp/agent``; the server loads only two of its modules, ``messages.py`` and ``wire.py``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ REPRODUCIBLE = {"PYTHONHASHSEED": "0"}
 report the same."""
 
 START_SECONDS = 300.0
-"""How long an agent may take to send its `Hello`: it imports torch, perhaps from a cold disk while others do so too."""
+"""How long an agent may take to send its `Hello`: it imports torch, perhaps from a cold disk while other agents do the
+same."""
 
 SILENT_SECONDS = 120.0
 """How long an agent may be silent about a request before it counts as hung. It sends a heartbeat every second, but not

@@ -114,7 +114,7 @@ class CachedAgent:
         return digest(__version__, str(PROTOCOL), _own_sources(), *environment, *packages, encode(asked), text)
 
     async def _probed(self) -> list[str]:
-        """The Python's version, platform and ``sys.path``, and the ``env`` it gets; empty if it can't be run."""
+        """The Python's version, platform and ``sys.path``, and the agent's ``env``; empty if it can't be run."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._python,

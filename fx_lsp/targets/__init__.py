@@ -14,7 +14,13 @@ from fx_lsp.documents.directives import directives_of
 from fx_lsp.documents.name_resolution import Names
 from fx_lsp.documents.parse import parsed
 from fx_lsp.documents.source_size import is_oversize
-from fx_lsp.targets.directive_targets import DirectivesByName, directed_targets, is_skipped, with_directives
+from fx_lsp.targets.directive_targets import (
+    DirectivesByName,
+    directed_targets,
+    is_skipped,
+    with_directives,
+    with_inputs,
+)
 from fx_lsp.targets.example_calls import with_examples
 from fx_lsp.targets.explicit_targets import explicit_targets
 from fx_lsp.targets.inferred_targets import Classes, class_targets, instance_targets
@@ -47,7 +53,8 @@ def find_targets(path: str, source: str) -> tuple[Target, ...] | None:
 def _targets(tree: ast.Module, said: DirectivesByName, text: SourceText, examples: ShownCalls) -> tuple[Target, ...]:
     names = Names(tree)
     classes = Classes(names)
-    explicit = [*explicit_targets(names, text), *directed_targets(names, tree, said, text, examples)]
+    called = with_inputs(explicit_targets(names, text), said)
+    explicit = [*called, *directed_targets(names, tree, said, text, examples)]
     instances = _without(explicit, instance_targets(names, classes, text))
     inferred = with_directives(
         instances + _without(explicit + instances, class_targets(names, classes, text, examples)), said
@@ -57,6 +64,6 @@ def _targets(tree: ast.Module, said: DirectivesByName, text: SourceText, example
 
 
 def _without(known: list[Target], found: Iterable[Target]) -> list[Target]:
-    """The targets in ``found``, without those whose class or function already has a target in ``known``."""
+    """The targets in ``found``, except for those whose class or function already has a target in ``known``."""
     symbols = {target.symbol for target in known} - {None}
     return [target for target in found if target.symbol not in symbols]

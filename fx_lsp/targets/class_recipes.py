@@ -1,4 +1,4 @@
-"""Recipes (ways to build a class): the file's calls of the class or of functions that create it, or invented arguments.
+"""Recipes (ways to build a class): the file's calls to the class or to functions that create it, or invented arguments.
 
 ``Net(width, depth=2)`` is a recipe if the text shows the value of ``width``: a constant, a local variable, or the
 default of a parameter of the function around the call.

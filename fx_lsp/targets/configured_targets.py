@@ -10,9 +10,9 @@ from fx_lsp.settings.settings import Settings
 
 
 def as_configured(targets: Iterable[Target], settings: Settings) -> tuple[Target, ...]:
-    """``targets`` with the wrapped functions of the settings.
+    """``targets``, with the functions that the settings wrap.
 
-    Recipes that have neither a tracer nor leaf modules also get those of the settings.
+    Recipes that have neither a tracer nor leaf modules also get the tracer and leaf modules from the settings.
     """
     if not (settings.tracer or settings.leaf_modules or settings.autowrap):
         return tuple(targets)

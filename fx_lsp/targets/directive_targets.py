@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fx_lsp.agent.messages import Recipe, Snippet, Target
@@ -16,7 +16,7 @@ from fx_lsp.targets.shown_calls import ShownCalls
 from fx_lsp.targets.text_spans import SourceText, title_of
 
 DirectivesByName = Mapping[str, Sequence[Directive]]
-"""By the name of a class or function at the top level, the directives above it."""
+"""The name of a top-level class or function -> the directives above it."""
 
 
 def directed_targets(
@@ -41,6 +41,14 @@ def directed_targets(
 def with_directives(targets: Sequence[Target], said: DirectivesByName) -> list[Target]:
     """The targets with the values that the directives set: tracer, leaves, inputs and concrete arguments."""
     return [_with_values(target, said.get(target.symbol or "", ()), ()) for target in targets]
+
+
+def with_inputs(targets: Iterable[Target], said: DirectivesByName) -> list[Target]:
+    """The targets with the inputs that the directives set; all else is said by the calls that trace the targets."""
+    return [
+        _with_values(target, [one for one in said.get(target.symbol or "", ()) if one.verb == "inputs"], ())
+        for target in targets
+    ]
 
 
 def is_skipped(target: Target, said: DirectivesByName) -> bool:

@@ -1,4 +1,4 @@
-"""Example inputs: the arguments of a file's own calls of its targets, if they consist of literals.
+"""Example inputs: the arguments of a file's own calls to its targets, if they consist of literals.
 
 ``net(torch.randn(1, 3, 8, 8))`` is an example for ``symbolic_trace(net)``, and for ``Net(3)`` if ``net`` was created
 that way. A call whose callee is uncertain, because of a branch or a parameter, is not used.
@@ -41,13 +41,13 @@ class _Callee:
 
 
 def with_examples(targets: Iterable[Target], names: Names) -> list[Target]:
-    """The targets, each with the inputs of the first example call of its root; a target that has inputs keeps them."""
+    """The targets, each with the inputs of the first example call to its root; a target that has inputs keeps them."""
     examples = _Examples(names)
     return [target if target.recipe.inputs else examples.given_to(target) for target in targets]
 
 
 class _Examples:
-    """The calls of one file that have literal arguments."""
+    """The calls in one file that have literal arguments."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -152,7 +152,7 @@ class _Inlining(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Keep calls of torch's factories, and of methods of their results."""
+        """Keep calls to torch's factories, and to methods of their results."""
         if self._names.qualified(node.func) in _FACTORIES:
             self.makes_tensor = True
         elif isinstance(node.func, ast.Attribute):

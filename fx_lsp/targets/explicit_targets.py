@@ -30,7 +30,7 @@ _TRACING = {
     **{f"{_FEATURES}.{name}": _FEATURE_TRACER for name in ("create_feature_extractor", "get_graph_node_names")},
     "torch.fx.experimental.optimization.fuse": "",
 }
-"""By the dotted name of each function that traces its first argument, ``model``: an expression for the tracer that it
+"""The dotted name of each function that traces its first argument, ``model`` -> an expression for the tracer that it
 uses, or an empty string if it uses the default tracer."""
 
 _TRACER = frozenset(f"{module}.Tracer" for module in _MODULES)
@@ -51,7 +51,7 @@ class _Traced:
 def explicit_targets(names: Names, text: SourceText) -> Iterator[Target]:
     """The calls in the file that trace something and can be repeated outside the function around them.
 
-    These are calls of ``symbolic_trace``, of a tracer's ``trace``, and of functions that trace their argument. Calls
+    These are calls to ``symbolic_trace``, to a tracer's ``trace``, and to functions that trace their argument. Calls
     whose arguments depend on the caller of the function around them are left out.
     """
     tracers = _tracer_classes(names)

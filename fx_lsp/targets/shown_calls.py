@@ -1,4 +1,4 @@
-"""How one text builds classes, as recipes for other files: each includes everything that its call needs."""
+"""How one text builds classes, as recipes for other files: each recipe includes everything that its call needs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fx_lsp.targets.text_spans import SourceText
 
 
 class ShownCalls:
-    """The calls of classes in one text."""
+    """The calls to classes in one text."""
 
     def __init__(self, path: str, source: str, module: Sequence[str] = ()) -> None:
-        """``module`` is the dotted name of ``source`` as a module, in parts; empty if others cannot import it.
+        """``module``: the parts of the dotted name by which ``source`` is imported; empty if it cannot be imported.
 
         Raises SyntaxError and any other error that `ast.parse` raises.
         """
@@ -50,7 +50,7 @@ class ShownCalls:
 
     @cached_property
     def _used(self) -> dict[str, set[str]]:
-        """By the name of each top-level class, the names that its body reads."""
+        """The name of each top-level class -> the names that its body reads."""
         return {
             node.name: free_names(ast.Module(node.body, []))
             for node in self.names.classes
@@ -62,7 +62,7 @@ class ShownCalls:
         return name in self.names.module.bindings and name not in self.names.imported
 
     def made_up(self, name: str) -> Recipe | None:
-        """A recipe for the class ``name`` of this text with invented arguments; None if others cannot import it."""
+        """A recipe for the class ``name`` of this text with invented arguments; None if it cannot be imported."""
         node = next((node for node in self.names.classes if node.name == name), None)
         if node is None or not self._module:
             return None

@@ -63,7 +63,7 @@ class CachedTargetFinder(TargetFinder):
 
     @functools.cached_property
     def _digests(self) -> dict[str, str]:
-        """By path, the digests of all files that may show how a class is built."""
+        """Path -> digest, for all files that may show how a class is built."""
         return {path: file_digest(path) for path in self.files_of(self._folders())}
 
     @functools.cached_property

@@ -77,7 +77,7 @@ class WorkspaceRecipes:
         self._lock = threading.Lock()
 
     def completed(self, path: str, targets: Sequence[Target]) -> tuple[Target, ...]:
-        """The targets of the file ``path``; those that it does not show how to build get recipes from other files."""
+        """The targets of the file ``path``, with recipes from other files if it does not show how to build them."""
         with self._lock:
             return tuple(self._completed(path, target) if lacks_own_recipe(target) else target for target in targets)
 
@@ -98,7 +98,7 @@ class WorkspaceRecipes:
             return names
 
     def forget(self) -> None:
-        """Forget everything, after a change that may affect all files, e.g. of the workspace's folders."""
+        """Forget everything, after a change that may affect all files, e.g. to the workspace's folders."""
         with self._lock:
             self._files = None
             self._shown.clear()
@@ -170,7 +170,10 @@ class WorkspaceRecipes:
                 yield other, shown
 
     def _may_mean(self, shown: ShownCalls, name: str, path: str) -> bool:
-        """Whether ``name`` in a text may mean the class of the file ``path``, i.e. no import shows otherwise."""
+        """Whether ``name`` in ``shown`` may refer to the class of that name in the file ``path``.
+
+        True unless an import shows otherwise.
+        """
         imported = shown.names.imported.get(name)
         if imported is None:
             return True
@@ -219,7 +222,7 @@ def _shown(path: str, text: str) -> ShownCalls | None:
 
 
 def _needing_nothing(shown: ShownCalls, name: str) -> Recipe | None:
-    """A call of the class ``name`` without arguments; None if the class needs arguments or cannot be imported."""
+    """A call to the class ``name`` without arguments; None if the class needs arguments or cannot be imported."""
     made_up, classes = shown.made_up(name), Classes(shown.names)
     node = classes.get(name)
     if made_up is None or node is None or not classes.needs_no_argument(node):
@@ -241,7 +244,7 @@ def _needs_download(recipe: Recipe) -> bool:
 
 
 def _with_directives_of(recipe: Recipe, of: Recipe) -> Recipe:
-    """``recipe`` with what directives have set in the recipe ``of``: tracer, leaves, inputs and concrete arguments."""
+    """``recipe`` with the tracer, leaves, inputs and concrete arguments that directives have set in ``of``."""
     said = {name: getattr(of, name) for name in ("concrete_args", "tracer", "leaves", "inputs")}
     return dataclasses.replace(recipe, **said)
 

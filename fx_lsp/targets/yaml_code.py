@@ -65,7 +65,7 @@ def _mappings(node: Node, seen: set[int]) -> Iterator[MappingNode]:
 
 def _described(yaml: YAML, node: MappingNode) -> str:
     """The import and the call that a mapping describes; empty if it describes none."""
-    keys = [key.value for key, _ in node.value]  # the value of a key that is no scalar is a list
+    keys = [key.value for key, _ in node.value]  # the value of a key that is not a scalar is a list
     if "target" not in keys and "_target_" not in keys:
         return ""
     try:
@@ -78,11 +78,11 @@ def _described(yaml: YAML, node: MappingNode) -> str:
 
 
 class _NotCode(ValueError):
-    """A value has no Python literal, or a name is no dotted name."""
+    """A value has no Python literal, or a name is not a dotted name."""
 
 
 def _configured(described: Mapping[str, Any], imports: dict[str, None]) -> str:
-    """The call that ``target`` and ``params`` describe. Arguments that describe calls themselves stay as they are."""
+    """The call that ``target`` and ``params`` describe. Arguments that themselves describe calls stay as they are."""
     parameters = described.get("params", {})
     if not isinstance(parameters, Mapping):
         raise _NotCode

@@ -54,7 +54,7 @@ class Cache:
             return None
 
     def put(self, key: str, content: bytes) -> None:
-        """Store ``content`` under ``key``. A concurrent reader gets either all of it or the old content."""
+        """Store ``content`` under ``key``. A concurrent reader reads either all of ``content`` or the old content."""
         packed = zlib.compress(content, 1)
         file = self._file(key)
         with contextlib.suppress(OSError):
@@ -83,7 +83,7 @@ class Cache:
             self._size = None
 
     def _remove_down_to(self, wanted: int) -> int:
-        """Remove the least recently used files until ``wanted`` bytes or fewer are left; return the number freed."""
+        """Remove the least recently used files until at most ``wanted`` bytes are left; return how many were freed."""
         files = sorted(self._files())
         excess = removed = sum(size for _, size, _ in files) - wanted
         for _, size, path in files:

@@ -15,9 +15,9 @@ from fx_lsp.documents.parse import parsed
 class ImportGraph:
     """The imports among some files.
 
-    A module is looked for where Python might find it: in the given folders, in a ``src`` in them, in the folder above
-    the importing file's outermost package, and beside that file. The module need not exist, so that the importers of a
-    deleted file are found as well.
+    A module is looked for where Python might find it: in the given folders, in their ``src`` folders, in the folder
+    above the importing file's outermost package, and beside that file. The module need not exist, so that the importers
+    of a deleted file are found as well.
     """
 
     def __init__(self, files: Iterable[str], folders: Sequence[str]) -> None:

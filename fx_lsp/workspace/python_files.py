@@ -42,7 +42,7 @@ class FileSelection:
     """A git commit: select only files that have changed since then, and files that import these."""
 
     def of(self, paths: Sequence[Path]) -> list[Path]:
-        """The selected files among those of ``paths`` (see `files_of`). Raises CannotCheck."""
+        """The selected files among ``files_of(paths)``. Raises CannotCheck."""
         files = files_of(paths)
         if self.since is not None:
             folders = folders_of(paths)

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from fxcore.codegen import CodeGen
 
 Line: TypeAlias = tuple[str, int | None]
-"""Source text up to a line end, and the index of the node that it was generated for."""
+"""Source text that ends with a newline, and the index of the node that it was generated for."""
 
 WRAP = "torch.fx._symbolic_trace.wrap"
-"""The function that generated code calls to mark others as wrapped: ``wrap`` of torch.fx, as in torch.fx's own code."""
+"""The function that generated code calls to mark functions as wrapped: ``wrap`` of torch.fx, as in torch.fx's own
+code."""
 
 # The builtin containers' names in `typing`: an annotation made with one of these names is written with that name.
 _TYPING_NAMES = {
@@ -130,7 +131,7 @@ class Emitter:
         return body or [("pass\n", None)]
 
     def wrap_statements(self) -> str:
-        """A call of ``wrap`` for each wrapped function, which a tracer must not trace through."""
+        """A call to ``wrap`` for each wrapped function, which a tracer must not trace through."""
         return "\n".join(f'{WRAP}("{name}")' for name in self._wrapped)
 
     def add_global(self, name_hint: str, obj: Any) -> str:

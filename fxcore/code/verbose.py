@@ -72,7 +72,7 @@ class Painter:
 
 
 class Provenance:
-    """Writes the comments that say where nodes come from; a comment like the previous one is left out."""
+    """Writes the comments that say where nodes come from; a comment that repeats the previous one is left out."""
 
     def __init__(self, paint: Painter, additional_meta: Sequence[str] | None) -> None:
         self._paint = paint

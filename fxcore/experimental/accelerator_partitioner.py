@@ -225,7 +225,7 @@ class Partitioner:
         return device
 
     def saturate_host(self) -> None:
-        """Assign partitions to idle devices as well, as long as another whole copy of the model fits."""
+        """Also assign partitions to idle devices, as long as another whole copy of the model fits."""
         on_device, left, homeless = get_device_partition_stats(self.partitions, self.devices)
         if homeless:
             raise AssertionError(f"{len(homeless)} partition(s) have no device")
@@ -249,8 +249,8 @@ class Partitioner:
     def sparse_nn_partition(self, available_mem_bytes: int) -> None:
         """Put embeddings and other operations in separate partitions, and each embedding partition on its own device.
 
-        Partitions are combined if they fit on a device together. Those of other operations are put on every device that
-        has an embedding partition.
+        Partitions are combined if they fit on a device together. Partitions of other operations are put on every device
+        that has an embedding partition.
 
         Args:
             available_mem_bytes: the memory of each device.

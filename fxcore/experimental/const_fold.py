@@ -27,7 +27,7 @@ class FoldedGraphModule(GraphModule):
     Args:
         root: the module with the attributes that ``graph`` and ``const_subgraph`` refer to.
         graph: the graph without the computation of the constants; it fetches their values instead.
-        const_subgraph: the graph that computes the constants, without inputs; None if there is nothing to fold.
+        const_subgraph: the graph, without inputs, that computes the constants; None if there is nothing to fold.
         fx_const_folded_attrs_name: the attribute that holds the constants: a Parameter, or a ParameterList if
             ``const_subgraph`` returns a tuple.
         device_for_folded_attrs: the device for a constant that is computed as an int.

@@ -1,4 +1,4 @@
-"""Checks the shapes of tensors in a graph without running it, as far as they are known.
+"""Checks the shapes of tensors in a graph, as far as they are known, without running the graph.
 
 Source: Migeed, Reed, Ansel and Palsberg, "Generalizing Shape Analysis with Gradual Types", ECOOP 2024; the interface
 and results are those of ``torch.fx.experimental.graph_gradual_typechecker``, except that expressions over unknown

@@ -35,7 +35,7 @@ def split_result_tensors(result: Any, inputs: list[torch.Tensor]) -> tuple[torch
 
 
 def may_depend_on(a: Node, b: Node, search_depth: int = 6) -> bool:
-    """Whether ``a`` is ``b`` or may depend on it; also True if ``search_depth`` steps back don't settle that."""
+    """Whether ``a`` is ``b`` or may depend on it; True if ``search_depth`` steps back don't settle the question."""
     level = {a}
     for _ in range(search_depth + 1):
         if b in level:
@@ -56,7 +56,7 @@ def merge_matmul(in_mod: torch.nn.Module) -> GraphModule:
     on another, all of them remain unchanged.
 
     Args:
-        in_mod: a module whose calls of ``torch.matmul`` have left-hand operands of two dimensions.
+        in_mod: a module whose calls to ``torch.matmul`` have left-hand operands of two dimensions.
     """
     traced = symbolic_trace(in_mod)
     merged = False

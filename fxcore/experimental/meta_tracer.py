@@ -26,14 +26,14 @@ __all__ += ["torch_nn_relu_override", "torch_relu_override", "torch_where_overri
 
 
 def functional_relu_override(x: torch.Tensor, inplace: bool = False) -> torch.Tensor:
-    """The result of ``F.relu``, with its input's shape. Raises AssertionError if it writes to its input."""
+    """The result of ``F.relu``, with its input's shape. Raises AssertionError if ``inplace`` is set."""
     if inplace:
         raise AssertionError("shapes are not tracked through an in-place relu")
     return x
 
 
 def torch_abs_override(input: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
-    """The result of ``torch.abs``, with its input's shape. Raises AssertionError if it writes to ``out``."""
+    """The result of ``torch.abs``, with its input's shape. Raises AssertionError if ``out`` is given."""
     if out is not None:
         raise AssertionError("shapes are not tracked through abs with an out argument")
     return input

@@ -66,7 +66,7 @@ class NormalizeArgs(Transformer):
         return self.tracer.create_proxy("call_function", target, normal.args, normal.kwargs)
 
     def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Copy a call of a submodule, with normalized arguments if the submodule is one of ``torch.nn``."""
+        """Copy a call to a submodule, with normalized arguments if its class is from ``torch.nn``."""
         normal = normalize_module(self.module, str(target), args, kwargs, self.normalize_to_only_use_kwargs)
         return super().call_module(target, *(normal or (args, kwargs)))
 

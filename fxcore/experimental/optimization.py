@@ -77,7 +77,8 @@ def fuse(model: nn.Module, inplace: bool = False, no_trace: bool = False) -> Gra
         no_trace: use a graph module's own graph; otherwise it is traced like any module.
 
     Returns:
-        The module with folded layers and without their batch norms. Batch norms without running statistics are kept.
+        The module with folded layers in place of the layers and their batch norms. Batch norms without running
+        statistics are kept.
     """
     if not inplace:
         model = copy.deepcopy(model)
@@ -107,7 +108,7 @@ class _DropoutRemover(Transformer):
 
 
 def remove_dropout(model: nn.Module) -> GraphModule:
-    """Trace the module and remove calls of its ``nn.Dropout`` modules."""
+    """Trace the module and remove calls to its ``nn.Dropout`` modules."""
     return _DropoutRemover(symbolic_trace(model)).transform()
 
 

@@ -159,7 +159,7 @@ class CostModel:
         return get_device_to_partitions_mapping(partitions, self.devices)
 
     def combine(self, partitions: list[Partition]) -> None:
-        """Repeatedly combine the two partitions that make the graph fastest when combined, until that slows it down."""
+        """Repeatedly combine the two partitions whose union makes the graph fastest, until that would slow it down."""
         set_parents_and_children(partitions)
         get_bfs_level_partition(partitions)
         while self._combine_best(partitions):

@@ -100,8 +100,8 @@ class PartitionerConfig(NamedTuple):
     """The configuration of a partitioner.
 
     The transfer rate between devices and the latencies of nodes are for the modes ``cost_aware`` and ``kl_based``; the
-    partitions of nodes and the devices of partitions are for ``aot_based``. ``saturate_host`` puts further copies of
-    the whole model on devices that would be idle.
+    mappings from nodes to partitions and from partitions to devices are for ``aot_based``. ``saturate_host`` puts
+    further copies of the whole model on devices that would otherwise be idle.
     """
 
     devices: list[Device]

@@ -1,4 +1,4 @@
-"""Rewrites Python code that can't be traced into code that can be, before tracing it.
+"""Before tracing, turns Python code that can't be traced into equivalent code that can.
 
 Source: the interface and results are those of ``torch.fx.experimental.rewriter``.
 """
@@ -19,7 +19,7 @@ __all__ = ["AST_Rewriter", "RewritingTracer"]
 
 
 class AST_Rewriter(ast.NodeTransformer):
-    """Rewrites ``assert`` statements to calls of ``torch._assert``, and annotated assignments to calls of ``annotate``.
+    """Turns ``assert`` statements into calls to ``torch._assert`` and annotated assignments into calls to ``annotate``.
 
     A subclass may rewrite other syntax with more ``visit_…`` methods.
     """

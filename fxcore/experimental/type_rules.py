@@ -85,7 +85,10 @@ def expand_to_tensor_dim(t: Any, n: int) -> TensorType:
 
 
 def broadcast_types(t1: Any, t2: Any) -> tuple[Any, Any]:
-    """Both types after broadcasting; unchanged if one of them is unknown. Raises TypeError for other types."""
+    """Both tensor types after broadcasting; unchanged if one of them is unknown.
+
+    Otherwise, raises TypeError unless both are tensor types.
+    """
     if any(t == Dyn or isinstance(t, Var) for t in (t1, t2)):
         return t1, t2
     if not isinstance(t1, TensorType) or not isinstance(t2, TensorType):
@@ -283,7 +286,7 @@ def adaptiveavgpool2d_inference_rule(n: Node, module_instance: Any) -> Any:
 
 
 def flatten_range(n: Node) -> tuple[int, int]:
-    """The first and the last dimension that a call of ``torch.flatten`` flattens, as they were given."""
+    """The first and the last dimension that a call to ``torch.flatten`` flattens, as they were given."""
     start_dim = n.args[1] if len(n.args) > 1 else 1
     return start_dim, n.args[2] if len(n.args) > 2 else -1
 

@@ -1,6 +1,6 @@
 """Finds the values of variables that make two terms equal.
 
-A term is a variable, a tuple or list of terms, or any other value, which only unifies with values that compare equal.
+A term is a variable, a tuple or list of terms, or any other value, which unifies only with values that compare equal.
 
 Source: Robinson, "A machine-oriented logic based on the resolution principle", JACM 12 (1965), without the occurs
 check; the names are those of ``torch.fx.experimental.unification``.

@@ -29,7 +29,7 @@ def infer_symbolic_types_single_pass(traced: GraphModule) -> None:
 
 
 def infer_symbolic_types(traced: GraphModule) -> None:
-    """Infer twice, because some equalities after broadcasting only show in the types that the first pass found."""
+    """Infer twice, because some equalities after broadcasting show only in the types that the first pass found."""
     infer_symbolic_types_single_pass(traced)
     infer_symbolic_types_single_pass(traced)
 

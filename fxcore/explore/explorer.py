@@ -2,7 +2,7 @@
 
 Where a plain trace would fail, an exploring trace notes the place and continues under an assumption. The assumption
 comes from the example inputs if possible. Otherwise it is a fixed answer: a condition is false, unless that leads
-straight to a ``raise``; a sequence has two items; a number is one. If no answer lets the program continue, the call of
+straight to a ``raise``; a sequence has two items; a number is one. If no answer lets the program continue, the call to
 the innermost module is recorded as one node. Places that were reached because of a guess are marked, because a real run
 may not reach them.
 """
@@ -324,7 +324,7 @@ class _Explorer:
         return self._failed_call(self._sites.placed(failure), value, function, args, kwargs)
 
     def _asserted(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call ``torch._assert``; if it fails, note that. Often it checks that a traced value is a tensor."""
+        """Call ``torch._assert``; if it fails, note the failure. Such calls often check for a tensor."""
         try:
             return function(*args, **kwargs)
         except AssertionError as error:

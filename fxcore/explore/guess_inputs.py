@@ -1,7 +1,7 @@
 """Guesses inputs that a module would probably accept, from its layers.
 
 The inputs are on the meta device, so they cost nothing. They help to guess which path a program takes, but they prove
-nothing: any conclusion drawn from them is a guess, too.
+nothing: any conclusion drawn from them is itself a guess.
 """
 
 from __future__ import annotations

@@ -37,13 +37,13 @@ def explore_other_sides(
     tracer: Tracer | None = None,
     examples: Mapping[str, Any] | None = None,
 ) -> list[OtherSide]:
-    """Return the further places that can't be traced if the conditions of the ``first`` run have the opposite result.
+    """Return further places that can't be traced, found by reversing the conditions of the ``first`` run.
 
     ``make`` builds the program anew for each run, because a run may leave traced values in the program's lists. The
     other arguments are those of the first run. One run reverses all conditions, and so reaches the rest of an ``and``,
     the other branch of an ``if``, or another turn of a loop. Conditions that only this run meets are reversed in the
-    next one. If a run ends early and meets no new conditions, the next one doesn't reverse the condition that led
-    there.
+    next one. If a run ends early and meets no new conditions, the next run doesn't reverse the condition that led to
+    this end.
     """
     tried = dict.fromkeys(first.decisions.turnable())
     turned = list(tried)

@@ -1,7 +1,7 @@
 """Computes what common layers and functions return for tensors on the meta device, without torch's kernels.
 
-torch can compute this, too, but many of its kernels for the meta device are written in Python and take 0.1 to 10
-milliseconds each. For a whole model, they would take several times as long as tracing the model.
+torch can also compute these results, but many of its kernels for the meta device are written in Python and take 0.1 to
+10 milliseconds each. For a whole model, they would take several times as long as tracing the model.
 """
 
 from __future__ import annotations

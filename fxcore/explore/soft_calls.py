@@ -33,14 +33,15 @@ METHODS = (
 # fmt: on
 """The functions in ``torch`` (`FUNCTIONS`) and the methods of ``torch.Tensor`` that may refuse a traced value.
 
-Calls of all others are dispatched as in any trace.
+Calls to all other functions and methods are dispatched as in any trace.
 """
 
 
 def soften_calls(patches: PatchScope, call: Call) -> None:
-    """Until ``patches`` ends, pass all calls of `FUNCTIONS`, `METHODS` and `compiler_marks` to ``call``.
+    """Until ``patches`` ends, pass all calls to `FUNCTIONS`, `METHODS` and `compiler_marks` to ``call``.
 
-    If a program has kept one of the replacements, ``call`` stays alive, so it should not keep anything else alive.
+    If a program has kept one of the replacements, ``call`` stays alive, so ``call`` should not keep anything else
+    alive.
     """
     torch.overrides.is_tensor_method_or_property(torch.Tensor.add)  # has torch list its functions first
     soft = functools.partial(_soft_of_torch, call)

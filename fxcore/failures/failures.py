@@ -54,7 +54,7 @@ class FailureKind(str, Enum):
 
 
 class TraceError(torch_fx_class("TraceError", ValueError)):  # type: ignore[misc]
-    """A traced value was used in a way that needs its content. Also a ValueError, and torch.fx's TraceError."""
+    """A traced value was used in a way that needs its content. It is also a ValueError and torch.fx's TraceError."""
 
 
 class TraceFailure(Exception):
@@ -85,7 +85,7 @@ class TraceFailure(Exception):
 
     @property
     def span(self) -> SourceSpan | None:
-        """The failing expression's range; None if no line of the user's code is at fault but, e.g., a signature."""
+        """The failing expression's range; None if none of the user's functions was running."""
         return self.frames[-1].span if self.frames else None
 
 

@@ -20,7 +20,7 @@ _side_effectful_functions: set[Callable[..., Any]] = {operator.setitem, *torch_c
 
 
 def has_side_effect(fn: _F) -> _F:
-    """Make dead-code elimination keep every call of ``fn``. Usable as a decorator; returns ``fn``."""
+    """Make dead-code elimination keep every call to ``fn``. Usable as a decorator; returns ``fn``."""
     _side_effectful_functions.add(fn)
     return fn
 
@@ -28,7 +28,7 @@ def has_side_effect(fn: _F) -> _F:
 def is_impure_function(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], impure_random: bool = True
 ) -> bool:
-    """Whether a call of ``function`` has an effect besides returning a value.
+    """Whether a call to ``function`` has an effect besides returning a value.
 
     ``impure_random``: whether drawing from torch's random number generator counts as an effect, for operators that are
     known to do so.

@@ -23,7 +23,7 @@ Kwargs: TypeAlias = dict[str, Argument] | None
 class NodeBuilder:
     """The methods of `fxcore.Graph` that add a node at the insertion point.
 
-    In all of them ``type_expr`` is the annotation of the node's value.
+    In each of them, ``type_expr`` is the annotation of the node's value.
     """
 
     owning_module: GraphModule | None
@@ -113,7 +113,7 @@ class NodeBuilder:
         kwargs: Kwargs = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a call of the submodule at the dotted path ``module_name``; ``args`` don't include the module itself.
+        """Add a call to the submodule at the dotted path ``module_name``; ``args`` don't include the module itself.
 
         Raises ``AttributeError`` if there is an owning module, but it has no such submodule.
         """
@@ -128,7 +128,7 @@ class NodeBuilder:
         kwargs: Kwargs = None,
         type_expr: Any | None = None,
     ) -> Node:
-        """Add a call of the method ``method_name`` of ``args[0]``."""
+        """Add a call to the method ``method_name`` of ``args[0]``."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
     def call_function(
@@ -139,7 +139,7 @@ class NodeBuilder:
         type_expr: Any | None = None,
         name: str | None = None,
     ) -> Node:
-        """Add a call of ``the_function``."""
+        """Add a call to ``the_function``."""
         return self.create_node("call_function", the_function, args, kwargs, name=name, type_expr=type_expr)
 
     def output(self, result: Argument, type_expr: Any | None = None) -> Node:

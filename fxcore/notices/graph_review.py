@@ -54,7 +54,7 @@ _NEAR = 0.8
 
 
 def review(root: torch.nn.Module | Callable[..., Any], graph: Graph, notices: Notices) -> None:
-    """Add the notices for ``graph``, which ``root`` was just traced to."""
+    """Add the notices for ``graph``, which was just traced from ``root``."""
     ran = {node.where[0]: None for node in graph.nodes if node.where is not None}
     for node in graph.nodes:
         _review_node(node, graph, notices)
@@ -112,7 +112,7 @@ def _optional_inputs(root: Any, graph: Graph) -> Iterator[tuple[Node, Place]]:
 
 
 def _left_on_modules(root: torch.nn.Module, graph: Graph) -> Iterator[tuple[torch.nn.Module, str, Node]]:
-    """Yield the attributes that hold a traced value, also within a container: module, name, and the value's node."""
+    """Yield the attributes that hold a traced value, even within a container: module, name, and the value's node."""
     # The forwards of torch's own modules keep nothing.
     own = (module for module in root.modules() if not type(module).__module__.startswith("torch."))
     for module in own:

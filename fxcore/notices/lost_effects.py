@@ -1,7 +1,7 @@
 """Effects of a program that its graph lacks: modes, custom backward passes, random draws, and in-place writes.
 
 ``y += x`` is recorded as an addition that makes a new value, so other references to ``y``, and the tensor that ``y`` is
-a view of, aren't changed. A method such as ``fill_`` is recorded as a call of that method, but if its result isn't
+a view of, aren't changed. A method such as ``fill_`` is recorded as a call to that method, but if its result isn't
 used, dead-code elimination may drop the call.
 """
 

@@ -51,7 +51,7 @@ class NoticeKind(str, Enum):
     CHECKPOINT = "checkpoint"
     """`torch.utils.checkpoint` leaves no node in the graph."""
     TRAINING_FLAG = "training-flag"
-    """``self.training`` was read, so the graph is only valid for the mode that it was traced in."""
+    """``self.training`` was read, so the graph is valid only for the mode that it was traced in."""
 
 
 @dataclass(frozen=True)

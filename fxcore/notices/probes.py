@@ -1,4 +1,4 @@
-"""Notes tests of a traced value whose result differs from the real value's.
+"""Notes tests of traced values whose results differ from those for the real values.
 
 A proxy isn't a tensor to `isinstance`, has every attribute, equals nothing in a set, and has its name as its text.
 The methods of `Proxy` that are called for such tests are replaced by methods that also compare the result with the
@@ -31,7 +31,7 @@ _IS_TENSOR = torch.is_tensor.__code__
 
 
 def watch_probes(patches: PatchScope, notices: Notices) -> None:
-    """Until ``patches`` ends, note the tests that likely have another result for the real value."""
+    """Until ``patches`` ends, note the tests whose result is likely different for the real value."""
     patches.replace(vars(proxies), "known_class", functools.partial(_watched_class, notices))
     patches.replace(Proxy, "__getattr__", functools.partial(_watched_getattr, notices))
     patches.replace(Proxy, "__hash__", functools.partial(_watched_hash, notices))

@@ -42,9 +42,9 @@ class NodeEventTracker:
 
     Args:
         tracker_mode: 0 writes nothing. 1 writes all events to ``<dump_prefix>_all.txt``. 2 and 3 also write the events
-            of some nodes, with the events that led to these, to ``<dump_prefix>_nodes.txt``: 2 writes those of the
-            nodes in the comma-separated environment variable ``FX_NET_ACC_SPLITTER_TRACKER_TRACKED_NODES``, 3 writes
-            those of all nodes with more than one event.
+            of some nodes, with the events that led to these, to ``<dump_prefix>_nodes.txt``: 2 selects the nodes
+            listed in ``FX_NET_ACC_SPLITTER_TRACKER_TRACKED_NODES``, a comma-separated environment variable; 3 selects
+            all nodes with more than one event.
         dump_prefix: what the paths of the files begin with.
     """
 
@@ -70,7 +70,10 @@ class NodeEventTracker:
         return [self.events[index] for index in self.node_events.get(node_name, [])]
 
     def print_node(self, node_name: str, recursive: bool = False, tab: str = "", writer: Writer | None = None) -> None:
-        """Write a node's events, one per line after ``tab``; with ``recursive``, also those of the causing nodes."""
+        """Write a node's events, one per line, each prefixed with ``tab``.
+
+        With ``recursive``, also write those of the nodes that caused them.
+        """
         write = writer or self.writer
         for event in self._events_of(node_name):
             write(tab + event.to_str())
@@ -149,7 +152,7 @@ class FxNetAccNodesFinder:
         self.reduce_acc_nodes_non_tensor_input_helper(on_cpu)
 
     def reduce_acc_nodes_non_tensor_output(self) -> None:
-        """Repeatedly move nodes off the accelerator whose values aren't tensors but are used on the CPU."""
+        """Repeatedly move nodes whose values aren't tensors, but are used on the CPU, off the accelerator."""
         while leaving := [node for node in self.module.graph.nodes if self._feeds_cpu(node)]:
             self.acc_nodes.difference_update(leaving)
             self.reduce_acc_nodes_non_tensor_input_helper(leaving)

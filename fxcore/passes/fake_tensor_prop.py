@@ -39,7 +39,7 @@ class FakeTensorProp(Interpreter):
     def run_node(self, n: Node) -> Any:
         """Execute a node on fake values, and record its result if that is a tensor, a number or a container.
 
-        When ``invoke_subgraph`` calls a subgraph for the first time, values are propagated through the subgraph too.
+        When ``invoke_subgraph`` calls a subgraph for the first time, values are also propagated through the subgraph.
         """
         is_new = _invokes_subgraph(n) and n.args[1] not in self.seen_subgraphs
         result = self._propagate_subgraph(n) if is_new else super().run_node(n)
@@ -60,7 +60,7 @@ class FakeTensorProp(Interpreter):
             return self.run(*args)
 
     def _propagate_subgraph(self, n: Node) -> Any:
-        """Run the graph module that a call of ``invoke_subgraph`` refers to, on the recorded values of its operands."""
+        """Run the graph module that a call to ``invoke_subgraph`` refers to, on the recorded values of its operands."""
         subgraph, identifier, *operands = n.args
         self.seen_subgraphs.add(identifier)
         module = self.fetch_attr(cast(str, subgraph.target))

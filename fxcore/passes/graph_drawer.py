@@ -95,7 +95,7 @@ class FxGraphDrawer:
         return self._dot_graphs[self.name]
 
     def get_submod_dot_graph(self, submod_name: str) -> Any:
-        """The drawing of a graph module that the graph calls. Raises ``KeyError`` if it calls none of that name."""
+        """The drawing of a graph module that the graph calls. Raises ``KeyError`` if it calls none with this name."""
         return self._dot_graphs[f"{self.name}_{submod_name}"]
 
     def get_all_dot_graphs(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class _MinimizerBase(StretchRunner):
         return self.reports[-1]
 
     def _exclude(self, nodes: NodeList, start: int = -1, end: int = -1) -> NodeList:
-        """A copy of a list of nodes without those that ``exclusion_fn`` removes."""
+        """A copy of a list of nodes, except for those that ``exclusion_fn`` removes."""
         nodes = list(nodes)
         if self.exclusion_fn is not None:
             self.exclusion_fn(nodes, start, end)

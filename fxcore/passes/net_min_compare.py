@@ -154,7 +154,7 @@ class StretchRunner:
         return seen[-1], seen[-1]
 
     def _tag_nodes(self, selected_nodes: NodeSet) -> None:
-        """Tag the selected nodes, the nodes that depend on one of them, and the rest."""
+        """Give different tags to the selected nodes, the nodes that depend on them, and the rest."""
         for node in self.module.graph.nodes:
             if node.op not in CALLABLE_NODE_OPS:
                 continue

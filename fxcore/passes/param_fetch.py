@@ -48,7 +48,7 @@ def extract_attrs_for_lowering(mod: nn.Module) -> dict[str, Any]:
         The attributes by name, and the full name of the class as ``name``.
 
     Raises:
-        RuntimeError: The class is not in the table, or has a newer version than the table supports.
+        RuntimeError: The class is not in the table, or its version is newer than the table supports.
     """
     kind = torch.typename(mod)
     if type(mod) not in module_fetch_book:
@@ -60,10 +60,11 @@ def extract_attrs_for_lowering(mod: nn.Module) -> dict[str, Any]:
 
 
 def lift_lowering_attrs_to_nodes(fx_module: GraphModule) -> None:
-    """Set ``attrs_for_lowering`` on every node that calls a leaf module, also within called graph modules.
+    """Set ``attrs_for_lowering`` on every node that calls a leaf module, including nodes within called graph modules.
 
     Raises:
-        RuntimeError: A leaf module's class is not in ``module_fetch_book``, or has a newer version than it supports.
+        RuntimeError: A leaf module's class is not in ``module_fetch_book``, or its version is newer than the book
+            supports.
     """
     for node in fx_module.graph.nodes:
         if node.op != "call_module":

@@ -45,7 +45,7 @@ def _validate_pass_schedule_constraint(constraint: Constraint, passes: Sequence[
     """Check that passes are in an order that a constraint allows.
 
     Raises:
-        RuntimeError: They are not; the message names two passes in the wrong order.
+        RuntimeError: The order isn't allowed; the message names two passes in the wrong order.
     """
     for later, b in enumerate(passes):
         for earlier, a in enumerate(passes[:later]):
@@ -152,7 +152,7 @@ def loop_pass(
 
     Args:
         base_pass: The pass to run.
-        n_iter: How many times to run it; give either this or ``predicate``.
+        n_iter: How many times to run it; give this or ``predicate``, not both.
         predicate: A function that is called with the result so far and returns whether to run the pass again.
 
     Raises:

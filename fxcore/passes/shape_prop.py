@@ -26,7 +26,7 @@ class TensorMetadata(NamedTuple):
         dtype: The type of its elements.
         requires_grad: Whether gradients are computed for it.
         stride: The distance in memory, in elements, from one element to the next in each dimension; empty if sparse.
-        memory_format: The first that applies of contiguous, channels last and channels last 3d; None if none does, or
+        memory_format: The first of contiguous, channels last and channels last 3d that applies; None if none does, or
             if the tensor is sparse.
         is_quantized: Whether its elements are quantized.
         qparams: If quantized: ``qscheme``, ``scale``, ``zero_point`` and, for per-channel parameters, ``axis``.
@@ -98,7 +98,7 @@ class ShapeProp(Interpreter):
         return self.run(*args)
 
     def _run_real_or_fake(self, n: Node) -> Any:
-        """Execute a node; in a fake mode with the copy of the module that has fake parameters."""
+        """Execute a node; in a fake mode, use the copy of the module that has fake parameters."""
         if self.fake_mode is None:
             return super().run_node(n)
         self.module = cast(torch.nn.Module, self.fake_module)

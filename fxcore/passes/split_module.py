@@ -227,13 +227,13 @@ class _Partitioning:
             used_in.dependencies[made_in.name] = None
 
     def enter_regions(self) -> None:
-        """Set each state again in every partition of its region except the first."""
+        """Set the state of each region again in all of its partitions except the first."""
         for region in (*self.autocasts, *self.grad_modes):
             for partition in region.in_order()[1:]:
                 partition.environment[region.enter] = partition.add_copy(region.enter, region.enter.args, {})
 
     def leave_regions(self) -> None:
-        """Leave autocast, innermost region first, in every partition of a region except the last."""
+        """Leave each autocast region, innermost first, in all of its partitions except the last."""
         for region in reversed(self.autocasts):
             assert region.exit is not None  # ensured by check_regions
             for partition in region.in_order()[:-1]:
@@ -325,7 +325,7 @@ class _OuterModule:
         self._fetch(node for node in self.m.graph.nodes if wanted(node))
 
     def _fetch(self, nodes: Iterable[Node]) -> None:
-        """Copy those of the nodes that are placeholders or ``get_attr`` nodes, unless they have been copied before."""
+        """Copy the placeholders and ``get_attr`` nodes among ``nodes`` that have not been copied before."""
         for node in nodes:
             if node.name in self.environment or node.op not in ("placeholder", "get_attr"):
                 continue

@@ -48,7 +48,7 @@ def preview_support(splitter: _SplitterBase, dump_graph: bool) -> str:
 
 
 def _dtypes(node: Node) -> _DtypesOfArguments:
-    """The dtypes of the node's arguments: None for arguments that aren't tensors, without trailing Nones."""
+    """The dtypes of the node's arguments: None for arguments that aren't tensors. Trailing Nones are left out."""
 
     def dtype(argument: Any) -> torch.dtype | None:
         return getattr(argument.meta.get("tensor_meta"), "dtype", None) if isinstance(argument, Node) else None
@@ -142,7 +142,8 @@ def _inputs_of(part: torch.nn.Module, split: GraphModule, sample_input: Iterable
 
 
 def _bytes(part: GraphModule, nodes: list[Node], role: str, tell: Callable[[str], None]) -> int:
-    """The total size in bytes of the tensors among the nodes' values; ``tell`` gets a line about each other value."""
+    """The total size in bytes of the tensors among the nodes' values; ``tell`` receives a line about any other
+    value."""
     total = 0
     for node in nodes:
         if is_node_output_tensor(node):

@@ -29,14 +29,14 @@ _log = logging.getLogger(__name__)
 
 
 def getattr_recursive(obj: Any, name: str) -> Any:
-    """The attribute with a dotted name, or None if there is none; in a ModuleList, only its modules are found."""
+    """The attribute with this dotted name, or None if there is none; in a ModuleList, only its modules are found."""
     for layer in name.split("."):
         obj = obj._modules.get(layer) if isinstance(obj, torch.nn.ModuleList) else getattr(obj, layer, None)
     return obj
 
 
 def setattr_recursive(obj: Any, attr: str, value: Any) -> None:
-    """Set the attribute with a dotted name. Raises AttributeError if the object that should hold it doesn't exist."""
+    """Set the attribute with this dotted name. Raises AttributeError if the object to hold it doesn't exist."""
     parent, _, last = attr.rpartition(".")
     setattr(operator.attrgetter(parent)(obj) if parent else obj, last, value)
 
@@ -75,7 +75,7 @@ def split_by_tags(
     Args:
         gm: the module to split; it remains unchanged.
         tags: the tags, which name the submodules; each must precede the tags of nodes that use values of its nodes.
-        return_fqn_mapping: whether to return the table of names, too.
+        return_fqn_mapping: whether to also return the table of names.
         return_tuple: whether submodules return a tuple even for a single value.
         GraphModuleCls: the class of the result.
 

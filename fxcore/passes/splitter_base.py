@@ -42,7 +42,7 @@ class _SplitterSettingBase:
     """Options for a splitter. Flags on the program's command line take precedence over the arguments.
 
     Args:
-        min_acc_module_size: an accelerator part of fewer nodes goes to the CPU (``--min-acc-module-size``).
+        min_acc_module_size: an accelerator part with fewer nodes than this goes to the CPU (``--min-acc-module-size``).
         skip_fusion: don't keep nodes together that exchange values other than tensors (``--skip-fusion``).
         allow_non_tensor: parts may exchange values other than tensors (``--allow-non-tensor``).
         max_acc_splits: the maximum number of parts; exceeding it is an error. -1 means no limit.
@@ -90,7 +90,7 @@ class Subgraph:
 
 
 class SplitResult(NamedTuple):
-    """A split module, the inputs of each submodule, and the prefix of the names of the submodules for the CPU.
+    """A split module, the inputs of each submodule, and the prefix for the names of the CPU submodules.
 
     The names of the submodules for the accelerator begin with ``_run_on_acc_``.
     """
@@ -142,7 +142,7 @@ class _SplitterBase:
         sample_input: the module's positional arguments, for shape propagation.
         operator_support: decides what the accelerator can run.
         settings: how to split.
-        non_acc_submodule_name: the prefix of the names of the other submodules.
+        non_acc_submodule_name: the prefix for the names of the other submodules.
         return_tuple: submodules return a tuple even for a single value.
         nodes_finder: returns the nodes for the accelerator, in place of an `FxNetAccNodesFinder`.
     """

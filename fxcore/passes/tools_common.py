@@ -130,7 +130,7 @@ class FxNetAccFusionsFinder:
             top_node_idx: The position of the first node in the graph to consider when searching for paths.
             nodes: The nodes of the group.
             inputs: The nodes outside the group that are used in it.
-            nodes_need_process: Those of ``nodes`` whose neighbors have not been processed.
+            nodes_need_process: The ``nodes`` whose neighbors have not been processed.
         """
 
         top_node_idx: int
@@ -267,7 +267,7 @@ def stable_topological_sort(gm: GraphModule) -> GraphModule:
 
 
 def _calls(nodes: Iterable[Node]) -> list[Node]:
-    """Those nodes that call something."""
+    """The nodes that call something."""
     return [node for node in nodes if node.op in CALLABLE_NODE_OPS]
 
 

@@ -79,7 +79,7 @@ def is_assertion(code: CodeType, lasti: int) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def raising_truth(code: CodeType, lasti: int) -> bool | None:
-    """The truth value of the condition tested at ``lasti`` that leads straight to a ``raise``; None if neither does."""
+    """Which truth value of the condition tested at ``lasti`` leads straight to a ``raise``; None if neither does."""
     decide, *rest = _from_jump(code, lasti)
     if not decide.opname.startswith(("POP_JUMP", "JUMP_IF")) or "IF_" not in decide.opname or "NONE" in decide.opname:
         return None

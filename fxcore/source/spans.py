@@ -1,8 +1,8 @@
 """Locations in the user's source: frames, and the exact range of text that each was executing.
 
-Since Python 3.11, code objects have the position of every instruction (PEP 657). Python 3.10 only has its line, and the
-expression is then looked up in the syntax tree. Source is read through `linecache`, so unsaved text in its cache
-takes precedence over the file.
+Since Python 3.11, code objects have the position of every instruction (PEP 657). In Python 3.10, they have only its
+line, so the expression is looked up in the syntax tree. Source is read through `linecache`, so unsaved text in its
+cache takes precedence over the file.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def stack_places(frame: FrameType | None, top: CodeType) -> list[Place]:
 
 
 def user_frames(places: Iterable[Place], machinery: Sequence[CodeType] = ()) -> tuple[Frame, ...]:
-    """The user's frames among ``places``, in the same order, without those that run code in ``machinery``."""
+    """The user's frames among ``places``, in the same order, except those that run code in ``machinery``."""
     return tuple(
         Frame(getattr(code, "co_qualname", code.co_name), span, (code, lasti))
         for code, lasti in places

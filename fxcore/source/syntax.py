@@ -138,7 +138,7 @@ def _of_parent(node: ast.AST, parent: ast.AST) -> str:
 
 
 def call_at(place: Place, name: str) -> ast.Call | None:
-    """The call of ``name(…)`` at a place; None if there is none, or the source can't be read."""
+    """The call to ``name(…)`` at a place; None if there is none, or the source can't be read."""
     span = span_at(*place)
     if span is None:
         return None

@@ -56,7 +56,7 @@ def _as_it_is(tracer: TracerBase, value: Any) -> Any:
 
 
 def _lower_foreign_proxy(tracer: TracerBase, value: Any) -> Any:
-    """Return the node of a torch.fx proxy; fail unless ``tracer`` made it, because others hold torch.fx's nodes."""
+    """Return the node of a torch.fx proxy; fail unless ``tracer`` made it, because all others hold torch.fx's nodes."""
     if value.tracer is not tracer:
         tracer.fail(TwoTracersFailure, "a value from a torch.fx trace was used in an fxcore trace")
     return value.node

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
-# The module and the name of the function by which torch.fx's proxies record calls of torch functions.
+# The module and the name of the function by which torch.fx's proxies record calls to torch functions.
 _RECORDER_OF_TORCH_FX = ("torch.fx.proxy", "__torch_function__")
 
 

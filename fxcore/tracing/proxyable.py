@@ -15,7 +15,7 @@ _proxyable_classes: weakref.WeakSet[type] = weakref.WeakSet()
 class ProxyableClassMeta(type):
     """The metaclass of a class whose construction is recorded if its arguments include a traced value.
 
-    ``Pair(x, y)`` is then a call of ``Pair`` in the graph, and its result is a proxy. An instance that was made before
+    ``Pair(x, y)`` is then a call to ``Pair`` in the graph, and its result is a proxy. An instance that was made before
     the trace is a constant of the graph.
     """
 

@@ -1,4 +1,4 @@
-"""Records calls of torch functions that have traced values among their arguments."""
+"""Records calls to torch functions that have traced values among their arguments."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class TraceSession:
             _current.reset(self._token)
 
     def start_recording(self, root_globals: dict[str, Any]) -> None:
-        """From now on, pass modules' calls and attributes to the tracer, and record calls of wrapped functions."""
+        """From now on, pass modules' calls and attributes to the tracer, and record calls to wrapped functions."""
         self._patches.replace_method(torch.nn.Module, "__getattr__", _hearing_getattr)
         self._patches.replace_method(torch.nn.Module, "__call__", _hearing_call)
         replace_wrapped(self._patches)
@@ -94,7 +94,7 @@ class TraceSession:
         self.recording = True
 
     def autowrap(self, namespace: dict[str, Any]) -> None:
-        """From the module with these globals, record calls of the functions that the tracer wraps automatically."""
+        """Record the calls that a module with these globals makes to functions that the tracer wraps automatically."""
         if id(namespace) not in self._searched:
             self._searched.add(id(namespace))
             replace_functions(self._patches, namespace, self.tracer._autowrap_function_ids)

@@ -64,11 +64,11 @@ class TracerBase:
     traced_func_name: str = "forward"
     """The name of the method that is traced if the root is a module."""
     trace_asserts: bool = False
-    """Whether ``assert x`` is recorded as a call of `assert_fn`, rather than being control flow."""
+    """Whether ``assert x`` is recorded as a call to `assert_fn`, rather than being control flow."""
     proxy_buffer_attributes: bool = False
     """Whether reading a buffer returns a proxy, as reading a parameter does, rather than the tensor."""
     check_mutable_operations: bool = False
-    """Whether a call of an operator that changes its arguments raises RuntimeError."""
+    """Whether a call to an operator that changes its arguments raises RuntimeError."""
     record_stack_traces: bool = False
     """Whether every node gets a ``stack_trace``: the user's stack as text, from the outermost ``forward`` inwards."""
 
@@ -163,7 +163,7 @@ class TracerBase:
         )
 
     def keys(self, obj: Proxy) -> Any:
-        """What ``obj.keys()`` returns, which ``**obj`` calls, too: by default, the call is recorded like any other."""
+        """What ``obj.keys()`` returns (``**obj`` also makes this call): by default, the call is recorded."""
         return obj.tracer.create_proxy("call_method", "keys", (obj,), {})
 
     def len(self, obj: Proxy) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 @contextmanager
 def wrapped_methods(tracer: Any, wrappers: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-    """Within the block, a call of a method named in ``wrappers`` calls its wrapper: ``wrapper(method, *args)``.
+    """Within the block, a call to a method named in ``wrappers`` calls its wrapper: ``wrapper(method, *args)``.
 
     The tracer's class and other tracers aren't affected. Methods that are already wrapped may be wrapped again.
     """

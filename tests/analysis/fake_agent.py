@@ -38,7 +38,7 @@ PATIENCE = 20.0
 
 @dataclass
 class Request:
-    """One call of ``trace``, still to be answered."""
+    """One call to ``trace``, still to be answered."""
 
     message: Trace
     answers: "asyncio.Queue[Report | Done | Exception]" = field(default_factory=asyncio.Queue)
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass
 class Attempt:
-    """One call of ``prove``, still to be answered."""
+    """One call to ``prove``, still to be answered."""
 
     message: Prove
     answer: "asyncio.Future[Proof]"

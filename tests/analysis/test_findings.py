@@ -101,14 +101,42 @@ def test_a_later_failure_names_the_guess_that_led_to_it(files: Files) -> None:
     ]
 
 
-def test_a_guess_about_an_argument_of_a_call_is_not_worded_as_one_about_its_result(files: Files) -> None:
+@pytest.mark.parametrize(
+    ("kind", "operation", "assumption", "said"),
+    [
+        ("iteration", "resize", "it has 2 items", "a value in `resize(x)` has 2 items"),
+        ("iteration", "star", "it has 2 items", "a value in `resize(x)` has 2 items"),
+        ("iteration", "for", "it has 2 items", "`resize(x)` has 2 items"),
+        ("control-flow", "resize", "it is false", "a condition evaluated by `resize(x)` is false"),
+        ("control-flow", "if", "it is false", "`resize(x)` is false"),
+        ("conversion", "index", "it is 1", "a value in `resize(x)` is 1"),
+        ("len", "resize", "it is 2", "the length needed by `resize(x)` is 2"),
+    ],
+)
+def test_a_guess_about_a_value_that_an_expression_uses_is_not_worded_as_one_about_its_own_value(
+    files: Files, kind: str, operation: str, assumption: str, said: str
+) -> None:
     guessed = span_of(files.model, MODEL, "resize(x)")
-    first = dataclasses.replace(failure_at(guessed), assumption="it has 2 items", operation="resize")
+    first = dataclasses.replace(failure_at(guessed, kind=kind), assumption=assumption, operation=operation)
     later = dataclasses.replace(failure_at(span_of(files.helper, HELPER, "len(x)")), after=guessed)
     _, finding = files.found(first, later)
-    assert finding.message.endswith(
-        " (Found after an earlier failure, by assuming that an argument of `resize(x)` has 2 items.)"
-    )
+    assert finding.message.endswith(f" (Found after an earlier failure, by assuming that {said}.)")
+
+
+def test_a_condition_that_a_call_evaluates_is_not_worded_as_its_result(files: Files) -> None:
+    decided = span_of(files.model, MODEL, "resize(x)")
+    first = dataclasses.replace(failure_at(decided, kind="control-flow"), assumption="it is false", operation="resize")
+    beyond = failure_at(span_of(files.helper, HELPER, "len(x)"))
+    _, finding = files.found(first, dataclasses.replace(beyond, after=decided, other_side="it is true"))
+    assert finding.message.endswith(" (Reached only if a condition evaluated by `resize(x)` is true.)")
+
+
+def test_a_failure_that_the_trace_ended_at_is_not_an_assumption(files: Files) -> None:
+    ended = span_of(files.model, MODEL, "resize(x)")
+    later = dataclasses.replace(failure_at(span_of(files.helper, HELPER, "len(x)")), after=ended)
+    _, finding = files.found(failure_at(ended, kind="exception"), later)
+    assert "assuming" not in finding.message
+    assert finding.links == ()
 
 
 def test_targets_that_fail_at_one_place_for_one_reason_are_one_finding(files: Files) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import pytest_asyncio
 from lsprotocol import types
 
 import fx_lsp.server.features.code_actions
-from fx_lsp.agent.messages import Failure, Span, Verdict
+from fx_lsp.agent.messages import Failure, Proof, Span, Step, Verdict
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import Fix, ReadText, TextChange
+from fx_lsp.fixes.editing.directive_edits import INPUTS
 from fx_lsp.fixes.editing.text_edits import applied, overlap
 from fx_lsp.server.features.client_places import ClientPlaces
 from fx_lsp.server.features.code_actions import FIX_ALL, Takes, code_actions
@@ -29,6 +31,15 @@ def f(x):
 
 
 torch.fx.symbolic_trace(f)
+"""
+
+NET = """\
+import torch.fx
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x / len(x)
 """
 
 
@@ -93,7 +104,7 @@ async def proven(opened: Opened, part: str, *, verdict: str = "proven") -> None:
     (fix, *_) = opened.fixes(part)
 
     def known() -> bool:
-        proof = opened.bench.proofs.known(opened.failure(part), fix)
+        proof = opened.bench.proofs.trials.known(opened.failure(part), fix)
         return proof is not None and proof.verdict == verdict
 
     await until(known)
@@ -101,7 +112,7 @@ async def proven(opened: Opened, part: str, *, verdict: str = "proven") -> None:
 
 @pytest_asyncio.fixture
 async def opened(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Opened:
-    bench.proofs.find_fixes = fixes_of
+    bench.proofs.trials.find_fixes = fixes_of
     monkeypatch.setattr(fx_lsp.server.features.code_actions, "fixes_for", fixes_of)
     return await Opened(bench).trace()
 
@@ -113,7 +124,7 @@ async def test_an_offered_fix_is_tried_at_once_and_a_proven_one_is_preferred(ope
     assert attempt.message.file == opened.path
     assert attempt.message.failures == (opened.failure("len(x)"),)
     assert attempt.message.edited == {opened.path: MODEL.replace("fx\n", "fx\n# 5\n", 1).replace("len(x)", "2")}
-    assert attempt.message.limits.seconds > opened.bench.settings.limits.seconds
+    assert attempt.message.limits == opened.bench.settings.limits
     attempt.settle("proven")
     await proven(opened, "len(x)")
     (after, *_) = await opened.actions()
@@ -144,6 +155,23 @@ async def test_a_fix_that_cannot_be_tried_says_why(opened: Opened) -> None:
     assert titles[f"{first.title} (not proven: no inputs)"] is None
 
 
+@pytest.mark.parametrize("lacks_inputs", [False, True])
+async def test_where_no_inputs_were_found_a_comment_with_inputs_is_offered(
+    opened: Opened, *, lacks_inputs: bool
+) -> None:
+    bench = opened.bench
+    bench.documents.close(opened.path)
+    bench.scheduler.forget(opened.path)
+    opened.path = bench.open("net.py", NET)
+    await bench.traced(opened.path, failure_at(span_of(opened.path, NET, "len(x)")))
+    await opened.actions()
+    attempt = await bench.agent.tried()
+    attempt.answer.set_result(Proof(1, "untried", "because", lacks_inputs))
+    await until(lambda: not bench.proofs.busy)
+    titles = [action.title for action in await opened.actions()]
+    assert (INPUTS in titles) is lacks_inputs
+
+
 async def test_after_a_new_report_fixes_are_tried_again(opened: Opened) -> None:
     await opened.actions()
     (await opened.bench.agent.tried()).settle("proven")
@@ -152,7 +180,28 @@ async def test_after_a_new_report_fixes_are_tried_again(opened: Opened) -> None:
     bench.scheduler.trace_all()
     await bench.traced(opened.path, opened.failure("len(x)"))
     (fix, *_) = opened.fixes("len(x)")
-    assert bench.proofs.known(opened.failure("len(x)"), fix) is None
+    assert bench.proofs.trials.known(opened.failure("len(x)"), fix) is None
+
+
+@pytest.mark.parametrize("lacks_inputs", [False, True])
+async def test_a_fix_is_tried_for_another_target_that_fails_there(bench: Bench, *, lacks_inputs: bool) -> None:
+    bench.proofs.trials.find_fixes = fixes_of
+    path = bench.open("model.py", f"{MODEL}torch.fx.symbolic_trace(lambda x: f(2 * x))\n")
+    near = failure_at(span_of(path, MODEL, "len(x)"))
+    far = dataclasses.replace(near, chain=(Step("<lambda>", span_of(path, MODEL, "sum(x)")), *near.chain))
+    request = await bench.agent.asked()
+    for target, failure in zip(request.targets, (far, near), strict=True):
+        request.report(target.key, failure)
+    request.done()
+    await bench.complete(path)
+    proving = asyncio.create_task(bench.proofs.trials.prove(far, fixes_of(far, bench.documents.text)[0]))
+    attempt = await bench.agent.tried()
+    attempt.answer.set_result(Proof(1, "untried", "because", lacks_inputs))
+    if lacks_inputs:
+        second = await bench.agent.tried()
+        assert second.message.target.key != attempt.message.target.key
+        second.settle("proven")
+    assert (await proving).verdict == ("proven" if lacks_inputs else "untried")
 
 
 async def test_an_edit_stops_the_trial_of_a_fix(opened: Opened) -> None:
@@ -199,10 +248,66 @@ async def test_fixes_that_do_not_go_together_are_applied_one_by_one(opened: Open
     assert bench.proofs.together(opened.path) == opened.fixes("len(x)")[0]
 
 
+async def test_an_edit_that_breaks_another_target_is_not_applied(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.proofs.trials.find_fixes = fixes_of
+    path = bench.open("model.py", f"{MODEL}torch.fx.symbolic_trace(lambda x: 2 * x)\n")
+    failure = failure_at(span_of(path, MODEL, "len(x)"))
+    request = await bench.agent.asked()
+    for target, failures in zip(request.targets, ((failure,), ()), strict=True):
+        request.report(target.key, *failures)
+    request.done()
+    await bench.complete(path)
+    for outcome in ((failure,), ()):
+        proving = asyncio.create_task(bench.proofs.combinations.prove_together(path))
+        if outcome:
+            (await bench.agent.tried()).settle("proven")
+        again = await bench.agent.asked()
+        (other,) = again.targets
+        assert "len(x)" not in again.message.overlays[path]
+        again.report(other.key, *outcome)
+        again.done()
+        assert (await proving is None) is bool(outcome)
+
+
+async def test_an_edit_is_tried_for_another_target_if_its_graph_changes(bench: Bench) -> None:
+    bench.proofs.trials.find_fixes = fixes_of
+    path = bench.open("model.py", f"{MODEL}torch.fx.symbolic_trace(lambda x: 2 * x)\n")
+    failure = failure_at(span_of(path, MODEL, "len(x)"))
+    request = await bench.agent.asked()
+    first, other = request.targets
+    request.report(first.key, failure)
+    request.report(other.key, code="before")
+    request.done()
+    await bench.complete(path)
+    for verdict in ("proven", "untried", "refuted"):
+        proving = asyncio.create_task(bench.proofs.combinations.prove_together(path))
+        if verdict == "proven":
+            (await bench.agent.tried()).settle("proven")
+        again = await bench.agent.asked()
+        again.report(again.targets[0].key, code="after")
+        again.done()
+        attempt = await bench.agent.tried()
+        assert (attempt.message.target.key, attempt.message.failures) == (other.key, ())
+        attempt.settle(verdict)
+        assert (await proving is None) is (verdict == "refuted")
+
+
+async def test_a_fix_that_was_given_up_is_not_tried_again(opened: Opened) -> None:
+    given_up: set[tuple[str, ...]] = set()
+    proving = asyncio.create_task(opened.bench.proofs.combinations.prove_together(opened.path, given_up=given_up))
+    for verdict in ("refuted", "untried"):
+        (await opened.bench.agent.tried()).settle(verdict)
+    assert await proving is None
+    assert len(given_up) == 2
+    assert await opened.bench.proofs.combinations.prove_at_once(opened.path, given_up) is None
+    assert await opened.bench.proofs.combinations.prove_together(opened.path, given_up=given_up) is None
+    assert opened.bench.agent.attempts.empty()
+
+
 @pytest.mark.parametrize("verdict", ["proven", "refuted", "untried"])
 async def test_proving_all_fixes_at_once_takes_one_trial(opened: Opened, verdict: Verdict) -> None:
     bench = opened.bench
-    proving = asyncio.create_task(bench.proofs.prove_at_once(opened.path))
+    proving = asyncio.create_task(bench.proofs.combinations.prove_at_once(opened.path))
     attempt = await bench.agent.tried()
     assert attempt.message.failures == (opened.failure("len(x)"), opened.failure("sum(x)"))
     attempt.settle(verdict)

@@ -57,7 +57,7 @@ def test_an_interpreter_gives_the_values_that_torch_fx_gives(program: tuple[Any,
 
 
 def recorder(fx: Any) -> Any:
-    """An interpreter class that writes down the calls of its methods."""
+    """An interpreter class that writes down the calls to its methods."""
 
     class Recorder(fx.Interpreter):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:

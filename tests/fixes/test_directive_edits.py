@@ -7,7 +7,7 @@ import pytest
 from fx_lsp.documents.directives import directives_of
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import Fix
-from fx_lsp.fixes.editing.directive_edits import ignoring, skipping, tracing
+from fx_lsp.fixes.editing.directive_edits import ignoring, skipping, stating_inputs, tracing
 from fx_lsp.fixes.editing.edited_source import parsed
 from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.server.features.refactorings import on_selection
@@ -67,6 +67,28 @@ def test_a_second_trace_directive_has_a_label_and_the_files_line_ends() -> None:
     text = after(text, tracing(FILE, text, "Net", "Net(2)"))
     assert "# fx: trace(1)\r\n# fx: trace[variant_2](2)\r\nclass Net" in text
     assert len(find_targets(FILE, text) or ()) == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments"),
+    [
+        ("self, x", "x=torch.rand(1, 3, 224, 224)"),
+        ("self, x: torch.Tensor, n: int, mask=None", "x=torch.rand(1, 3, 224, 224), n=8"),
+        ("self, x, /, *, sizes: list[int]", "torch.rand(1, 3, 224, 224), sizes=None"),
+        ("self, ids: torch.LongTensor, n: bool", "ids=torch.ones(1, 8, dtype=torch.long), n=True"),
+        ("self, images: List[Tensor]", "images=[torch.rand(1, 3, 224, 224)]"),
+    ],
+)
+def test_an_inputs_directive_has_a_sample_for_each_required_input(parameters: str, arguments: str) -> None:
+    model = MODEL.replace("self, x", parameters)
+    text = after(model, stating_inputs(FILE, model, "Net"))
+    assert f"# The model.\n# fx: inputs({arguments})\n@nn.compile\nclass Net" in text
+    assert {target.recipe.inputs.source for target in find_targets(FILE, text) or () if target.recipe.inputs} == {
+        f"({arguments})"
+    }
+    assert stating_inputs(FILE, text, "Net") is None
+    assert stating_inputs(FILE, MODEL.replace("self, x", "self"), "Net") is None
+    assert stating_inputs(FILE, MODEL, "Other") is None
 
 
 def test_a_skip_directive_stops_the_trace() -> None:

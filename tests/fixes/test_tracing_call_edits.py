@@ -63,6 +63,30 @@ def test_a_flag_is_fixed_where_the_module_is_traced(
     assert all(same(traced(*inputs, *given), mended.root(*inputs, *given)) for inputs in INPUTS)
 
 
+def test_a_required_flag_is_fixed_to_the_first_string_that_it_is_compared_with(tmp_path: Path) -> None:
+    bad = """\
+import torch
+from torch import fx, nn
+
+
+class Net(nn.Module):
+    def forward(self, x, mode: str):
+        if mode == "norm":
+            return x - x.mean()
+        elif mode == "denorm":
+            return x + x.mean()
+        raise NotImplementedError
+
+
+def export():
+    net = Net()
+    return fx.symbolic_trace(net)
+"""
+    (fix,) = Program(tmp_path, bad).fixes_at_calls(concrete_args.fixes)
+    assert fix.title == 'Trace with mode="norm"'
+    assert 'symbolic_trace(net, concrete_args={"mode": "norm"})' in applied(bad, fix.changes)
+
+
 @pytest.mark.parametrize(
     ("test", "call"),
     [

@@ -197,17 +197,17 @@ class Editor:
         for _ in range(3):
             await self.ask("fx/targets", {"textDocument": {"uri": self.uri("")}})
 
-    async def described(self, name: str, node: str) -> None:
-        """Wait until the server knows what ``node`` of one of the targets yields."""
+    async def described(self, name: str, *nodes: str) -> None:
+        """Wait until the server knows the value of each of ``nodes``, in whichever target's graph it is."""
         document = self.document(name)
 
         async def poll() -> None:
-            nodes: list[Any] = []
-            while not any(item.name == node and item.value for item in nodes):
+            known: set[str] = set()
+            while not known.issuperset(nodes):
                 await asyncio.sleep(0.05)
                 keys = [target["key"] for target in await self.ask("fx/targets", document)]
                 graphs = [await self.ask("fx/graph", {**document, "target": key}) for key in keys]
-                nodes = [node for graph in graphs for node in graph.nodes]
+                known = {node.name for graph in graphs for node in graph.nodes if node.value}
 
         await asyncio.wait_for(poll(), PATIENCE)
 

@@ -64,7 +64,7 @@ def editor(shared_editor: Editor) -> Editor:
 async def opened(editor: Editor) -> None:
     editor.open("model.py", MODEL)
     await editor.diagnostics("model.py")
-    await editor.described("model.py", "softmax")
+    await editor.described("model.py", "conv", "softmax")  # of Block and of Net, which are traced side by side
 
 
 def source_of(editor: Editor, item: Any) -> str:

@@ -171,7 +171,7 @@ def test_a_builtin_that_compares_has_its_own_advice(builtin: str) -> None:
         ("iteration", "sum(x)", "sum", "values", ".sum(0)"),
         ("iteration", "sum(x.shape)", "sum", "shape", "n, c, h, w = x.shape"),
         ("item-assignment", "x[0]", "index", "values", "masked_fill"),
-        ("item-assignment", "features['a']", "index", "argument", "concrete_args"),
+        ("item-assignment", "features[name]", "index", "argument", '{"features": {'),
         ("iteration", "a, *b", "unpacking", "values", "a, b, c = x"),
         ("conversion", "int(n)", "int", "shape", "torch.sym_int"),
         ("conversion", "float(n)", "float", "values", "torch.sym_float"),
@@ -181,14 +181,16 @@ def test_a_builtin_that_compares_has_its_own_advice(builtin: str) -> None:
         ("conversion", "'%d' % x", "operator", "values", "out of the text"),
         ("conversion", "'{:d}'.format(x)", "", "values", "out of the text"),
         ("conversion", "hex(n)", "hex", "values", "torch.fx.wrap"),
+        ("conversion", "sizes[n]", "index", "shape", "a plain number as its index"),
         ("len", "len(x)", "len", "values", ".size(0)"),
         ("len", "len(x.shape)", "len", "shape", ".dim()"),
-        ("len", "len(images)", "len", "argument", "concrete_args"),
+        ("len", "len(images)", "len", "argument", '{"images": [PH, PH]}'),
+        ("len", "len(batch.images)", "len", "argument", '{"items": [PH, PH]}'),
         ("len", "reversed(x)", "reversed", "values", ".flip(0)"),
         ("len", "torch.tensor([n])", "torch.tensor", "shape", "into a tuple"),
         ("len", "count(x)", "count", "values", "a function wrapped"),
         ("len", "", "", "", ".size(0)"),
-        ("containment", "'a' in options", "in", "argument", "concrete_args"),
+        ("containment", "name in options", "in", "argument", '{"options": {"key": PH}}'),
         ("containment", "3 in x.shape", "in", "shape", "x.shape[0] == n"),
         ("foreign-call", "torch.ones(n, m)", "torch.ones", "shape", "one tuple"),
         ("foreign-call", "self.ids.expand(n, -1)", "self.ids.expand", "shape", "one tuple"),
@@ -206,14 +208,35 @@ def test_a_builtin_that_compares_has_its_own_advice(builtin: str) -> None:
         ("foreign-call", "f(x)", "f", "", "real tensors or plain numbers"),
         ("exception", "assert isinstance(x, Tensor)", "", "", "not an instance"),
         ("exception", "assert torch.is_tensor(x)", "", "", "not an instance"),
-        ("exception", "assert x", "", "", "works with real tensors"),
-        ("exception", "1 / 0", "operator", "", "works with real tensors"),
+        ("exception", "assert x", "", "", "works when it is not traced"),
+        ("exception", "1 / 0", "operator", "", "works when it is not traced"),
+        ("exception", "raise ValueError(x)", "", "", "was reached while tracing"),
         ("argument", "return {x}", "", "", "`return {x}` returns"),
-        ("argument", "x.add({1})", "x.add", "", "passes or returns"),
+        ("dict-key", "return {x: 1}", "", "", "`return {x: 1}` returns"),
+        ("argument", "x.add({1})", "x.add", "", "`x.add({1})` passes an object"),
+        ("argument", "", "", "", "passes or returns"),
     ],
 )
 def test_the_advice_fits_the_expression(kind: str, expression: str, operation: str, subject: str, advice: str) -> None:
     assert advice in said(kind, expression, operation, subject)
+
+
+@pytest.mark.parametrize("kind", ["not-a-parameter", "not-a-submodule"])
+def test_a_message_about_a_function_does_not_speak_of_the_traced_module(kind: str) -> None:
+    of_module, of_function = (
+        said(kind, "f(x)", error=f"NameError: it is not of {root}") for root in ("Net", "a function")
+    )
+    assert "the module being traced" in of_module
+    assert "a traced function" in of_function
+    assert "Make the function the `forward` of an `nn.Module`" in of_function
+
+
+@pytest.mark.parametrize(
+    ("operator", "advice"),
+    [("rand", "`torch.rand_like`"), ("randperm", "outside `forward`"), ("bernoulli_", "outside")],
+)
+def test_the_advice_fits_the_random_function(operator: str, advice: str) -> None:
+    assert advice in said("frozen-random", "f(3)", error=operator)
 
 
 def test_a_key_error_says_that_a_traced_value_is_no_key() -> None:

@@ -26,11 +26,11 @@ class ArgumentKind:
     """``settings``: an object with attributes and items of any name. ``class``: a callable that returns modules.
     ``object``: an instance of the class ``value``. ``value``: ``value`` itself."""
     value: Any = None
-    """Depends on ``name``: the number, the text, the length of a list or a tuple, the class of an object, the value."""
+    """Depends on ``name``: the number, the string, the length of a list or tuple, the class of an object, the value."""
     items: tuple[Any, ...] = ()
     """The annotations of the items of a list or a tuple, repeated as often as needed."""
     certain: bool = True
-    """Whether to keep a text if the program compares it with a different one."""
+    """Whether to keep a string even if the program compares it with a different one."""
 
 
 _FLAGS = re.compile(

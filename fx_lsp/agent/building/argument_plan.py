@@ -41,9 +41,13 @@ class ArgumentPlan:
     extra: tuple[str, ...] = ()
     """The paths of parameters that get an argument although they have a default or only a base class requires them."""
     within: tuple[str, type] | None = None
-    """The path (with its dot) and the class of the argument that was being built last; None for the root."""
+    """The path (with a dot at its end) and the class of the argument that was being built last; None for the root."""
     last_iterated: list[str] = field(default_factory=list)
     """The path of the list that was iterated last."""
+    settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By the path of an invented settings object: the names that it has from the start."""
+    last_unpacked: list[str] = field(default_factory=list)
+    """The path of the settings whose names were asked for last, as ``**settings`` does."""
     made: dict[int, tuple[str, Any]] = field(default_factory=dict)
     """By ``id``: the path and the object, for each module, class or other object that the last build invented."""
     compared: dict[str, dict[int, None]] = field(default_factory=dict)
@@ -53,26 +57,26 @@ class ArgumentPlan:
 
     @property
     def optional(self) -> list[str]:
-        """The paths of those parameters of the object being built whose default is None."""
+        """For the object being built: the paths of the parameters whose default is None."""
         path, cls = self.within or ("", self.cls)
         return [f"{path}{one.name}" for one in _parameters(cls) if one.default is None]
 
     @property
     def switches(self) -> list[tuple[str, Any]]:
-        """The paths of those parameters of the object being built that can be switched off, and the value for "off"."""
+        """For the object being built: the paths of the parameters that can be switched off, and the value for "off"."""
         path, cls = self.within or ("", self.cls)
         on = [one for one in _parameters(cls) if one.default is True or (isinstance(one.default, str) and one.default)]
         return [(f"{path}{one.name}", False if one.default is True else None) for one in on]
 
     @property
     def inherited(self) -> tuple[str, ...]:
-        """The paths of parameters that base classes require and this constructor accepts only through ``**kwargs``.
+        """The paths of parameters that base classes require and this constructor only passes on (``*args, **kwargs``).
 
-        Paths that are in ``extra`` already are left out.
+        Paths that are already in ``extra`` are left out.
         """
         path, cls = self.within or ("", self.cls)
         own = _parameters(cls)
-        if not any(one.kind is one.VAR_KEYWORD for one in own):
+        if not any(one.kind in _VARIADIC for one in own):
             return ()
         known = {one.name for one in own}
         given = (one for base in cls.__mro__[1:] for one in _own_parameters(base))
@@ -87,6 +91,7 @@ class ArgumentPlan:
     def _build(self, probing: bool) -> Any:
         self._probing = probing
         self.made.clear()
+        self.last_unpacked.clear()
         self.within = None
         with Devices(on_meta=self.on_meta), PlainNumbers():
             args, kwargs = self._arguments_of(self.cls, "")
@@ -99,14 +104,15 @@ class ArgumentPlan:
         return f"{self.cls.__name__}({', '.join(given)})"
 
     def taken(self, names: Iterable[str], *, by_name: bool = False) -> tuple[str, ...]:
-        """The paths of those of ``names`` that the object being built accepts and that are not in ``extra`` yet.
+        """The paths, except those already in ``extra``, of the ``names`` that the object being built accepts.
 
         ``by_name``: names that only a ``**kwargs`` parameter accepts don't count.
         """
         path, cls = self.within or ("", self.cls)
-        takes_any = any(one.kind is one.VAR_KEYWORD for one in _parameters(cls))
+        kinds = {one.kind for one in _parameters(cls)}
+        takes_any = inspect.Parameter.VAR_KEYWORD in kinds
         known = {one.name for one in _parameters(cls)}
-        if takes_any and by_name:  # what it may pass on to the constructors of its bases
+        if kinds & _VARIADIC and (by_name or not takes_any):  # what it may pass on to the constructors of its bases
             known |= {one.name for base in cls.__mro__ for one in _parameters(base)}
         takes_any &= not by_name
         found = (f"{path}{name}" for name in names if takes_any or name in known)
@@ -118,7 +124,7 @@ class ArgumentPlan:
         extra = [path.removeprefix(prefix) for path in self.extra if path.startswith(prefix)]
         for parameter in _parameters(cls):
             given = parameter.default is parameter.empty or parameter.name in extra
-            if not given or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            if not given or parameter.kind in _VARIADIC:
                 continue
             self._annotations.setdefault(f"{prefix}{parameter.name}", parameter.annotation)
             value = self._value(f"{prefix}{parameter.name}", parameter.name)
@@ -126,8 +132,13 @@ class ArgumentPlan:
                 args.append(value)
             else:
                 kwargs[parameter.name] = value
-        more = [name for name in extra if name not in kwargs and "." not in name]
-        return args, kwargs | {name: self._value(f"{prefix}{name}", name) for name in more}
+        names = [name for name in extra if name not in kwargs and "." not in name]
+        more = {name: self._value(f"{prefix}{name}", name) for name in names}
+        if more and all(one.kind is not one.VAR_KEYWORD for one in _parameters(cls)):
+            before = [one for one in _parameters(cls) if one.kind is one.POSITIONAL_OR_KEYWORD]
+            args += [kwargs.pop(one.name, one.default) for one in before]
+            return [*args, *more.values()], kwargs
+        return args, kwargs | more
 
     def _value(self, path: str, name: str) -> Any:
         kind = self.kinds.get(path)
@@ -146,7 +157,10 @@ class ArgumentPlan:
                 if known is not None:
                     return known()
                 cls = type(path, (InventedSettings,), {}) if self._probing else InventedSettings
-                return cls(path, self._value)
+                invented = cls(path, self._value, self.last_unpacked)
+                for one in self.settings.get(path, ()):
+                    getattr(invented, one)
+                return invented
         made = self._thing(kind, path, name)
         self.made[id(made)] = path, made
         return made
@@ -191,6 +205,7 @@ class ArgumentPlan:
         return made
 
 
+_VARIADIC = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 _BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 

@@ -1,9 +1,9 @@
 """Builds a class with invented arguments, if no code shows how to build it.
 
 The annotation and the name of each parameter give a first guess, which the program's use of the value corrects: the
-class is built and traced with values that report when they are iterated, indexed or compared with text, or used in
-another way that does not suit their kind, and is then built again with better values. If that ends in an error, the
-values involved are changed one after another; a change is kept if the program gets further with it.
+class is built and traced with values that report any use that does not suit their kind, such as iteration, indexing or
+a comparison with a string, and is then built again with better values. If a build or trace ends in an error, the values
+involved are changed one after another; a change is kept only if the program gets further with it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ _KINDS = (
 
 _QUOTED = re.compile(r"'(\w+)'")
 _CALLED = re.compile(r"'(.+)' object is not callable")
-"""Python's message about an object that can't be called; the class of an invented value is named after its path."""
+"""Python's message about an object that can't be called. It names the object's class, and the class of an invented
+value is named after the value's path."""
 
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 _NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
@@ -61,7 +62,7 @@ _NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
 MOST_OPTIONS = 4
-"""How many options (texts that an error names, keys of a table) are tried."""
+"""How many options (strings that an error names, keys of a table) are tried."""
 
 _WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
 """The names of parameters that request weights."""
@@ -124,8 +125,10 @@ class _Change:
     path: str = ""
     kind: ArgumentKind | None = None
     extra: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    """Names that the settings at the path have from the start, in addition to those that they have already."""
     is_of_all: bool = False
-    """Whether the kind is for all items of the list that contains the value at the path."""
+    """Whether the kind applies to all items of the list that contains the value at the path."""
 
 
 class _ArgumentSearch:
@@ -158,17 +161,19 @@ class _ArgumentSearch:
     def _better(self, end: _Progress) -> _Progress | None:
         """Make the first change with which the program gets further than ``end``; None if no change helps."""
         assert end.error is not None
-        kinds, extra = dict(self._plan.kinds), self._plan.extra
+        kinds, extra, settings = dict(self._plan.kinds), self._plan.extra, dict(self._plan.settings)
         for change in list(_changes(end.error, end.is_built, self._plan)):
             if self._is_over:
                 break
             self._plan.extra = (*extra, *change.extra)
             if change.kind is not None:
                 self._plan.kinds.update(dict.fromkeys(self._paths(change), change.kind))
+            if change.settings:
+                self._plan.settings[change.path] = (*settings.get(change.path, ()), *change.settings)
             new = self._attempt()
             if new.rank > end.rank or self._is_within(change):
                 return new
-            self._plan.kinds, self._plan.extra = dict(kinds), extra
+            self._plan.kinds, self._plan.extra, self._plan.settings = dict(kinds), extra, dict(settings)
         return None
 
     def _is_within(self, change: _Change) -> bool:
@@ -230,7 +235,7 @@ class _ArgumentSearch:
         return True
 
     def _is_no_module(self, error: BaseException) -> bool:
-        """Whether ``error`` says that an invented value is no module; if so, it becomes one."""
+        """Whether ``error`` says that an invented value is not a module; if so, make the value a module."""
         if (refused := _NO_MODULE.search(str(error))) is None:
             return False
         paths = [path for path in self._plan.kinds if refused[1].endswith(f".{path}")]
@@ -244,6 +249,8 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
         names = _QUOTED.findall(text)
+        for path in plan.last_unpacked:
+            yield _Change(path, settings=tuple(names))
         yield _Change(extra=plan.taken(names))
         prefixes = _prefixes(plan.cls)
         if prefixes:
@@ -284,7 +291,7 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
 
 
 def _keywords(error: BaseException, plan: ArgumentPlan) -> Iterator[_Change]:
-    """Further keyword arguments for a constructor that takes any: a key that it misses, or what its bases require."""
+    """More keyword arguments for a constructor with ``**kwargs``: a missing key, or what the base classes require."""
     if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and error.args[0].isidentifier():
         yield _Change(extra=plan.taken([error.args[0]]))
     if plan.inherited:
@@ -302,7 +309,7 @@ def _prefixes(cls: type) -> list[str]:
 
 
 def _numbers(path: str, kind: ArgumentKind) -> Iterator[_Change]:
-    """Other numbers instead of this one; if it is an item of a list, also instead of all its items."""
+    """Other numbers for the value at ``path``; if this is an item of a list, also for all of the list's items."""
     if kind.name == "number" and isinstance(kind.value, int | float):
         whole = max(int(kind.value), 1)
         others = (1, 2 * whole, 0.5, 4 * whole) if isinstance(kind.value, int) else (whole, 0.5)
@@ -313,7 +320,7 @@ def _numbers(path: str, kind: ArgumentKind) -> Iterator[_Change]:
 
 
 def _lengths(path: str, kind: ArgumentKind, text: str) -> Iterator[_Change]:
-    """Other lengths for a list or a tuple, first those that the error message mentions."""
+    """Other lengths for a list or a tuple, starting with those that the error message mentions."""
     if kind.name in ("list", "tuple"):
         lengths = dict.fromkeys([*map(int, _DIGITS.findall(text)), 3, 1, 2, 4, 5])
         yield from (
@@ -322,7 +329,7 @@ def _lengths(path: str, kind: ArgumentKind, text: str) -> Iterator[_Change]:
 
 
 def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[_Change]:
-    """Texts that ``error`` suggests instead of this one: those in its message, and the members of an enumeration."""
+    """Strings that ``error`` suggests instead of this one: from its message, or the members of an enumeration."""
     if kind.name != "text":
         return
     named = _ONE_OF.search(str(error))
@@ -347,7 +354,7 @@ def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[_Ch
 
 
 def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
-    """Changes with which the check that raised the error would pass."""
+    """Changes that would make the check that raised the error pass."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     if traceback is None:
@@ -363,7 +370,7 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
 
 
 def _compared_with(plan: ArgumentPlan) -> Iterator[_Change]:
-    """Changes to numbers that an invented one was compared with: no branch of ``if kind == 0: … elif …`` was taken."""
+    """Changes of an invented number to one it was compared with: no branch of ``if kind == 0: … elif …`` was taken."""
     for path, numbers in list(plan.compared.items()):
         if path in plan.kinds:
             yield from (_Change(path, ArgumentKind("number", number)) for number in list(numbers)[:MOST_OPTIONS])
@@ -393,7 +400,10 @@ def _isinstance_calls(code: CodeType) -> list[ast.Call]:
 
 
 def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
-    """Changes to a key that a function that the error passed through looked up: ``mode in MODES``, ``MODELS[name]``."""
+    """Changes to a key that is missing from a table, looked up by a function in the traceback.
+
+    Examples of such lookups: ``mode in MODES``, ``MODELS[name]``.
+    """
     for frame in _frames(traceback):
         for node in _nodes(frame.f_code):
             match node:
@@ -418,7 +428,7 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
 
 
 def _does_something(node: ast.AST) -> bool:
-    """Whether evaluating ``node`` again could have an effect or block, like ``queue.get()``."""
+    """Whether evaluating ``node`` again could have an effect or block, as ``queue.get()`` could."""
     return any(
         isinstance(inner, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)
     )
@@ -432,7 +442,7 @@ def _nodes(code: CodeType) -> Iterator[ast.AST]:
 
 
 def _lines(traceback: TracebackType | None) -> tuple[int, ...]:
-    """The line that each function that the error passed through had reached, without the search's own functions."""
+    """The line that each function in the traceback had reached, except for the search's own functions."""
     lines = []
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename not in _OWN_FILES:
@@ -455,7 +465,7 @@ def _path_of(value: Any, made: Mapping[int, tuple[str, Any]]) -> str:
 
 
 def _frames(traceback: TracebackType | None) -> list[FrameType]:
-    """The frames that the error passed through, the innermost first, without those of the search itself."""
+    """The frames of the traceback, the innermost first, except for those of the search itself."""
     frames = []
     while traceback is not None:
         frames.append(traceback.tb_frame)

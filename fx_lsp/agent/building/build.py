@@ -1,4 +1,4 @@
-"""Builds a target: runs its recipe in the namespace of the imported file, if possible without allocating weights."""
+"""Builds a target: runs its recipe in the namespace of the imported file, and avoids allocating weights if possible."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool
 
 
 def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception | None:
-    """The program's own error that ends the trace of ``root``; None if no such error does."""
+    """The program's own error that ends the trace of ``root``; None if the trace ends in any other way."""
     seed()
     try:
         tracer.trace(root, concrete_args)
@@ -147,7 +147,8 @@ def _compile(snippet: Snippet, file: str, mode: Literal["exec", "eval"]) -> Code
 def _column(source: str, line: str) -> int:
     """The column of ``source`` in ``line``; 0 if it is not there.
 
-    If ``line`` has the parentheses of ``source`` but not the name before them, the column that aligns the parentheses.
+    If ``line`` has the parentheses of ``source`` but not the name before them, the result is the column that aligns the
+    parentheses.
     """
     name = "" if source in line else source.partition("(")[0]
     at = line.find(source.removeprefix(name))

@@ -10,7 +10,7 @@ import fxcore
 
 
 def tracer_for(own: object, leaves: tuple[type, ...] = ()) -> fxcore.Tracer:
-    """The tracer to use if the file's own is ``own``, a tracer, its class or None; instances of ``leaves`` are leaves.
+    """The tracer to use for a file with the tracer ``own`` (or its class, or None); instances of ``leaves`` are leaves.
 
     If ``own`` is a tracer of torch.fx, only its ``is_leaf_module`` is used: its other hooks create torch.fx's nodes.
     """

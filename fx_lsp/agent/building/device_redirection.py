@@ -20,8 +20,8 @@ FACTORIES = frozenset(
 ``torch.linspace(…).tolist()`` for stochastic depth rates is the classic example."""
 
 IN_PLACE = frozenset({torch.Tensor.clamp_, torch.Tensor.erfinv_, torch.Tensor.normal_, torch.nn.init.normal_})
-"""Functions that initialize weights and take torch up to a millisecond per call on meta, where they have no effect.
-torch's other initializers are fast there."""
+"""Functions that initialize weights and take torch up to a millisecond per call on the meta device, where they have no
+effect. torch's other initializers are fast there."""
 
 
 class Devices(OnCpu):
@@ -32,7 +32,7 @@ class Devices(OnCpu):
         self._on_meta = on_meta
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make a call of torch's; if this mode is ``on_meta``, create weights there and skip their initialization."""
+        """Call a function of torch; if the mode is ``on_meta``, weights get no memory and are not initialized."""
         asked = keywords.get("device")
         is_free = asked is None or is_accelerator(asked, number=True)
         if self._on_meta and function in FACTORIES and is_free and "out" not in keywords:
@@ -61,7 +61,7 @@ def _is_without_effect(function: Callable[..., Any], tensor: torch.Tensor, *othe
 
 
 class Idle:
-    """A stream, event or device of an accelerator that does nothing, also as a context manager."""
+    """A stream, event or device of an accelerator; it does nothing, even when used as a context manager."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         pass
@@ -76,7 +76,7 @@ class Idle:
         pass
 
     def query(self) -> bool:
-        """Whether its work is done: always True."""
+        """Whether all work is done: always True."""
         return True
 
     def elapsed_time(self, other: object) -> float:
@@ -92,7 +92,7 @@ ANSWERS: dict[str, object] = {
     "set_device": None,
     "synchronize": None,
 }
-"""What functions of ``torch.cuda`` return that would otherwise fail because there is no device."""
+"""Results for functions of ``torch.cuda`` that would otherwise fail because there is no device."""
 
 IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream")
 """Names in ``torch.cuda`` that are replaced by subclasses of `Idle`."""

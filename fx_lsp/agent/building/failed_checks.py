@@ -1,13 +1,14 @@
 """Reads the check that refused invented arguments, and finds values that would have passed it.
 
-When a constructor raises, the check that failed mostly shows what it wants: ``assert dim % heads == 0``. The check is
-evaluated again in its own frame with other numbers in place of the invented ones, which is far cheaper than building
-the class again.
+When a constructor raises, the check that failed usually shows what the constructor requires: ``assert dim % heads ==
+0``. The check is evaluated again in its own frame with other numbers in place of the invented ones, which is far
+cheaper than building the class again.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import itertools
 import math
@@ -21,7 +22,7 @@ MOST_PASSING = 3
 """The maximum number of values that are returned for one expression of a check."""
 
 LARGEST = 4096
-"""The largest number to try: a check may compute powers or build lists of it."""
+"""The largest number to try: a check may compute powers of a number, or build a list of that length."""
 
 _NUMBERS = (1, 2, 3, 4, 8, 16, 32, 64, 128)
 _LENGTHS = range(1, 9)
@@ -35,7 +36,7 @@ _PURE = frozenset({"abs", "all", "any", "float", "int", "isinstance", "len", "ma
 
 @dataclass(frozen=True)
 class Check:
-    """The tests that decided that an exception was raised."""
+    """The tests whose outcome caused an exception to be raised."""
 
     tests: tuple[ast.expr, ...]
     passes: bool
@@ -54,9 +55,9 @@ class Passing:
 
 
 def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[Passing]:
-    """Values with which the check that raised at ``line`` of ``frame`` would pass.
+    """Values that would make the check that raised at ``line`` of ``frame`` pass.
 
-    ``path_of`` returns the path of an invented value, and an empty text for any other value.
+    ``path_of`` returns the path of an invented value, and an empty string for any other value.
     """
     for check in _checks_at(frame.f_code, line):
         if not all(map(_is_pure, check.tests)):
@@ -72,7 +73,7 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
 
 
 def passing_options(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
-    """Names of options, and the values of these with which the check that raised at ``line`` of ``frame`` would pass.
+    """Names of options, each with a value that would make the check that raised at ``line`` of ``frame`` pass.
 
     ``assert self.num_classes == 0`` passes if ``num_classes`` is 0, no matter where its value comes from.
     """
@@ -81,6 +82,33 @@ def passing_options(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
             option = _option(test, passes=check.passes)
             if option is not None:
                 yield option
+
+
+def numbers_of_check(frame: FrameType, line: int) -> list[int]:
+    """The numbers that the check that raised at ``line`` of ``frame`` compares, including those in tuples and lists."""
+    found: dict[int, None] = {}
+    tests = [test for check in _checks_at(frame.f_code, line) for test in check.tests]
+    for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
+        with contextlib.suppress(Exception):
+            value = value_of(node, frame)
+            items = value if isinstance(value, list | tuple) else [value]
+            found |= {item: None for item in items if type(item) is int}
+    return list(found)
+
+
+def tree_of(code: CodeType) -> ast.Module | None:
+    """The syntax tree of a function, with the lines of its file; None if its source can't be read."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError):
+        return None
+    return ast.increment_lineno(tree, first - 1)
+
+
+def value_of(node: ast.expr, frame: FrameType) -> Any:
+    """The value of an expression in ``frame``; None if evaluating it could have an effect. Raises what it raises."""
+    return eval(ast.unparse(node), _names_of(frame)) if _is_pure(node) else None
 
 
 def _option(test: ast.expr, *, passes: bool) -> tuple[str, Any] | None:
@@ -106,12 +134,9 @@ def _name_of(node: ast.expr) -> str:
 
 def _checks_at(code: CodeType, line: int) -> Iterator[Check]:
     """The ``assert`` at a line, or the tests that lead to the ``raise`` there; the innermost first."""
-    try:
-        lines, first = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError):
+    tree = tree_of(code)
+    if tree is None:
         return
-    ast.increment_lineno(tree, first - 1)
     for node in reversed(list(ast.walk(tree))):
         if isinstance(node, ast.Assert) and _is_at(node, line):
             yield from (Check((part,), passes=True) for part in _conjuncts(node.test))
@@ -157,7 +182,7 @@ def _invented_parts(
         try:
             value = eval(source, _names_of(frame))
             path = path_of(value) if isinstance(value, int | list) else ""
-        except BaseException:  # an invented value may raise `Misused`, which is no Exception
+        except BaseException:  # an invented value may raise `Misused`, which is not an Exception
             continue
         if path:
             found[source] = source, value, path
@@ -183,7 +208,7 @@ def _names_of(frame: FrameType) -> dict[str, Any]:
 
 
 def _candidates(value: int, others: Sequence[int]) -> list[int]:
-    """Numbers that may pass where ``value`` did not: first those derived from ``others``, 0 last."""
+    """Numbers that may pass where ``value`` did not: starting with those derived from ``others``; 0 is last."""
     own, near = max(value, 1), [other for other in others if 0 < other <= LARGEST]
     related = (one for other in near for one in (other, other + 1, math.lcm(own, other), 2 * other))
     positive = (one for one in (*related, *_NUMBERS) if 0 < one <= LARGEST)
@@ -197,7 +222,7 @@ def _resized(items: Any, length: int) -> list[Any]:
 
 
 class _Substitution(ast.NodeTransformer):
-    """Puts a name in the place of an expression."""
+    """Replaces an expression with a name."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -212,7 +237,7 @@ _NAME = "_fx_lsp_candidate"
 
 
 def _holds(check: Check, frame: FrameType, part: str, value: Any) -> bool:
-    """Whether the check passes with ``value`` in the place of the expression ``part``."""
+    """Whether the check passes with ``value`` in place of the expression ``part``."""
     names = _names_of(frame) | {_NAME: value}
     try:
         results = [bool(eval(_substituted(test, part), names)) for test in check.tests]

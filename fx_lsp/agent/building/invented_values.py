@@ -29,7 +29,7 @@ _OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "
 
 
 class Misused(BaseException):
-    """An invented value was used as something that it is not. An ``except Exception`` of the program can't catch it."""
+    """An invented value was used as something that it is not. An ``except Exception`` in the program can't catch it."""
 
     def __init__(self, path: str, kind: ArgumentKind) -> None:
         super().__init__(path, kind)
@@ -41,7 +41,7 @@ class Misused(BaseException):
 class Probe:
     """The base class of invented values: raises `Misused` if a value is used as something else.
 
-    A probe can't be called, since `callable` would then return True. The error that Python raises instead names the
+    A probe is not callable, since `callable` would then return True. The error that Python raises for a call names the
     probe's class, and each probe has a class of its own, named after its path (see `probe`).
     """
 
@@ -97,7 +97,7 @@ class InventedFloat(Probe, float):
 
 
 class InventedText(Probe, str):
-    """An invented str. Unless it is certain, comparing it with a different text reports that it should be that text."""
+    """An invented str. Unless it is ``certain``, comparing it with another string raises `Misused` for that string."""
 
     __getitem__ = str.__getitem__
     __len__ = str.__len__
@@ -113,7 +113,7 @@ class InventedText(Probe, str):
     __hash__ = str.__hash__
 
     def startswith(self, prefix: Any, *args: Any) -> bool:
-        """Like ``str.startswith``, but a text that is empty and not certain reports that it should be ``prefix``."""
+        """Like ``str.startswith``, but an empty string that is not ``certain`` raises `Misused` for ``prefix``."""
         if isinstance(prefix, str) and str(prefix) and not self.certain and not str(self):
             raise Misused(self.path, ArgumentKind("text", str(prefix), certain=False))
         return str.startswith(self, prefix, *args)
@@ -124,7 +124,7 @@ class InventedList(Probe, list[Any]):
 
     make: Make
     last_iterated: list[str]
-    """Receives the list's path when it is iterated: an error about a wrong number of items does not name the list."""
+    """Receives the path of a list that is iterated: an error about a wrong number of items does not name the list."""
     __len__ = list.__len__
     __contains__ = list.__contains__
     __hash__ = None
@@ -162,9 +162,11 @@ def _plain(value: Any) -> Any:
 class InventedSettings:
     """An object with attributes and items of any name, which are created when they are first read."""
 
-    def __init__(self, path: str, make: Make) -> None:
+    def __init__(self, path: str, make: Make, last_unpacked: list[str]) -> None:
+        """``last_unpacked`` receives the path when the names are asked for."""
         self.__dict__["_path"] = path
         self.__dict__["_make"] = make
+        self.__dict__["_last_unpacked"] = last_unpacked
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -200,6 +202,7 @@ class InventedSettings:
 
     def keys(self) -> list[str]:
         """The names that were read or set so far; this method makes ``**settings`` work."""
+        self._last_unpacked[:] = [self._path]
         return [name for name in self.__dict__ if not name.startswith("_")]
 
     def copy(self, memo: object = None) -> InventedSettings:

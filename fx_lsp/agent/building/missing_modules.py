@@ -9,7 +9,7 @@ import torch
 
 
 class MissingFunction:
-    """The target of a node that stands for the call of a missing function on traced values."""
+    """The target of a node that stands for a call to a missing function with traced values."""
 
     def __init__(self, name: str) -> None:
         """``name`` is the function's qualified name, e.g. ``einops.rearrange``."""

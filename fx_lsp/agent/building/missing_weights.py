@@ -38,7 +38,7 @@ class NoWeights(dict[Any, Any]):
         return self
 
     def get(self, key: object, default: object = None) -> NoWeights:
-        """The weights under ``key``, which are unknown, too."""
+        """The weights under ``key``, which are just as unknown."""
         return self
 
     pop = get
@@ -118,7 +118,8 @@ def _from_defaults(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 _INSTEAD: dict[object, object] = {"no weights": NoWeights()}
-"""The objects that replace constants of the functions above, whose code runs with another function's globals."""
+"""Objects that replace constants in the code of the functions above, which can't name them: this code runs with another
+function's globals."""
 
 _load = torch.nn.Module.load_state_dict
 

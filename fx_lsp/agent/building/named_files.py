@@ -1,6 +1,6 @@
 """Looks in the workspace for files that a constructor names and that are not in the current folder.
 
-A model that is described by ``cfg="net.yaml"`` is often built in another folder than the one that holds the file.
+A model that is described by ``cfg="net.yaml"`` is often built in a folder other than the one that holds the file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def with_named_files(make: Callable[[], T], folders: Sequence[str]) -> T:
 def _link(error: BaseException, folders: Sequence[str]) -> bool:
     """Link the file that ``error`` says is missing.
 
-    Returns False if the error is about something else, or if not exactly one file below ``folders`` matches best.
+    Returns False if the error is about something else, or if no file below ``folders`` matches better than all others.
     """
     lacking = [cause for cause in causes(error) if isinstance(cause, OSError) and cause.errno == errno.ENOENT]
     asked = next((str(cause.filename) for cause in lacking if isinstance(cause.filename, (str, os.PathLike))), None)
@@ -91,7 +91,7 @@ def _common_end(one: PurePath, other: PurePath) -> int:
 
 
 def _files(folders: Sequence[str]) -> Iterator[Path]:
-    """Yield the workspace's own files below ``folders``, without installed packages and hidden folders."""
+    """Yield the workspace's own files below ``folders``; installed packages and hidden folders are skipped."""
     for top in folders:
         for folder, inner, names in os.walk(top):
             own = [] if "pyvenv.cfg" in names else inner

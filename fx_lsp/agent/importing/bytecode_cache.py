@@ -1,8 +1,8 @@
 """The bytecode of the workspace's modules, compiled once instead of in each process that imports them.
 
-A file that is being edited may import hundreds of other files, whose bytecode Python has not written. A child compiles
-them, which runs none of their code, and the agent keeps the bytecode for later children. The bytecode is used only for
-exactly the text that it was compiled from.
+A file that is being edited may import hundreds of other files, for which Python has written no bytecode. A child
+compiles them, which runs none of their code, and the agent keeps the bytecode for later children. The bytecode is used
+only for exactly the text that it was compiled from.
 """
 
 from __future__ import annotations

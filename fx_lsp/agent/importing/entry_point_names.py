@@ -28,7 +28,7 @@ class _Block:
 
     statements: list[ast.stmt]
     defines: frozenset[str]
-    """The global names that they define."""
+    """The global names that the statements define."""
 
 
 def define_entry_point_names(

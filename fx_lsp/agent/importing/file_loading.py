@@ -61,7 +61,7 @@ class FileLoader:
         self._bare: set[str] = set()
         """Packages that were created without running their ``__init__.py``, which fails."""
         self._without: set[str] = set()
-        """Functions that failed to load weights, and were replaced by ones that return none."""
+        """Functions that failed to load weights, and were replaced by functions that load nothing."""
         self._notices: dict[tuple[str, str], Failure] = {}
 
     def run(self) -> LoadedFile:
@@ -195,7 +195,7 @@ def _spec_of(package: str) -> importlib.machinery.ModuleSpec | None:
 
 
 def _missing_name(error: ImportError) -> str | None:
-    """The name that was not found in a module; None if it was the module itself."""
+    """The name that was not found in a module; None if the module itself was not found."""
     return getattr(error, "name_from", None) or next(iter(_NOT_IN_MODULE.findall(str(error))), None)
 
 

@@ -1,8 +1,8 @@
-"""Keeps a file's own failing calls of torch.fx from ending its import.
+"""Keeps a file's own failing calls to torch.fx from ending its import.
 
-Those who need fx-lsp most have a ``symbolic_trace(Net())`` at module level that raises. The call returns a
-`FailedTrace` instead, which raises only when it is used; the trace of the target that represents the call reports why
-the call failed.
+The files that need fx-lsp most contain, at module level, a call such as ``symbolic_trace(Net())`` that raises an error.
+Here, the call returns a `FailedTrace` instead, which raises only when it is used; the trace of the target that
+represents the call reports why the call failed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from fx_lsp.agent.traceback_steps import causes
 
 
 class FailedTraceUse(Exception):
-    """The program used the result of a failed call of torch.fx."""
+    """The program used the result of a failed call to torch.fx."""
 
 
 class FailedTrace:
-    """What a failed call of torch.fx returns."""
+    """What a failed call to torch.fx returns."""
 
     def __init__(self, error: Exception) -> None:
         self.__dict__["error"] = error

@@ -28,7 +28,7 @@ def first_work(tree: ast.Module) -> ast.stmt | None:
 
 
 MOST_REPAIRS = 20
-"""How often one import statement is run; before each further run, what it lacked is provided."""
+"""How often one import statement is run; before each further run, what the previous run lacked is provided."""
 
 
 def run_definitions(

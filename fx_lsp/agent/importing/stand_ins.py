@@ -29,7 +29,7 @@ _called: dict[str, None] = {}
 """The names of the missing functions that were called on traced values, in order."""
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
-"""The end of a name that, by the usual style, is a class's."""
+"""The end of a dotted name that, by convention, is the name of a class."""
 
 
 class StandIn:
@@ -52,12 +52,13 @@ class StandIn:
         return StandIn(f"{self._name}{part}"[:200])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a module from a missing class, and another stand-in from a missing function.
+        """Return a stand-in module if this stands for a missing class, and another stand-in for a missing function.
 
-        Used as a decorator, a stand-in returns a class unchanged.
+        Used as a decorator, a stand-in returns a class unchanged, unless it may have been meant to write the class's
+        constructor, as ``attr.s`` and ``dataclasses.dataclass`` do: each instance is then a use.
         """
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
-            return args[0]
+            return _noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
             return _noting_calls(args[0], self._name)
         for traced in _traced((*args, *kwargs.values())):
@@ -74,7 +75,7 @@ class StandIn:
         return traced.tracer.create_proxy("call_function", MissingFunction(self._name), args, kwargs)
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """The class to inherit from instead. It is also an ``nn.Module``, unless a further base of the class is one."""
+        """The class to inherit from instead, an ``nn.Module`` unless another base of the inheriting class is one."""
         is_module = any(isinstance(base, type) and issubclass(base, torch.nn.Module) for base in bases)
         own = (StandInBase,) if is_module else (StandInBase, torch.nn.Module)
         return (type(self._name.rpartition(".")[2], own, {"_name": self._name}),)
@@ -162,6 +163,20 @@ def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]
     return noted
 
 
+def _lacks_constructor(cls: type) -> bool:
+    """Whether a class declares fields, but no constructor."""
+    own = vars(cls)
+    has_fields = "__annotations__" in own or any(isinstance(value, StandIn) for value in own.values())
+    return has_fields and "__init__" not in own
+
+
+def _noting_instances(cls: type, name: str) -> type:
+    """Give ``cls`` a constructor that notes the use of the stand-in ``name``, which was meant to write one."""
+    made: Any = cls
+    made.__init__ = _noting_calls(made.__init__, name)
+    return cls
+
+
 class StandInBase:
     """The base of a class whose true base is missing. Instances of a module class are initialized as modules."""
 
@@ -212,7 +227,7 @@ class StandInModule(ModuleType):
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds a `StandInModule` for each name in ``missing``, and for the submodules of these."""
+    """Finds a `StandInModule` for each name in ``missing``, and for every submodule of these modules."""
 
     def __init__(self) -> None:
         self.missing: set[str] = set()
@@ -239,11 +254,11 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return StandInModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to run."""
+        """Do nothing: a stand-in has no code to run."""
 
 
 def forget_used_stand_ins() -> None:
-    """Forget which stand-ins were used or called so far, so that the functions below return later ones."""
+    """Forget which stand-ins were used or called so far: the functions below then report only later uses and calls."""
     _touched.clear()
     _called.clear()
 
@@ -274,7 +289,7 @@ def missing_parts(root: object) -> tuple[list[str], list[str]]:
 def is_only_a_stand_in(root: object) -> bool:
     """Whether all that could be traced of ``root`` is in its missing base.
 
-    That is so if ``root`` is no module, has no ``forward`` of its own, or has no submodules, parameters and buffers.
+    That is so if ``root`` is not a module, has no ``forward`` of its own, or has no submodules, parameters and buffers.
     """
     if not isinstance(root, StandInBase):
         return False

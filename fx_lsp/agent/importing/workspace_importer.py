@@ -1,4 +1,4 @@
-"""Imports a workspace's modules under their real names, with the editor's unsaved text instead of the saved one."""
+"""Imports a workspace's modules under their real names, with the editor's unsaved text instead of the saved text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Workspace:
         self.left_out: list[Failure] = []
         """For each script of which only the definitions were run, the first statement that was left out."""
         self.repair: Callable[[BaseException], bool] = lambda error: False
-        """Returns whether it did something about the error of an import, so that the import can be tried again."""
+        """Tries to remedy the error of an import; returns whether it did, so that the import can be tried again."""
         self._slow_work = request.slow_work
         for path, text in request.overlays.items():
             linecache.cache[path] = (len(text), None, lines_of(text), path)
@@ -171,7 +171,7 @@ class Workspace:
         return taken
 
     def is_script(self, path: str) -> bool:
-        """Whether the file at ``path`` is in the workspace but not in a package; a notebook never is in a package."""
+        """Whether the file at ``path`` is in the workspace but not in a package; a notebook is never in a package."""
         return self.owns(path) and (is_notebook(path) or not self._exists(Path(path).parent / "__init__.py"))
 
     def loader(self, name: str, path: str) -> importlib.machinery.SourceFileLoader:
@@ -186,7 +186,7 @@ class Workspace:
 
         For a file in a package, that is the folder that contains the outermost package, never the file's own folder,
         where a ``types.py`` would hide the standard library's. A file outside any package is a script, unless it has
-        relative imports, which only work if it is part of a namespace package.
+        relative imports, which work only if the file is part of a namespace package.
         """
         path = Path(self.file)
         folder = path.parent
@@ -257,7 +257,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
-    """Loads a module of the workspace: from the editor's text, if there is one, instead of the file."""
+    """Loads a module of the workspace: from the editor's text if there is one, otherwise from the file."""
 
     def __init__(self, name: str, path: str, workspace: Workspace) -> None:
         super().__init__(name, path)
@@ -290,7 +290,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def _script(self) -> ast.Module | None:
         """The syntax tree of a script; None for a file that is not a script, or is known to only define names.
 
-        None also for a syntax error, which Python itself is to report.
+        The result is also None for a syntax error, so that Python itself reports the error.
         """
         if not self._workspace.is_script(self.path):
             return None
@@ -322,7 +322,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 def third_party(names: Iterable[str], workspace: Workspace) -> tuple[str, ...]:
-    """Those of the modules ``names`` that were imported completely, and from outside the workspace."""
+    """The modules in ``names`` that were imported completely and from outside the workspace."""
     return tuple(name for name in names if (module := sys.modules.get(name)) and _is_third_party(module, workspace))
 
 

@@ -31,7 +31,7 @@ class Roots:
         return real(str(folder)) + os.sep in self._folders
 
     def add(self, folder: str) -> None:
-        """Make ``folder`` one of the workspace's folders, too."""
+        """Add ``folder`` to the workspace's folders."""
         self._folders = (*self._folders, real(folder) + os.sep)
 
     def own(self, path: str) -> bool:

@@ -199,7 +199,7 @@ class ForkedChildren:
 
 
 def run_and_exit(job: Job, emit: Emit) -> NoReturn:
-    """Run the job and end this process, without running its exit handlers."""
+    """Run the job and end this process; its exit handlers are not run."""
     status = 1
     try:
         job(emit)

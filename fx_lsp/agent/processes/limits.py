@@ -41,8 +41,9 @@ SPARE_PROCESSES = 256
 def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iterator[None]:
     """Run the block for at most ``seconds``, as `Patience` counts them.
 
-    Then call ``over`` with the frame that is being executed, and exit. No exception is raised, since code that loops
-    forever may well catch it. A block that is stuck outside Python is not interrupted: the parent kills the process.
+    When that time is used up, call ``over`` with the frame that is being executed, and end the process. No exception is
+    raised, since code that loops forever may well catch it. A block that is stuck outside Python is not interrupted:
+    the parent kills the process.
     """
     patience = Patience(os.getpid(), seconds)
 
@@ -63,7 +64,7 @@ def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iter
 
 
 def _alarm(expire: Callable[[FrameType | None], None]) -> Callable[[float], object]:
-    """Return a function that has ``expire`` called with the current frame after the given seconds; 0 means never."""
+    """Return ``set_alarm(seconds)``: after that time, ``expire`` is called with the current frame; 0 means never."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, lambda signum, frame: expire(frame))
         return lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -71,7 +72,7 @@ def _alarm(expire: Callable[[FrameType | None], None]) -> Callable[[float], obje
 
 
 class _Timer:
-    """A thread that does what an alarm signal does, for systems without one."""
+    """A thread that takes the place of an alarm signal on systems that have no such signal."""
 
     def __init__(self, expire: Callable[[FrameType | None], None]) -> None:
         self._expire = expire

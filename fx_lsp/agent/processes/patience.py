@@ -55,7 +55,7 @@ class Patience:
         self._begin = self._usage()
 
     def left(self) -> float:
-        """The seconds for which the process may at least continue; 0 if it has used the time that it was granted."""
+        """For how many seconds, at least, the process may continue; 0 if it has used the time that it was granted."""
         if self._seconds == math.inf:
             return math.inf
         used = self._usage().since(self._begin)

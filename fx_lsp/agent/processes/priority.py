@@ -1,4 +1,4 @@
-"""Lowers the agent's priority, so that other processes get a processor first, above all the editor."""
+"""Lowers the agent's priority, so that other processes, especially the editor, get processor time first."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def scratch_folder(process: int) -> Path:
 def move_into(scratch: Path) -> None:
     """Create ``scratch`` and make it the current folder.
 
-    It gets links to the contents of the previous current folder, so that files can be read by the same names.
+    The folder gets links to the contents of the previous current folder, so that files can be read by the same names.
     """
     scratch.mkdir()
     with contextlib.suppress(OSError):

@@ -47,16 +47,16 @@ class ChildProcess(abc.ABC):
     """Whether the process leads a process group, which is killed with it."""
 
     def __init__(self, pid: int, seconds: float, longest: float = math.inf) -> None:
-        """The process may be silent for ``seconds`` at a time, and live for ``longest``, even if it is never silent."""
+        """The process may be silent for ``seconds`` at a time, and live for ``longest`` seconds at most."""
         self.pid = pid
         self.overdue = False
         """Whether the process was ended because it was silent, or lived, for too long."""
         self.status = 0
-        """Once it is dead: the exit status, or minus the number of the signal that ended it."""
+        """Once the process is dead: its exit status, or minus the number of the signal that ended it."""
         self.processor_seconds = 0.0
-        """Once it is dead: the processor time that it used; 0 if that is not known."""
+        """Once the process is dead: the processor time that it used; 0 if that is not known."""
         self.stack = ""
-        """Once it is dead: the Python stack that `faulthandler` wrote, if a signal ended it."""
+        """Once the process is dead: the Python stack that `faulthandler` wrote, if a signal ended the process."""
         self._frames = Frames()
         self._talks_nonsense = False
         self._lifetime = _Allowance(pid, longest)
@@ -114,7 +114,7 @@ class ChildProcess(abc.ABC):
         os.kill(self.pid, number)
 
     def read_stack(self, file: IO[bytes]) -> None:
-        """Keep the end of what the process wrote to ``file`` when it died; user code may have written there, too."""
+        """Keep the end of what the process wrote to ``file`` when it died; user code may also have written there."""
         file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_WORDS))
         self.stack = file.read(LAST_WORDS).decode("ascii", "replace")
 

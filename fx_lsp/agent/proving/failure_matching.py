@@ -1,7 +1,7 @@
 """The failures of a program before and after an edit, identified by the failing expression, since an edit moves lines.
 
 A failure in a library is identified by the expression in the workspace that leads there, since how the library fails
-may depend on earlier calls of the library.
+may depend on earlier calls to the library.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class FoundFailures:
 
     places: Places
     certain: Places
-    """``places`` without exceptions that the program itself raises after the first failure, which an earlier assumption
-    may have caused."""
+    """``places``, except for those where the program itself raises an exception after the first failure: an earlier
+    assumption may have caused the exception."""
     lines: frozenset[tuple[Place, str, int]]
     """Each place, with the file and the line where it begins."""
     complete: bool
@@ -85,30 +85,90 @@ def failures_met(apart: ChildRunner, built: Built, owns: Owns, examples: Mapping
 
 def place_of(failure: Failure, owns: Owns) -> Place:
     """The place of a failure that was reported for the text that this process has imported."""
-    return _expression(span_of(failure, owns))
+    return expression_at(span_of(failure, owns))
 
 
 def span_of(failure: Failure, owns: Owns) -> Span | None:
     """The innermost span of a failure that is in the workspace; if there is no such span, the innermost of all."""
-    return _innermost([step.span for step in failure.chain], owns)
+    return innermost([step.span for step in failure.chain], owns)
+
+
+def check_mended(before: FoundFailures, after: FoundFailures, mended: Places) -> None:
+    """Raises `ProofEnded` unless the failures ``mended``, a part of ``before``, are gone ``after`` the edit."""
+    for place, count in mended.items():
+        if after.places[place] > before.places[place] - count:
+            raise ProofEnded("refuted", f"tracing still fails at {_shown(place)}")
 
 
 def check_places(
-    before: FoundFailures, after: FoundFailures, mended: Places, edited: Collection[tuple[str, int]]
+    before: FoundFailures,
+    after: FoundFailures,
+    mended: Places,
+    edited: Collection[tuple[str, int]],
+    replaced: Collection[Place],
 ) -> None:
     """Raises `ProofEnded` unless the failures ``mended`` are gone ``after`` the edit and no failure is new.
 
     ``mended`` is a part of ``before``. If the program was not explored to its end before the edit, a failure counts as
-    new only if it begins in a line that is ``edited``.
+    new only if it begins in a line that is ``edited``. A failure there is not new if, apart from what was mended, its
+    expression is one of those that the edit ``replaced``: ``len(x) != 2`` could not be evaluated even before
+    ``len(x)`` became ``x.dim()``, and ``x.dim() != 2`` needs another fix.
     """
-    for place, count in mended.items():
-        if after.places[place] > before.places[place] - count:
-            raise ProofEnded("refuted", f"tracing still fails at {_shown(place)}")
+    check_mended(before, after, mended)
     new = set(after.certain - before.places)
+    in_edit = {place for place, file, line in after.lines if (file, line) in edited}
+    elsewhere = {place for place, file, line in after.lines if (file, line) not in edited}
     if not before.complete:
-        new &= {place for place, file, line in after.lines if (file, line) in edited}
+        new &= in_edit
+    around = {place for place in new & in_edit - elsewhere if _contained(place, mended, replaced)}
+    new -= around
     if new:
         raise ProofEnded("refuted", f"after the edit, tracing fails at {_shown(min(new))}")
+
+
+def replaced_expressions(old: str, new: str) -> set[Place]:
+    """The expressions of ``old`` that begin in lines that are not in ``new``, including nested ones."""
+    gone = edited_lines(new, old)
+    nodes = (node for node in ast.walk(ast.parse(old)) if isinstance(node, ast.expr) and node.lineno in gone)
+    return {ast.unparse(node) for node in nodes}
+
+
+def _contained(place: Place, mended: Collection[Place], replaced: Collection[Place]) -> bool:
+    """Whether ``place`` is one of the ``replaced`` expressions, apart from what was mended."""
+    try:
+        tree = ast.parse(place, mode="eval").body
+    except SyntaxError:
+        return False
+    for part in ast.walk(tree):
+        for inner in mended if isinstance(part, ast.expr) and part is not tree else ():
+            if ast.unparse(part) == inner:
+                continue
+            try:
+                before = _Substitution(part, ast.parse(inner, mode="eval").body).visit(tree)
+            except SyntaxError:
+                continue
+            if ast.unparse(before) in replaced:
+                return True
+    return False
+
+
+class _Substitution(ast.NodeTransformer):
+    """Replaces one node of a copied tree."""
+
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self._old = old
+        self._new = new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if node is self._old:
+            return self._new
+        fields = {name: self._visited(value) for name, value in ast.iter_fields(node)}
+        return type(node)(**fields)
+
+    def _visited(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._visited(item) for item in value]
+        return self.visit(value) if isinstance(value, ast.AST) else value
 
 
 def edited_lines(old: str, new: str) -> set[int]:
@@ -139,7 +199,7 @@ def _explored(built: Built, owns: Owns, first: _Stop, examples: Mapping[str, Any
     stops = [_stop(site.failure, owns) for site in exploration.sites]
     if stops and stops[0][1] == first[1]:
         stops[0] = first
-    placed = [(_expression(span), kind, span) for kind, span in stops]
+    placed = [(expression_at(span), kind, span) for kind, span in stops]
     return FoundFailures(
         Counter(place for place, _, _ in placed),
         Counter(place for at, (place, kind, _) in enumerate(placed) if at == 0 or kind is not FailureKind.EXCEPTION),
@@ -167,16 +227,17 @@ def _first_failure(built: Built, owns: Owns) -> _Stop | None:
 
 
 def _stop(failure: TraceFailure, owns: Owns) -> _Stop:
-    return failure.kind, _innermost([frame.span for frame in failure.frames], owns)
+    return failure.kind, innermost([frame.span for frame in failure.frames], owns)
 
 
-def _innermost(spans: Sequence[AnySpan], owns: Owns) -> AnySpan | None:
+def innermost(spans: Sequence[AnySpan], owns: Owns) -> AnySpan | None:
     """The last of a failure's spans that is in the workspace; if there is no such span, the last one."""
     own = [span for span in spans if owns(span.file)]
     return next(reversed(own or spans), None)
 
 
-def _expression(span: Span | SourceSpan | None) -> str:
+def expression_at(span: Span | SourceSpan | None) -> Place:
+    """The place of a failure whose expression is at ``span``; empty if that is not known."""
     if span is None:
         return ""
     lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]

@@ -77,15 +77,15 @@ def _place(code: CodeType, offset: int) -> tuple[int, int] | None:
 
 
 def parts_not_run(parts: Collection[Part], seen: Seen) -> tuple[Part, ...]:
-    """Those of ``parts`` that were not run."""
+    """The ``parts`` that were not run."""
     return tuple(part for part in parts if not part.is_in(seen))
 
 
 def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     """The statements of functions in ``old`` that are not in ``new``, except for those that lead to a ``raise``.
 
-    Of a compound statement, only the head counts, since the statements in it count separately. Of conditional
-    expressions that are not in ``new``, both sides count.
+    Only the head of a compound statement counts, since the statements in it count separately. Both sides of a
+    conditional expression that is not in ``new`` count.
     """
     matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
     opcodes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]

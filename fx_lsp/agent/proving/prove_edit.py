@@ -1,35 +1,43 @@
 """Tries an edit: examines the program before and after the edit, each in its own process, and compares the two.
 
-An edit is proven when the failures that it should fix are gone, no failure is new, and both the edited program and its
-graph do the same as the old program on at least `input_search.LEAST` inputs. If one of these can't be determined, the
-edit is not proven.
+An edit is proven when the failures that it should fix are gone, no failure is new (see `check_places`), and both the
+edited program and its graph do the same as the old program on at least `input_search.LEAST` inputs. If one of these
+can't be determined, the edit is not proven. A large program is represented by two small ones (see `small_twin`).
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import time
+import re
 import tokenize
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from fx_lsp.agent.messages import Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.building.constructor_sizes import SizedConstructors, Sizes
+from fx_lsp.agent.importing.workspace_importer import lines_of
+from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
     Places,
+    check_mended,
     check_places,
     edited_lines,
     explored_failures,
     failures_met,
     place_of,
+    replaced_expressions,
     span_of,
 )
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines, replaced_parts
+from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
+from fx_lsp.agent.proving.small_twin import NARROWEST, agreeing_sizes, find_twins
+from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.trial_runs import (
     InputSearch,
     Program,
@@ -47,13 +55,6 @@ from fx_lsp.agent.tracing.trace_target import ImportedFile
 NICENESS = 10
 """The niceness of a proof, which leaves the processor to the traces that someone is waiting for."""
 
-SEARCH_SHARE = 0.3
-"""The share of the time for a proof that may be spent on finding inputs."""
-
-RUN_SECONDS = 1.0
-"""Processor time that the program may take on all inputs together, once there are enough of them. The proof then runs
-it three more times on each input, with backward passes."""
-
 
 @dataclass(frozen=True)
 class _Before:
@@ -61,66 +62,200 @@ class _Before:
 
     found: FoundFailures
     on_way: Input | None
-    """The input that decided the branches while failures were looked for; None if the branches were guessed."""
+    """The input that decided which branches the search for failures took; None if they were guessed."""
     mended: Places
     """The places of the failures that the edit should fix."""
     runs: ProgramRuns | ProofEnded
-    """What the program does on inputs, or why that is not known."""
+    """What the program does on some inputs, or why this is not known."""
+    shown: str = ""
+    """The expression that built the program, if it could be built."""
+    sizes: Sizes = field(default_factory=dict)
+    """The numbers that make the program small."""
+    other: tuple[Sizes, ProgramRuns] | None = None
+    """The numbers that make a second, different program, and what that program does."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the edit can be tried with what is known."""
+        return isinstance(self.runs, ProgramRuns) and not self.runs.missed
 
 
-def prove(request: Prove, builtin: Collection[str], emit: Emit) -> None:
-    """In a child of the agent: try the edit, and emit the `Proof`. ``builtin`` is as in `Workspace`."""
+@dataclass(frozen=True)
+class _Packed:
+    """A `_Before` for another process, which unpacks it once it has imported what the inputs are made of."""
+
+    before: str
+    is_small: bool
+    """Whether the program is a small twin."""
+    remembered: Remembered | None
+    """What the next proof of the target need not search for again."""
+
+
+def prove(request: Prove, builtin: Collection[str], remembered: Remembered | None, emit: Emit) -> None:
+    """In a child of the agent: try the edit, and emit the `Proof`, and a `Remembered` for the target's next proof.
+
+    ``builtin`` is as in `Workspace`; ``remembered`` is from the last proof of the same target, if there was one.
+    """
     os.nice(NICENESS)
-    trial = _EditProof(request, builtin)
+    ChildRunner.emit = staticmethod(lambda item: emit(Heartbeat(request.id)))
+    trial = _EditProof(request, builtin, remembered, emit)
     try:
         reason = trial.run()
         emit(Proof(request.id, "proven", reason))
     except ProofEnded as end:
-        emit(Proof(request.id, end.verdict, end.reason))
+        emit(Proof(request.id, end.verdict, end.reason, end.lacks_inputs))
 
 
 class _EditProof:
     """Handles one `Prove` request."""
 
-    def __init__(self, request: Prove, builtin: Collection[str]) -> None:
+    def __init__(self, request: Prove, builtin: Collection[str], remembered: Remembered | None, emit: Emit) -> None:
         self._request = request
         self._builtin = builtin
-        self._end = time.monotonic() + request.limits.seconds
+        self._remembered = remembered
+        self._emit = emit
+        self._runner: tuple[int, ChildRunner | None] = (0, None)
 
     def run(self) -> str:
-        """Try the edit; return in one sentence why it is proven. Raises `ProofEnded` if it is not proven."""
-        apart = self._apart()
-        before = apart(self._before)
-        apart(partial(self._after, before))
+        """Try the edit; return in one sentence why it is proven. Raises `ProofEnded` if it is not proven.
+
+        An edit that fails in the small twins of a model may be right in the model itself, e.g. if it names a size.
+        """
+        if self._request.failures and not self._changes_a_step():
+            self._check_early()
+        before = self._examined(small=not self._names_sizes())
+        try:
+            return self._apart()(partial(self._after, before.before))
+        except ProofEnded:
+            if not before.is_small:
+                raise
+        return self._apart()(partial(self._after, self._examined(small=False).before))
+
+    def _check_early(self) -> None:
+        """Raises `ProofEnded` if tracing still fails after the edit, which takes little time to find out."""
+        request = self._request
+        edited = {**request.overlays, **request.edited}
+        try:
+            before, mended = self._apart()(partial(self._explored, request.target, request.overlays))
+            after, _ = self._apart()(partial(self._explored, request.edited_target, edited))
+        except ProofEnded:  # the rest of the proof will say what is wrong
+            return
+        if not mended - before.places:
+            check_mended(before, after, mended)
+
+    def _explored(self, target: Target, overlays: dict[str, str]) -> tuple[FoundFailures, Places]:
+        """In a process of its own: where tracing the target breaks, and the places of the failures to fix."""
+        file = self._imported(target, overlays)
+        mended = Counter(place_of(failure, file.workspace.owns) for failure in self._request.failures)
+        return explored_failures(self._apart(), file, target), mended
+
+    def _examined(self, *, small: bool) -> _Packed:
+        """What the program does before the edit; the agent is told what to remember of it."""
+        before = self._apart()(partial(self._before, small=small))
+        if before.remembered is not None:
+            self._remembered = before.remembered
+            self._emit(before.remembered)
+        return before
+
+    # The next two methods each run in a process that imports one of the two texts.
+
+    def _before(self, *, small: bool) -> _Packed:
+        """What the program does before the edit. ``small``: what its small twins do, if there are any."""
+        overlays = self._request.overlays
+        file = self._imported(self._request.target, overlays)
+        known = Findings.recalled(self._remembered, file, overlays)
+        before = (self._twins(file, known) if small else None) or self._itself(file, known)
+        return _Packed(dumped(before), before.other is not None, known.remembered(file, overlays))
+
+    def _after(self, packed: str) -> str:
+        """Compare what the program does after the edit; return why the edit is proven. Raises `ProofEnded`."""
+        request = self._request
+        try:
+            file = self._imported(request.edited_target, {**request.overlays, **request.edited})
+        except ProofEnded as end:
+            raise ProofEnded("refuted", f"after the edit, {end.reason}") from None
+        before: _Before = loaded(packed)
+        with _with_sizes(before.sizes):
+            self._compare(before, file)
+        if before.other is not None:
+            sizes, runs = before.other
+            with _with_sizes(sizes):
+                self._check(build_program(file, request.edited_target, runs.names), runs)
         if isinstance(before.runs, ProofEnded):
             raise before.runs
         for part in before.runs.missed:
             where = f"line {part.lines.start}" if part.expression is None else f"both sides of line {part.lines.start}"
-            raise ProofEnded("untried", f"no input was found that reaches {where}")
-        return f"the edited code behaves the same on {len(before.runs.inputs)} inputs"
+            raise ProofEnded("untried", f"no input was found that reaches {where}", True)
+        proven = f"the edited code behaves the same on {len(before.runs.inputs)} inputs"
+        return f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
 
-    # The next two methods each run in a process that imports one of the two texts.
+    def _twins(self, file: ImportedFile, known: Findings) -> _Before | None:
+        """What the small twins do; None if there are none, or if the edit can't be tried on them."""
+        with suppress(ProofEnded):
+            if not known.looked_for_twins:
+                known.twins = self._apart()(partial(find_twins, file, self._request.target))
+                known.looked_for_twins = True
+            if known.twins is not None:
+                first, *others = known.twins
+                before = self._built_with(first, file, known)
+                for second in others if before.is_ready else ():
+                    with suppress(ProofEnded), _with_sizes(second):
+                        runs = self._runs(file, known, second, few=True)[1]
+                        if not runs.missed:
+                            return replace(before, other=(second, runs))
+        return None
 
-    def _before(self) -> _Before:
+    def _itself(self, file: ImportedFile, known: Findings) -> _Before:
+        """What the program itself does or, if it can't be run, one that fx-lsp's other invented arguments build."""
+        before = self._built_with({}, file, known)
+        if not before.is_ready and self._request.target.recipe.made_up:
+            with suppress(ProofEnded):
+                for sizes in self._apart()(partial(agreeing_sizes, file, self._request.target)):
+                    with suppress(ProofEnded):
+                        if (agreeing := self._built_with(sizes, file, known)).is_ready:
+                            return agreeing
+        return before
+
+    def _built_with(self, sizes: Sizes, file: ImportedFile, known: Findings) -> _Before:
+        """What the program does that is built with ``sizes``."""
         request, apart = self._request, self._apart()
-        file = self._imported(request.target, request.overlays)
         mended = Counter(place_of(failure, file.workspace.owns) for failure in request.failures)
         runs: ProgramRuns | ProofEnded
-        try:
-            watched = self._watched(file)
-            program, run = self._built(file, watched)
-            runs = run_on_inputs(apart, file, program, self._search(file, program, parts_not_run(watched, run)))
-            found = failures_met(
-                apart, program.built, file.workspace.owns, runs.inputs[0].by_parameter(program.built.root)
-            )
-            if not mended - found.places:
-                return _Before(found, runs.inputs[0], mended, runs)
-        except ProofEnded as end:
-            runs = ProofEnded("untried", end.reason)
-        found = explored_failures(apart, file, request.target)
+        shown = ""
+        with _with_sizes(sizes):
+            try:
+                program, runs = self._runs(file, known, sizes)
+                shown = program.built.shown
+                found = failures_met(
+                    apart, program.built, file.workspace.owns, runs.inputs[0].by_parameter(program.built.root)
+                )
+                if not mended - found.places:
+                    return _Before(found, runs.inputs[0], mended, runs, shown, sizes)
+            except ProofEnded as end:
+                runs = ProofEnded("untried", end.reason, end.lacks_inputs)
+            if (key := key_of(sizes)) not in known.failures:
+                known.failures[key] = explored_failures(apart, file, request.target)
+            found = known.failures[key]
         if mended - found.places:
             raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
-        return _Before(found, None, mended, runs)
+        return _Before(found, None, mended, runs, shown, sizes)
+
+    def _runs(
+        self, file: ImportedFile, known: Findings, sizes: Sizes, *, few: bool = False
+    ) -> tuple[Program, ProgramRuns]:
+        key, watched = key_of(sizes, self._request.edited_target.recipe.concrete_args), self._watched(file)
+        program, run = self._built(file, watched)
+        found = known.inputs.get(key)
+        if isinstance(found, ProofEnded):
+            raise found
+        search = replace(self._search(file, program, parts_not_run(watched, run)), few=few)
+        try:
+            runs, known.inputs[key] = run_on_inputs(self._apart(), file, program, search, found)
+        except ProofEnded as end:
+            if end.lacks_inputs:
+                known.inputs[key] = end
+            raise
+        return program, runs
 
     def _built(self, file: ImportedFile, watched: Collection[Part]) -> tuple[Program, Seen]:
         """The program before the edit, and the lines that building it runs."""
@@ -129,21 +264,17 @@ class _EditProof:
             return build_program(file, self._request.target), run
 
     def _search(self, file: ImportedFile, program: Program, watched: Collection[Part]) -> InputSearch:
-        seconds = self._request.limits.seconds
         fixed = partial(fixed_values, file, self._request.edited_target)
-        inputs = program.built.recipe.inputs
-        return InputSearch(fixed, inputs, time.monotonic() + SEARCH_SHARE * seconds, RUN_SECONDS, watched)
+        return InputSearch(fixed, program.built.recipe.inputs, watched)
 
-    def _after(self, before: _Before) -> None:
+    def _compare(self, before: _Before, file: ImportedFile) -> None:
         request, apart = self._request, self._apart()
-        try:
-            file = self._imported(request.edited_target, {**request.overlays, **request.edited})
-        except ProofEnded as end:
-            raise ProofEnded("refuted", f"after the edit, {end.reason}") from None
         if not isinstance(before.runs, ProgramRuns):
             self._check_places(before, explored_failures(apart, file, request.edited_target))
             return
         program = build_program(file, request.edited_target, before.runs.names)
+        if request.target.recipe.made_up and program.built.shown != before.shown:
+            raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
         if before.on_way is None:
             found = explored_failures(apart, file, request.edited_target)
         else:
@@ -151,11 +282,15 @@ class _EditProof:
                 apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
             )
         self._check_places(before, found)
+        self._check(program, before.runs)
+
+    def _check(self, program: Program, runs: ProgramRuns) -> None:
         for check in (check_program, check_graph):
-            apart(partial(check, program, before.runs))
+            self._apart()(partial(check, program, runs))
 
     def _check_places(self, before: _Before, after: FoundFailures) -> None:
-        check_places(before.found, after, before.mended, self._edited_lines())
+        replaced = {place for _, old, new in self._edits() for place in replaced_expressions(old, new)}
+        check_places(before.found, after, before.mended, self._edited_lines(), replaced)
 
     def _watched(self, file: ImportedFile) -> list[Part]:
         """The parts that some input has to reach: what the edit removes, and the failing expressions.
@@ -174,8 +309,21 @@ class _EditProof:
         """The file and number of each line of the new texts that is not in the old ones."""
         return {(path, line) for path, old, new in self._edits() for line in edited_lines(old, new)}
 
+    def _changes_a_step(self) -> bool:
+        """Whether the edit changes a line on the way from the traced program to one of the failures."""
+        gone = {(path, line) for path, old, new in self._edits() for line in edited_lines(new, old)}
+        spans = [step.span for failure in self._request.failures for step in failure.chain]
+        lines = {(span.file, line) for span in spans for line in range(span.line, span.end_line + 1)}
+        return not gone.isdisjoint(lines)
+
+    def _names_sizes(self) -> bool:
+        """Whether there are large numbers in the lines that the edit changes: a small model may not reach them."""
+        texts = (side for _, old, new in self._edits() for side in ((old, new), (new, old)))
+        lines = (lines_of(text)[line - 1] for other, text in texts for line in edited_lines(other, text))
+        return any(int(number) >= NARROWEST for line in lines for number in re.findall(r"\b\d{1,9}\b", line))
+
     def _edits(self) -> Iterator[tuple[str, str, str]]:
-        """Path, old text and new text of each file that is edited."""
+        """The path, the old text and the new text of each file that is edited."""
         for path, new in self._request.edited.items():
             old = self._request.overlays.get(path)
             if old is None:
@@ -194,4 +342,19 @@ class _EditProof:
         return file
 
     def _apart(self) -> ChildRunner:
-        return ChildRunner(self._end, self._request.limits.memory_mb)
+        """The runner of this process: a signal wakes only the runner that was created last."""
+        pid, runner = self._runner
+        if runner is None or pid != os.getpid():
+            runner = ChildRunner(self._request.limits.seconds, self._request.limits.memory_mb)
+            self._runner = os.getpid(), runner
+        return runner
+
+
+def _with_sizes(sizes: Sizes) -> AbstractContextManager[None]:
+    """Within this context, constructors receive ``sizes``."""
+    return SizedConstructors(sizes).active() if sizes else nullcontext()
+
+
+def _described(sizes: Sizes) -> str:
+    """The numbers as text, e.g. ``depth=2, width=32``."""
+    return ", ".join(f"{size.name}={new}" for size, new in sizes.items())

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.running.observation import Observation
-from fx_lsp.agent.running.plain_values import Tree, as_in_graph
+from fx_lsp.agent.running.plain_values import Digest, Tree, as_in_graph
 
 GRADIENT_TOLERANCE = 1e-4
 """How much gradients may differ, relative to the largest element: they are sums whose order an edit may change."""
@@ -27,14 +27,17 @@ def difference(old: Observation, new: Observation) -> str | None:
 
 
 def difference_in_graph(program: Observation, graph: Observation) -> str | None:
-    """Like `difference`, except that mappings of any class are the same: a graph returns a ``dict`` for each."""
+    """Like `difference`, but ignoring the classes of mappings: a graph returns a ``dict`` for any mapping."""
     old, new = (replace(seen, output=as_in_graph(seen.output)) for seen in (program, graph))
     return difference(old, new)
 
 
 def _difference(what: str, old: Any, new: Any) -> str | None:
+    kinds = (torch.Tensor, Digest)
+    if isinstance(old, kinds) and isinstance(new, kinds) and (differs := _layouts(what, old, new)):
+        return differs
     if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor):
-        return _tensors(what, old, new)
+        return None if _same_bits(old, new) else what
     if isinstance(old, Tree) and isinstance(new, Tree):
         return _trees(what, old, new)
     if type(old) is not type(new):
@@ -43,12 +46,13 @@ def _difference(what: str, old: Any, new: Any) -> str | None:
     return None if is_same else what
 
 
-def _tensors(what: str, old: torch.Tensor, new: torch.Tensor) -> str | None:
+def _layouts(what: str, old: torch.Tensor | Digest, new: torch.Tensor | Digest) -> str | None:
+    """What differs in the shape or dtype of two tensors."""
     if old.shape != new.shape:
         return f"the shape of {what}, {tuple(old.shape)} and {tuple(new.shape)},"
     if old.dtype != new.dtype:
         return f"the dtype of {what}, {old.dtype} and {new.dtype},"
-    return None if _same_bits(old, new) else what
+    return None
 
 
 def _trees(what: str, old: Tree, new: Tree) -> str | None:
@@ -59,7 +63,7 @@ def _trees(what: str, old: Tree, new: Tree) -> str | None:
 
 
 def _same_bits(old: torch.Tensor, new: torch.Tensor) -> bool:
-    """Whether each element is the same, the sign of zeros included; NaNs are all the same."""
+    """Whether all elements are the same, including the signs of zeros; any two NaNs count as the same."""
     if old.is_complex():
         old, new = torch.view_as_real(old.resolve_conj()), torch.view_as_real(new.resolve_conj())
     if not old.is_floating_point():
@@ -71,7 +75,7 @@ def _same_bits(old: torch.Tensor, new: torch.Tensor) -> bool:
 def _gradients(
     old: Mapping[str, torch.Tensor | None] | None, new: Mapping[str, torch.Tensor | None] | None
 ) -> str | None:
-    """The first gradient that differs, if any; a gradient that exists only on one side is compared to zeros."""
+    """The first gradient that differs, if any; a gradient that exists on only one side is compared with zeros."""
     if old is None or new is None:
         return None
     for name in dict.fromkeys([*old, *new]):
@@ -88,5 +92,5 @@ def _close(old: torch.Tensor, new: torch.Tensor) -> bool:
     return torch.allclose(old, new, rtol=0.0, atol=GRADIENT_TOLERANCE * largest, equal_nan=True)
 
 
-def _tree(values: Mapping[str, torch.Tensor]) -> Tree:
+def _tree(values: Mapping[str, torch.Tensor | Digest]) -> Tree:
     return Tree("dict", tuple(values), tuple(values.values()))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import pickle
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from fx_lsp.agent.messages import Verdict
+from fx_lsp.agent.messages import Heartbeat, Verdict
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
-from fx_lsp.agent.processes.limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory
+from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory
 from fx_lsp.agent.processes.watchdog import ChildProcess
+from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.death_reports import describe_exit
 from fx_lsp.agent.wire import wire_message
@@ -32,37 +30,49 @@ class JobResult:
     @classmethod
     def of(cls, value: object) -> JobResult:
         """The result of a job that returned ``value``."""
-        return cls(base64.b64encode(pickle.dumps(value)).decode())
+        return cls(dumped(value))
 
     @property
     def value(self) -> Any:
         """What the job returned."""
-        return pickle.loads(base64.b64decode(self.pickled))
+        return loaded(self.pickled)
 
 
 class ProofEnded(Exception):
-    """Ends a proof with a verdict; ``reason`` is one sentence without its full stop."""
+    """Ends a proof with a verdict; ``reason`` is one sentence without a full stop."""
 
-    def __init__(self, verdict: Verdict, reason: str) -> None:
-        super().__init__(verdict, reason)
+    def __init__(self, verdict: Verdict, reason: str, lacks_inputs: bool = False) -> None:
+        super().__init__(verdict, reason, lacks_inputs)
         self.verdict = verdict
         self.reason = reason
+        self.lacks_inputs = lacks_inputs
 
 
 class ChildRunner:
-    """Runs jobs in children, one after another, until ``end`` (by ``time.monotonic``). Each process creates its own."""
+    """Runs jobs in children, one after another. Each process creates its own."""
 
-    def __init__(self, end: float, memory_mb: int) -> None:
-        self._end = end
+    emit: Emit = staticmethod(lambda item: None)
+    """Tells the parent of this process, by sending it something, that this process is waiting for its own children."""
+
+    def __init__(self, seconds: float, memory_mb: int) -> None:
+        """Each step of a job may compute for ``seconds``, as `Patience` counts them, and allocate ``memory_mb`` MiB.
+
+        The time for which a job waits for its own jobs does not count.
+        """
+        self._seconds = seconds
         self._memory_mb = memory_mb
-        self._children = ForkedChildren()
+        self._children = ForkedChildren(heartbeat=lambda: ChildRunner.emit(Heartbeat(0)))
+
+    @staticmethod
+    def go_on() -> None:
+        """In a job: say that one of its steps is done; the next may take as long again."""
+        ChildRunner.emit(Heartbeat(0))
 
     def __call__(self, job: Callable[[], T]) -> T:
         """What ``job`` returns, which must be picklable. Raises `ProofEnded` if the job raises or takes too long."""
         answers: list[JobResult] = []
-        seconds = max(self._end - time.monotonic(), 0.0) + GRACE / 10
         self._children.fork(
-            partial(self._work, job), seconds=seconds, hear=answers.append, gone=partial(_gone, answers)
+            partial(self._work, job), seconds=self._seconds, hear=partial(_hear, answers), gone=partial(_gone, answers)
         )
         while self._children:
             self._children.wait()
@@ -73,6 +83,7 @@ class ChildRunner:
 
     def _work(self, job: Callable[[], T], emit: Emit) -> None:
         limit_memory(self._memory_mb)
+        ChildRunner.emit = staticmethod(emit)
         try:
             answer: object = job()
         except ProofEnded as end:
@@ -86,6 +97,12 @@ class ChildRunner:
             return ProofEnded("untried", f"trying it raises {describe(error)}")
         lift_memory_limit()
         return ProofEnded("untried", f"trying it takes more than {self._memory_mb} MiB of memory")
+
+
+def _hear(answers: list[JobResult], item: object) -> None:
+    """Add a child's answer; a heartbeat is not an answer."""
+    if isinstance(item, JobResult):
+        answers.append(item)
 
 
 def _gone(answers: list[JobResult], child: ChildProcess) -> None:

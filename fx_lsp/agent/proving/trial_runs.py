@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import linecache
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 import fxcore
 from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed_all
-from fx_lsp.agent.messages import Snippet, Target
+from fx_lsp.agent.messages import Snippet, Target, Verdict
+from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
 from fx_lsp.agent.proving.result_comparison import difference, difference_in_graph
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.running.example_inputs import example_input
-from fx_lsp.agent.running.input_search import NoInputs, around, candidates, find_inputs
+from fx_lsp.agent.running.input_search import (
+    LEAST,
+    NoInputs,
+    around,
+    candidates,
+    find_inputs,
+    solutions,
+    with_optional_inputs,
+)
 from fx_lsp.agent.running.observation import (
     Input,
     Observation,
@@ -31,12 +44,21 @@ from fx_lsp.agent.running.observation import (
     weight_names,
 )
 from fx_lsp.agent.running.plain_values import NotComparable, tensors_of, to_plain
+from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
 from fxcore.failures import TraceFailure
 
-LARGEST_OUTPUTS = 1 << 26
-"""The maximum number of bytes that a program may return on all inputs together."""
+COSTLY = 500_000_000
+"""A program that needs more floating-point operations than this is run on few inputs."""
+
+NO_INPUTS = "no inputs were found that the target accepts; specify some with `# fx: inputs(…)`"
+
+RUNS_OF_A_STEP = 30
+"""How many runs in search of inputs are one step, for which the time is limited."""
+
+MOST_OPTIONAL = 3
+"""How many inputs with the parameters whose default is None are looked for."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +68,7 @@ class Program:
     built: Built
     state: torch.nn.Module
     names: frozenset[str]
-    """The names of those of its weights and buffers that are observed."""
+    """The names of the weights and buffers that are observed."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +77,21 @@ class ProgramRuns:
 
     inputs: tuple[Input, ...]
     names: frozenset[str]
-    """The names of those of its weights and buffers that were observed."""
+    """The names of the weights and buffers that were observed."""
     observations: tuple[Observation, ...]
     missed: tuple[Part, ...]
     """The watched parts that no input reaches."""
+
+
+@dataclass(frozen=True)
+class FoundInputs:
+    """What a search for inputs has found."""
+
+    inputs: tuple[Input, ...]
+    gradients: bool
+    """Whether the program can be differentiated on the first of them."""
+    missed: frozenset[Part]
+    """Watched parts that none of them reaches; another search would not reach them either."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +102,14 @@ class InputSearch:
     """Returns the arguments that are not inputs."""
     inputs: Snippet | None
     """The inputs that the recipe names, if any."""
-    until: float
-    """When the search ends, by ``time.monotonic``."""
-    seconds: float
-    """Processor time that the program may take on all inputs together, once there are enough of them."""
     watched: Collection[Part]
     """The parts that the inputs should reach."""
+    few: bool = False
+    """Whether few inputs are enough, since the edit is also tried on a similar program."""
 
 
 def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:
-    """Build the program, and add noise to its weights: those of ``names``, by default all. Raises `ProofEnded`."""
+    """Build the program, and add noise to the weights in ``names``, by default to all. Raises `ProofEnded`."""
     seed_all()
     try:
         built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=False)
@@ -97,14 +128,31 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
 # program does not affect another job.
 
 
-def run_on_inputs(apart: ChildRunner, file: ImportedFile, program: Program, search: InputSearch) -> ProgramRuns:
-    """Find inputs, and observe what the program does on them.
+def run_on_inputs(
+    apart: ChildRunner, file: ImportedFile, program: Program, search: InputSearch, known: FoundInputs | None
+) -> tuple[ProgramRuns, FoundInputs]:
+    """Observe what the program does on inputs; these are searched for unless ``known`` has those that are needed.
 
     Raises `ProofEnded` if there are too few inputs, or if what the program returns can't be compared.
     """
+    missed: frozenset[Part] = frozenset()
+    if known is not None:
+        missed = known.missed
+        with suppress(ProofEnded):
+            runs = _runs_on(apart, program, search, known)
+            if missed.issuperset(runs.missed):
+                return runs, known
     inputs, gradients = apart(partial(_find, file, program, search))
-    observations, missed = apart(partial(_observed, program, inputs, gradients, search.watched))
-    return ProgramRuns(inputs, program.names, observations, missed)
+    with suppress(ProofEnded):
+        inputs += apart(partial(_find_optional, program, search, inputs[0]))
+    found = FoundInputs(inputs, gradients, missed)
+    runs = _runs_on(apart, program, search, found)
+    return runs, replace(found, missed=missed.union(runs.missed))
+
+
+def _runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: FoundInputs) -> ProgramRuns:
+    observations, missed = apart(partial(_observed, program, found.inputs, found.gradients, search.watched))
+    return ProgramRuns(found.inputs, program.names, observations, missed)
 
 
 def check_program(program: Program, runs: ProgramRuns) -> None:
@@ -121,6 +169,12 @@ def check_graph(program: Program, runs: ProgramRuns) -> None:
         return
     module = fxcore.GraphModule(tracer.root, graph)
     signature = inspect.signature(forward_of(program.built.root))
+    inputs = graph.find_nodes(op="placeholder")
+    required = {str(node.target) for node in inputs if node.args in ((), (None,)) and node.users}
+
+    def is_enough(given: Input) -> bool:
+        arguments = given.by_parameter(program.built.root)
+        return all(arguments.get(name) is not None for name in required & signature.parameters.keys())
 
     def positional(*args: Any, **kwargs: Any) -> Any:
         # In the graph, a parameter with a fixed value has a different name.
@@ -128,7 +182,16 @@ def check_graph(program: Program, runs: ProgramRuns) -> None:
         bound.apply_defaults()
         return module(*bound.args, **bound.kwargs)
 
-    _check(positional, "the graph", program.state, runs, difference_in_graph)
+    kept = [number for number, given in enumerate(runs.inputs) if is_enough(given)]
+    if len(kept) < LEAST:
+        names = ", ".join(f"`{name}`" for name in sorted(required))
+        raise ProofEnded("untried", f"the graph requires {names}, and too few inputs were found that include it", True)
+    fitting = replace(
+        runs,
+        inputs=tuple(runs.inputs[number] for number in kept),
+        observations=tuple(runs.observations[number] for number in kept),
+    )
+    _check(positional, "the graph", program.state, fitting, difference_in_graph)
 
 
 def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
@@ -145,35 +208,87 @@ def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
 def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tuple[Input, ...], bool]:
     """Inputs, and whether the program can be differentiated on the first of them."""
     root = program.built.root
-    run: Seen = set()
+    budget = SearchBudget()
 
-    def runs(given: Input) -> bool:
-        try:
-            with recording_lines(parts_not_run(search.watched, run), run):
-                output, _ = call(root, given)
-        except Exception:
-            return False
-        to_plain(output)
-        return True
+    def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
+        seen: Seen = set()
+        with recording_lines(parts, seen):
+            did_run = _runs(root, given)
+        if not did_run:
+            return None
+        ChildRunner.go_on()
+        return frozenset(part for part in parts if part.is_in(seen))
+
+    def is_costly(given: Input) -> bool:
+        answer = _is_costly(root, given)
+        ChildRunner.go_on()
+        return answer
 
     source = "".join(linecache.getlines(file.workspace.file))
+    may_run = partial(_may_run, budget)
     try:
         known = example_input(search.inputs, file.namespace)
-        found = candidates(root, search.fixed(), known, source, file.namespace)
-        inputs = find_inputs(
-            found,
-            partial(around, root=root),
-            runs,
-            lambda: len(parts_not_run(search.watched, run)),
-            search.until,
-            search.seconds,
-        )
+        fixed = search.fixed()
+        with budget:
+            inputs = find_inputs(
+                itertools.chain(
+                    candidates(root, fixed, known, source, file.namespace), solutions(root, fixed, may_run)
+                ),
+                partial(around, root=root),
+                runs,
+                frozenset(search.watched),
+                is_costly,
+                may_run,
+                few=search.few,
+            )
     except NoInputs:
-        raise ProofEnded("untried", "no inputs were found that the target accepts") from None
+        raise ProofEnded("untried", NO_INPUTS, True) from None
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None
     return inputs, _is_differentiable(program, inputs[0])
+
+
+def _may_run(budget: SearchBudget) -> bool:
+    """Whether the program may be run once more in search of inputs; some runs are a step of the search."""
+    if budget.runs % RUNS_OF_A_STEP == 0:
+        ChildRunner.go_on()
+    return budget.may_run()
+
+
+def _find_optional(program: Program, search: InputSearch, first: Input) -> tuple[Input, ...]:
+    """Inputs like ``first`` that also have the parameters whose default is None; none if there are no such inputs."""
+    root = program.built.root
+    with SearchBudget() as budget:
+        found = with_optional_inputs(root, first, search.fixed(), partial(_may_run, budget))
+        return tuple(itertools.islice((given for given in found if _runs(root, given)), MOST_OPTIONAL))
+
+
+def _runs(root: Callable[..., Any], given: Input) -> bool:
+    """Whether a call runs to its end and returns something that can be compared. Raises `NotComparable`."""
+    try:
+        output, _ = call(root, given)
+        says_something = _says_something(output)
+    except Exception:
+        return False
+    to_plain(output)
+    return says_something
+
+
+def _is_costly(root: Callable[..., Any], given: Input) -> bool:
+    try:
+        with FlopCounterMode(display=False) as counter:
+            call(root, given)
+    except Exception:  # the counter can't be used with a program that computes gradients
+        return True
+    return int(counter.get_total_flops()) > COSTLY
+
+
+def _says_something(output: Any) -> bool:
+    """Whether ``output`` has a finite number, or no tensors: tensors that are empty or all NaN always compare equal."""
+    tensors = tensors_of([output])
+    plain = [tensor for tensor in tensors if tensor.layout is torch.strided and not tensor.is_quantized]
+    return len(plain) < len(tensors) or not tensors or any(bool(tensor.isfinite().any()) for tensor in plain)
 
 
 def _is_differentiable(program: Program, given: Input) -> bool:
@@ -188,15 +303,12 @@ def _observed(
     program: Program, inputs: Collection[Input], gradients: bool, watched: Collection[Part]
 ) -> tuple[tuple[Observation, ...], tuple[Part, ...]]:
     observations = []
-    size = 0
     run: Seen = set()
     for given in inputs:
         watched = parts_not_run(watched, run)
+        ChildRunner.go_on()
         with recording_lines(watched, run):
             seen = observe(program.built.root, given, program.state, program.names, gradients=gradients)
-        size += sum(tensor.nbytes for tensor in tensors_of([seen.output, seen.inputs, dict(seen.buffers)]))
-        if size > LARGEST_OUTPUTS:
-            raise ProofEnded("untried", "the output of the target is too large to compare")
         observations.append(seen)
     return tuple(observations), parts_not_run(watched, run)
 
@@ -209,9 +321,13 @@ def _check(
     compare: Callable[[Observation, Observation], str | None],
 ) -> None:
     for given, expected in zip(runs.inputs, runs.observations, strict=True):
+        ChildRunner.go_on()
         try:
             seen = observe(program, given, state, runs.names, gradients=expected.gradients is not None)
         except Exception as error:
-            raise ProofEnded("refuted", f"given {given}, {what} raises {describe(error)}") from None
+            if is_out_of_memory(error):
+                raise
+            verdict: Verdict = "untried" if isinstance(error, NotComparable) else "refuted"
+            raise ProofEnded(verdict, f"given {given}, {what} raises {describe(error)}") from None
         if differs := compare(expected, seen):
             raise ProofEnded("refuted", f"given {given}, {differs} differs in {what}")

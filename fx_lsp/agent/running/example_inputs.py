@@ -17,7 +17,7 @@ def example_input(inputs: Snippet | None, namespace: dict[str, Any]) -> Input | 
     """The values of ``inputs`` in the file's namespace; None if there are no inputs, or if evaluating them fails."""
     if inputs is None:
         return None
-    given = {**namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
+    given = {"torch": torch, **namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
     seed()
     try:
         with Devices():

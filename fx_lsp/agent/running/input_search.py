@@ -1,7 +1,8 @@
 """Inputs that a program runs on, found by running it.
 
-Candidates come from the recipe, then from calls with literal tensors in the file, from the module's layers, and last
-from a list of common shapes. The first candidate that works is varied: other values, other sizes.
+Candidates come from the recipe, then from calls with literal tensors in the file, from the module's layers, from a list
+of common shapes, and last from `input_solver`. The first candidate that works is varied: other values, other sizes, and
+values for the parameters whose default is None.
 """
 
 from __future__ import annotations
@@ -9,23 +10,27 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any
 
 import torch
 
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.running.input_solver import solve_inputs
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fxcore.explore.guess_inputs import guesses
 
-LEAST, MOST = 3, 10
+LEAST, MOST = 3, 12
 """The minimum and the maximum number of inputs that a proof uses."""
 
-LARGEST = 1 << 22
-"""The maximum number of elements that a resized tensor may have."""
+MOST_OPTIONAL_RUNS = 24
+"""How often a program that runs without its optional inputs is run in search of these."""
+
+MODERATE = 1 << 17
+"""How many elements a resized tensor may have, unless it has at most twice as many as before."""
 
 MOST_GUESSES = 24
 """How many of the inputs that the layers suggest are tried."""
@@ -39,8 +44,8 @@ SHAPES = ((3, 8), (2, 5, 8), (2, 3, 32, 32), (2, 3, 64, 64), (2, 3, 224, 224), (
 _FACTORIES = frozenset({"rand", "randn", "zeros", "ones", "full", "randint", "arange", "tensor", "empty"})
 _BY_ANNOTATION: Mapping[Any, Any] = {int: 2, bool: False, float: 0.5}
 
-Runs = Callable[[Input], bool]
-"""Whether the program runs to its end on an input."""
+Runs = Callable[[Input, AbstractSet[Any]], AbstractSet[Any] | None]
+"""Which of the parts of the code a run reaches; None if the program does not run to its end on the input."""
 
 
 class NoInputs(Exception):
@@ -51,33 +56,71 @@ def find_inputs(
     candidates: Iterator[Input],
     around: Callable[[Input], Iterator[Input]],
     runs: Runs,
-    missed: Callable[[], int],
-    until: float,
-    seconds: float,
+    wanted: AbstractSet[Any],
+    is_costly: Callable[[Input], bool],
+    may_run: Callable[[], bool] = lambda: True,
+    *,
+    few: bool = False,
 ) -> tuple[Input, ...]:
-    """`LEAST` to `MOST` inputs for which ``runs`` is true: one of ``candidates``, and variations ``around`` it.
+    """At least `LEAST` inputs that the program accepts: one of ``candidates``, and variations ``around`` it.
 
-    ``missed`` returns how much of the code to cover has not been run yet. The search ends at ``until`` (by
-    ``time.monotonic``). Once the runs on the inputs found have taken more than ``seconds`` of processor time, an input
-    is added only if it covers more code. Raises `NoInputs` if too few inputs are found.
+    ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly`` is made smaller if
+    possible. There are more than `MOST` inputs (or than `LEAST` if an input is costly all the same, or with ``few``)
+    only if they reach more. ``may_run`` is asked before each candidate and, once there are enough inputs, before each
+    variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes apart.
     """
-    for first in candidates:
-        if time.monotonic() > until:
+    for candidate in candidates:
+        if not may_run():
             break
-        found: list[Input] = []
-        took = 0.0
-        for given in itertools.chain([first], around(first)):
-            left, began = missed(), time.process_time()
-            if runs(given):
-                took += time.process_time() - began
-                if len(found) < LEAST or took <= seconds or missed() < left:
-                    found.append(given)
-            enough = len(found) >= LEAST and (time.monotonic() > until or (took > seconds and not missed()))
-            if not found or enough or len(found) == MOST:
+        reached = runs(candidate, wanted)
+        if reached is None:
+            continue
+        is_large = is_costly(candidate)
+        first = _reduced(candidate, runs, reached, is_costly) if is_large else candidate
+        found, covered, largest = [first], set(reached), _elements(first)
+        most = LEAST if few or (is_large and is_costly(first)) else MOST
+        for given in around(first):
+            is_enough = len(found) >= most and covered >= wanted
+            if is_enough or (len(found) >= LEAST and not may_run()):
                 break
-        if len(found) >= LEAST:
+            reached = runs(given, wanted - covered)
+            if reached is not None and (len(found) < most or reached):
+                if _elements(given) > largest:
+                    largest, most = _elements(given), LEAST if is_costly(given) else most
+                found.append(given)
+                covered |= reached
+        if len(found) >= LEAST and _is_varied(found):
             return tuple(found)
     raise NoInputs
+
+
+def _tensors(given: Input) -> list[torch.Tensor]:
+    return tensors_of([*given.args, *given.kwargs.values()])
+
+
+def _elements(given: Input) -> int:
+    return sum(tensor.numel() for tensor in _tensors(given))
+
+
+def _is_varied(found: Sequence[Input]) -> bool:
+    """Whether the inputs differ in some size, or no two sizes of an input are equal by chance."""
+    shapes = [[tensor.shape for tensor in _tensors(given)] for given in found]
+    return any(shape != shapes[0] for shape in shapes) or all(len(set(one)) == len(one) for one in shapes[0])
+
+
+def _reduced(first: Input, runs: Runs, reached: AbstractSet[Any], is_costly: Callable[[Input], bool]) -> Input:
+    """``first``, or a smaller input of the same kind that also reaches what ``first`` has ``reached``."""
+    generator = torch.Generator().manual_seed(2)
+    tensors = _tensors(first)
+    for dim, size in enumerate(tensors[0].shape if tensors else ()):
+        for other in dict.fromkeys((16 if dim else 2, size // 8, size // 2)):
+            smaller = _changed(first, generator, resize=(dim, size, other)) if 1 < other < size else None
+            if smaller is not None and runs(smaller, reached) == reached:
+                first = smaller
+                if not is_costly(first):
+                    return first
+                break
+    return first
 
 
 def candidates(
@@ -86,18 +129,54 @@ def candidates(
     """Inputs that ``root`` may accept, the likeliest first.
 
     ``fixed`` has the values of parameters that are not inputs, ``known`` is an input that the recipe names. ``source``
-    and ``namespace`` are the file's: the arguments of any call in it may fit, too.
+    and ``namespace`` are the file's: the arguments of any call in this file may also fit.
     """
     for given in itertools.chain([known] if known else [], literal_calls(source, namespace)):
         yield Input(given.args, {**given.kwargs, **fixed})
     generator = torch.Generator().manual_seed(0)
     flags, names = _required(inspect.signature(forward_of(root)).parameters, fixed)
-    guessed = itertools.islice(_distinct(guesses(root, {**flags, **fixed}, sides=SIDES)), MOST_GUESSES)
+    guessed = _guessed(root, {**flags, **fixed})
     counts = _token_counts(root)
     for guess in itertools.chain(guessed, _habits(names)):
         whole = any(not tensor.is_floating_point() for tensor in tensors_of(guess.values()))
         for count in counts if whole else counts[:1]:
             yield Input((), {**map_tensors(partial(_real, count=count, generator=generator), guess), **flags, **fixed})
+
+
+def solutions(
+    root: Callable[..., Any], fixed: Mapping[str, Any], may_run: Callable[[], bool] = lambda: True
+) -> Iterator[Input]:
+    """Inputs that ``root`` accepts, found by running it; see `solve_inputs`. ``fixed`` is as in `candidates`."""
+    parameters = inspect.signature(forward_of(root)).parameters
+    flags, names = _required(parameters, fixed)
+    guessed = _guessed(root, {**flags, **fixed})
+    yield from solve_inputs(root, names, {**flags, **fixed}, guessed, may_run=may_run)
+    optional = [name for name, one in parameters.items() if one.default is None and name not in fixed]
+    if optional:  # the program may not run without them
+        every = [{**dict.fromkeys(optional, next(iter(guess.values()), None)), **guess} for guess in guessed]
+        yield from solve_inputs(root, [*names, *optional], {**flags, **fixed}, every, may_run=may_run)
+
+
+def with_optional_inputs(
+    root: Callable[..., Any], first: Input, fixed: Mapping[str, Any], may_run: Callable[[], bool]
+) -> Iterator[Input]:
+    """Inputs that include the parameters whose default is None, found by running ``root``, and variations of them.
+
+    ``first`` is an input that ``root`` accepts without them. ``may_run`` is asked before each run of the search.
+    """
+    given = first.by_parameter(root)
+    parameters = inspect.signature(forward_of(root)).parameters.values()
+    names = [one.name for one in parameters if one.default is None and {**fixed, **given}.get(one.name) is None]
+    names = [name for name in names if name not in fixed]
+    known = {name: value for name, value in given.items() if name not in names}
+    starts = [dict.fromkeys(names, tensor) for tensor in tensors_of(known.values())]
+    for full in itertools.islice(solve_inputs(root, names, known, starts, MOST_OPTIONAL_RUNS, may_run), 1):
+        yield from itertools.chain([full], around(full, root))
+
+
+def _guessed(root: Callable[..., Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Inputs that the layers suggest; ``given`` are values that are known."""
+    return list(itertools.islice(_distinct(guesses(root, given, sides=SIDES)), MOST_GUESSES))
 
 
 def _required(
@@ -107,7 +186,11 @@ def _required(
     flags: dict[str, Any] = {}
     names = []
     for name, parameter in parameters.items():
-        if name in fixed or parameter.default is not parameter.empty or parameter.kind in (2, 4):
+        if (
+            name in fixed
+            or parameter.default is not parameter.empty
+            or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        ):
             continue
         known = [cls for cls in _BY_ANNOTATION if parameter.annotation in (cls, cls.__name__)]
         if known:
@@ -146,7 +229,7 @@ def _real(tensor: torch.Tensor, count: int, generator: torch.Generator) -> torch
 
 
 def literal_calls(source: str, namespace: dict[str, Any]) -> Iterator[Input]:
-    """The arguments of those calls in ``source`` that pass tensors made from literals: ``net(torch.randn(2, 3))``."""
+    """The arguments of the calls in ``source`` that pass tensors made from literals: ``net(torch.randn(2, 3))``."""
     tree = ast.parse(source)
     made = {
         target.id: node.value
@@ -170,7 +253,7 @@ def literal_calls(source: str, namespace: dict[str, Any]) -> Iterator[Input]:
 
 
 def _made(node: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr | None:
-    """The expression (a call of a tensor factory, or a literal) that creates ``node``'s value; None if unknown."""
+    """The expression (a call to a tensor factory, or a literal) that creates ``node``'s value; None if unknown."""
     if isinstance(node, ast.Name):
         return made.get(node.id)
     return node if isinstance(node, ast.Constant) or _is_factory(node) else None
@@ -205,18 +288,24 @@ def around(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
     if shape and shape[0] > 1:
         yield _changed(first, generator, resize=(0, shape[0], 1))
     yield _changed(first, generator, lambda tensor: -torch.abs(tensor))
-    longest = _longest_weight(root)
-    for dim, size in enumerate(shape):
-        for other in dict.fromkeys((size + 1, 2 * size, longest + 1, *([1] if dim else []))):
-            if other != size and shape.numel() // max(size, 1) * other <= LARGEST:
-                yield _changed(first, generator, resize=(dim, size, other))
-    yield _changed(first, generator, torch.zeros_like)
-    yield _changed(first, generator)
     yield _changed(first, generator, lambda tensor: 100 * tensor if tensor.is_floating_point() else tensor)
+    yield _changed(first, generator, torch.zeros_like)
+    longest = _longest_weight(root)
+    others = [(size + 1, longest + 1, 1 if dim else 2 * size, 2 * size) for dim, size in enumerate(shape)]
+    resized = [(dim, shape[dim], other) for sizes in zip(*others, strict=True) for dim, other in enumerate(sizes)]
+    for dim, size, other in dict.fromkeys(resized):  # the smallest change of each dimension first
+        if other != size and shape.numel() // max(size, 1) * other <= max(MODERATE, 2 * shape.numel()):
+            yield _changed(first, generator, resize=(dim, size, other))
+    for at, tensor in enumerate(tensors if len(tensors) > 1 else ()):
+        for dim, size in enumerate(tensor.shape[1:], 1):
+            yield from (
+                _changed(first, generator, resize=(dim, size, other), only=at) for other in (2 * size, size // 2)
+            )
+    yield _changed(first, generator)
 
 
 def _longest_weight(root: Callable[..., Any]) -> int:
-    """The largest size of any dimension of a buffer or weight; slices of these come out short for a longer input."""
+    """The largest size of any dimension of a buffer or weight: for a longer input, slices of it are too short."""
     if not isinstance(root, torch.nn.Module):
         return 1
     sizes = [size for tensors in (root.buffers(), root.parameters()) for tensor in tensors for size in tensor.shape]
@@ -228,28 +317,41 @@ def _changed(
     generator: torch.Generator,
     change: Callable[[torch.Tensor], torch.Tensor] = lambda tensor: tensor,
     resize: tuple[int, int, int] = (0, 0, 0),
+    only: int | None = None,
 ) -> Input:
     """``first`` with other random values, to which ``change`` is applied.
 
     ``resize`` is (dimension, old size, new size). It applies to every tensor that has the old size in that dimension,
-    since inputs often share a batch size or a length.
+    since inputs often share a batch size or a length, or to the tensor with the number ``only``.
     """
     dim, old, new = resize
+    numbers = itertools.count()
 
     def changed(tensor: torch.Tensor) -> torch.Tensor:
-        shape = tuple(new if at == dim and size == old else size for at, size in enumerate(tensor.shape))
-        return change(_like(tensor, shape, generator))
+        is_resized = only in (None, next(numbers))
+        shape = (new if is_resized and at == dim and size == old else size for at, size in enumerate(tensor.shape))
+        return change(_like(tensor, tuple(shape), generator))
 
     args, kwargs = map_tensors(changed, first.args), map_tensors(changed, dict(first.kwargs))
     return Input(args, kwargs)
 
 
 def _like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
-    """Random values of the dtype of ``tensor``; integers are also in the range of its values."""
+    """Random values of the dtype of ``tensor``; integers are within the range of its values."""
+    if _is_unit(tensor):
+        return torch.rand(tuple(shape), generator=generator, dtype=tensor.dtype)
     if tensor.is_floating_point() or tensor.is_complex():
         return _random(shape, tensor.dtype, generator)
     low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, 1)
     return torch.randint(low, high + 1, tuple(shape), generator=generator).to(tensor.dtype)
+
+
+def _is_unit(tensor: torch.Tensor) -> bool:
+    """Whether the values are from 0 to 1, and not all equal: the program may accept no others."""
+    if not tensor.is_floating_point() or tensor.numel() < 2:
+        return False
+    low, high = tensor.min(), tensor.max()
+    return bool(0 <= low < high <= 1)
 
 
 def _random(shape: Sequence[int], dtype: torch.dtype, generator: torch.Generator) -> torch.Tensor:

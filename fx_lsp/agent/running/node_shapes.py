@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,9 @@ from fxcore.node import Node
 
 MOST_INPUTS = 40
 """How many inputs are tried."""
+
+MOST_NODES = 100_000
+"""How many nodes are run in all, for all inputs and sizes."""
 
 FACTOR, CHECK = 2, 3
 """How many times larger a size is in the run that varies only this size, and in the last run, which varies all."""
@@ -46,7 +48,7 @@ Run = dict[str, Value]
 
 
 class NotRun(Exception):
-    """The graph does not run on an input, or the time ran out."""
+    """The graph does not run on an input, or too many nodes have been run."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,13 @@ def values_of_nodes(
     module: torch.nn.Module,
     forward: Callable[..., Any],
     inputs: Iterator[Input],
-    until: float,
 ) -> NodeValues | None:
     """The nodes' values for the first of ``inputs`` on which the graph runs; None if the graph runs on none of them.
 
     ``module`` holds what the graph refers to, and is moved to the meta device; ``forward`` is what the graph was traced
-    from. No run begins or continues after ``until`` (by ``time.process_time``).
+    from. At most `MOST_NODES` nodes are run.
     """
-    program = _Program(graph, module.to("meta"), inspect.signature(forward), until)
+    program = _Program(graph, module.to("meta"), inspect.signature(forward), iter(range(MOST_NODES)))
     for given in itertools.islice(inputs, MOST_INPUTS):
         try:
             given = _on_meta(given)
@@ -116,7 +117,8 @@ class _Program:
     graph: Graph
     module: torch.nn.Module
     signature: inspect.Signature
-    until: float
+    left: Iterator[int]
+    """Has an item for each node that may still be run."""
 
     def bound(self, given: Input) -> inspect.BoundArguments:
         """The arguments by parameter. Raises `NotRun` if they don't fit the signature."""
@@ -129,7 +131,7 @@ class _Program:
         """The nodes' values for ``given``. Raises `NotRun`."""
         arguments = self.bound(given)
         arguments.apply_defaults()
-        recorder = _Recorder(self.module, self.graph, self.until)
+        recorder = _Recorder(self.module, self.graph, self.left)
         try:
             with torch.no_grad(), torch.device("meta"):
                 recorder.run(*arguments.args, *arguments.kwargs.values())
@@ -141,16 +143,16 @@ class _Program:
 class _Recorder(fxcore.Interpreter):
     """Records the nodes' values, and continues past nodes whose values depend on data."""
 
-    def __init__(self, module: torch.nn.Module, graph: Graph, until: float) -> None:
+    def __init__(self, module: torch.nn.Module, graph: Graph, left: Iterator[int]) -> None:
         super().__init__(module, graph=graph)
         self.extra_traceback = False
         self.values: Run = {}
-        self._until = until
+        self._left = left
         self._unknown: set[Node] = set()
 
     def run_node(self, n: Node) -> Any:
         """The node's value; None if it depends on data."""
-        if time.process_time() > self._until:
+        if next(self._left, None) is None:
             raise NotRun
         if not self._unknown.isdisjoint(n.all_input_nodes):
             self._unknown.add(n)
@@ -178,9 +180,9 @@ def _on_meta(given: Input) -> Input:
 
 
 def _resized(given: Input, sizes: Mapping[int, int], factor: int) -> Input:
-    """``given`` with ``sizes`` (dimension -> size) made ``factor`` times larger.
+    """A copy of ``given`` in which the dimensions listed in ``sizes`` (dimension -> size) are ``factor`` times larger.
 
-    A tensor is resized in each dimension in which it has the size that ``sizes`` has for that dimension.
+    A dimension of a tensor is enlarged only if its size equals ``sizes[dimension]``.
     """
 
     def resized(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""What one call of a program does, as plain values that two processes can compare.
+"""What one call to a program does, as plain values that two processes can compare.
 
 Besides the result, an `Observation` holds what the call writes to its inputs and to the module's buffers, and the
 gradients that flow back through it.
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.building.random_seeds import SEED, seed_all
-from fx_lsp.agent.running.plain_values import tensors_of, to_plain
+from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
 
 NUDGE = 0.01
 """The standard deviation of the noise that perturbs weights."""
@@ -43,12 +43,12 @@ class Input:
 
 @dataclass(frozen=True)
 class Observation:
-    """What one call did. Values are tensors, numbers, strings and `Tree`s of them."""
+    """What one call did. Values are tensors, `Digest`s, numbers, strings and `Tree`s of them."""
 
     output: Any
     inputs: Any
     """The arguments after the call."""
-    buffers: Mapping[str, torch.Tensor]
+    buffers: Mapping[str, torch.Tensor | Digest]
     """The module's buffers after the call."""
     gradients: Mapping[str, torch.Tensor | None] | None
     """Gradients of the sum of all outputs, by input and weight, large ones as a `sketch`; None if not requested."""
@@ -82,9 +82,9 @@ def observe(
     *,
     gradients: bool,
 ) -> Observation:
-    """What one call of ``program`` does; see `call`.
+    """What one call to ``program`` does; see `call`.
 
-    ``root`` holds the program's state; only its weights and buffers with one of ``names`` are observed. Raises what the
+    ``root`` holds the program's state; only its weights and buffers in ``names`` are observed. Raises what the
     program raises, and `NotComparable`.
     """
     leaves: dict[str, torch.Tensor] = {}
@@ -93,7 +93,7 @@ def observe(
     return Observation(
         to_plain(output),
         to_plain(inputs),
-        {name: buffer.detach().clone() for name, buffer in root.named_buffers() if name in names},
+        {name: compact(buffer.detach()) for name, buffer in root.named_buffers() if name in names},
         _gradients(output, sources) if gradients else None,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,10 +13,24 @@ from typing import Any
 import torch
 
 POINTER = struct.calcsize("P")
-"""How many bytes a slot takes in an object."""
+"""How many bytes a slot takes up in an object."""
 
 AGAIN = "again"
 """The kind of a `Tree` for an object or a container that has been met before; the tree's only value is its number."""
+
+
+LARGE = 1 << 16
+"""A tensor of at least this many bytes is represented by its `Digest`."""
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A large tensor: two of them have the same digest only if they have the same values."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    digest: str
+    """The SHA-256 of the values, as hexadecimal digits; all NaNs count as one value."""
 
 
 class NotComparable(Exception):
@@ -45,13 +61,14 @@ class _Copy:
 
     def __init__(self) -> None:
         self._met: dict[int, int] = {}
-        """The numbers of mutable values, by id. The copy records which values are one object; there may be cycles."""
-        self._tensors: dict[int, torch.Tensor] = {}
+        """The numbers of mutable values, by id. The copy records which of them are the same object; there may be
+        cycles."""
+        self._tensors: dict[int, torch.Tensor | Digest] = {}
         """The copies of tensors, by id. Only a tensor's values are compared, not which object it is."""
 
     def of(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            return self._tensors.setdefault(id(value), value.detach().clone())
+            return self._tensors.setdefault(id(value), compact(value.detach()))
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             return value
         kind = _name(type(value))
@@ -73,6 +90,19 @@ class _Copy:
         attributes = _attributes(value)
         names = tuple(sorted(attributes))
         return Tree(kind, keys, items, names, tuple(self.of(attributes[name]) for name in names))
+
+
+def compact(tensor: torch.Tensor) -> torch.Tensor | Digest:
+    """A copy of a tensor or, if it is large, its digest."""
+    is_plain = tensor.layout is torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
+    if tensor.nbytes < LARGE or not is_plain:
+        return tensor.clone()
+    values = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor.resolve_neg()
+    if values.is_floating_point():
+        values = values.masked_fill(values.isnan(), torch.nan)
+    values = values.contiguous()
+    content = (ctypes.c_char * values.nbytes).from_address(values.data_ptr())
+    return Digest(tuple(tensor.shape), str(tensor.dtype), hashlib.sha256(content).hexdigest())
 
 
 def as_in_graph(value: Any) -> Any:

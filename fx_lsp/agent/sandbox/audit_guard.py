@@ -91,7 +91,7 @@ Tell = Callable[[str, FrameType], object]
 
 
 class Denied(PermissionError):
-    """The user's code asked for something that is not allowed while it is traced."""
+    """The user's code asked for something that is not allowed while the code is traced."""
 
     def __str__(self) -> str:
         return str(self.strerror)
@@ -197,5 +197,5 @@ _GUARDED = PATHS.keys() | DENIED.keys() | {"open"}
 
 @functools.lru_cache(maxsize=1024)
 def _is_free(filename: str) -> bool:
-    """Whether code in this file may do anything: the agent's own code, and Python's import, which writes bytecode."""
+    """Whether code in this file may do anything: the agent's own, and Python's import system, which writes bytecode."""
     return is_own_file(filename) or filename.startswith("<frozen importlib")

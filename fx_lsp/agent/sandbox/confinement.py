@@ -38,7 +38,7 @@ class Mechanisms:
 
 @functools.cache
 def mechanisms() -> Mechanisms:
-    """The mechanisms of this system, without those that the environment variable excludes."""
+    """The mechanisms of this system, except for those that the environment variable excludes."""
     return Mechanisms(
         landlock.version() if sys.platform == "linux" and _is_wanted("landlock") else 0,
         seccomp.machine() if _is_wanted("seccomp") else None,

@@ -81,10 +81,11 @@ class Machine:
 
 
 EVERYWHERE = (425, 438, *range(428, 434), 442)
-"""Calls with the same number on every architecture that are refused: io_uring_setup, pidfd_getfd, mounting."""
+"""Refused calls that have the same number on every architecture: io_uring_setup, pidfd_getfd, mounting."""
 
 EVERYWHERE_PRETENDED = (452, 463, 466, 469)
-"""Likewise, calls that only appear to succeed: fchmodat2, setxattrat, removexattrat, file_setattr."""
+"""Calls that only appear to succeed and have the same number on every architecture: fchmodat2, setxattrat,
+removexattrat, file_setattr."""
 
 CLONE3 = 435
 """A call that is reported as missing: it passes its flags by a pointer, and the C library can do without it."""

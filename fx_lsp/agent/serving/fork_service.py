@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
-from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.messages import Details, Done, Failure, Limits, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.limits import GRACE
 from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
 from fx_lsp.agent.processes.watchdog import ChildProcess
+from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.proving.prove_edit import prove
 from fx_lsp.agent.sandbox.sandbox_entry import run_confined
 from fx_lsp.agent.serving.preload import Preloader, third_party_modules
@@ -28,6 +29,9 @@ LONGEST = 20
 
 A target can be built in several ways, and may have to wait for a processor.
 """
+
+MOST_REMEMBERED = 64_000_000
+"""How many characters of findings of proofs are kept."""
 
 MOST_NAMED = 10_000
 """The maximum number of files, and of modules, that are recorded as imported for a request."""
@@ -69,6 +73,8 @@ class ForkService(Service[_Request]):
         super().__init__(read, write, self._children)
         self._preloader = Preloader(self._children)
         self._compiler = BackgroundCompiler(self._children)
+        self._remembered: dict[tuple[str, Target, Limits], Remembered] = {}
+        """By file, target and limits: what the last proof of the target has found; the targets proven last are last."""
         freeze()
 
     def _proceed(self) -> None:
@@ -91,7 +97,9 @@ class ForkService(Service[_Request]):
 
     def _start_proof(self, message: Prove) -> None:
         request = self._requests[message.id] = _Request(message)
-        self._start(request, partial(prove, message, self._builtin), message.limits.seconds + 2 * GRACE)
+        remembered = self._remembered.get((message.file, message.target, message.limits))
+        job = partial(prove, message, self._builtin, remembered)
+        self._start(request, job, message.limits.seconds + 2 * GRACE)
 
     def _start(self, request: _Request, job: Job, seconds: float) -> None:
         request.child = self._children.fork(
@@ -117,11 +125,22 @@ class ForkService(Service[_Request]):
             request.imported = True
             request.note(item)
             self._compiler.want(only_strings(item.compiled))
+        elif isinstance(item, Remembered) and isinstance(request.message, Prove):
+            self._remember(request.message, item)
         elif isinstance(item, Report | Details | Proof) and self._counts(item, request):
             request.answered = True
             if isinstance(item, Report):
                 request.waiting.discard(item.target)
             self._send(item)
+
+    def _remember(self, request: Prove, item: Remembered) -> None:
+        """Keep what a proof has found; as of all its messages, any part of it may be something else than expected."""
+        target = request.file, request.target, request.limits
+        self._remembered.pop(target, None)
+        if isinstance(item.pickled, str) and isinstance(item.texts, str):
+            self._remembered[target] = replace(item, files=only_strings(item.files))
+        while sum(len(kept.pickled) for kept in self._remembered.values()) > MOST_REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
 
     def _counts(self, item: object, request: _Request) -> bool:
         """Whether to pass ``item`` on to the server as an answer to ``request``."""
@@ -167,6 +186,6 @@ def _tried_again(left: Sequence[Target], request: _Request) -> list[tuple[Target
     """The targets of each session that follows a session that died.
 
     Each target gets its own session, so that a crash costs only one target. But if the import ended the session, it
-    would end each new one, too, so a single session gets all targets.
+    would also end each new session, so a single session gets all targets.
     """
     return [(target,) for target in left] if request.imported else [tuple(left)]

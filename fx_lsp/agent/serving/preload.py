@@ -40,7 +40,10 @@ class ImportPassed:
 
 
 class Preloader:
-    """Keeps track of which modules are wanted, refused or passed, and imports those that passed."""
+    """Imports modules that requests have used, once each has passed a trial import in a child.
+
+    Keeps track of which modules are wanted, which packages are refused and which modules passed their trial.
+    """
 
     def __init__(self, children: ForkedChildren) -> None:
         self._children = children
@@ -69,7 +72,7 @@ class Preloader:
         self._roots.setdefault(folders, Roots(folders))
 
     def want(self, modules: Iterable[str]) -> None:
-        """Consider importing ``modules``, which a request has imported in that order."""
+        """Queue ``modules``, in the order in which a request imported them; `proceed` imports those that prove safe."""
         wanted = set(self._wanted)
         for name in modules:
             self._repeated |= name in wanted and package(name) not in self._refused
@@ -135,7 +138,7 @@ def _try_imports(modules: Iterable[str], roots: Sequence[Roots], emit: Emit) -> 
 
 
 def third_party_modules(modules: Sequence[str], trace: Trace | Prove) -> list[str]:
-    """Return those of ``modules``, which the work on ``trace`` has imported, whose packages are not in its workspace.
+    """Return the ``modules`` (imported by the work on ``trace``) whose packages are not in the workspace.
 
     The agent must never run the workspace's modules, and has to check this itself: the process that named ``modules``
     has run the user's code, which could have named any.

@@ -135,7 +135,7 @@ class WorkerPool:
         threading.Thread(target=self._listen, args=(fd, heard), daemon=True).start()
 
     def want(self, modules: Iterable[str]) -> None:
-        """Let future processes import ``modules``, which a job has imported in that order."""
+        """Have future processes import ``modules``, in the order in which a job imported them."""
         new = [name for name in modules if name not in self._modules and package(name) not in self._refused]
         if new:
             self._modules.update(dict.fromkeys(new))

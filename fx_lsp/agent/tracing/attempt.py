@@ -70,7 +70,7 @@ class Attempt:
 
 
 def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
-    """Build and trace, and emit the results. This restricts the process, which is only used for the user's code."""
+    """Build and trace, and emit the results. This restricts the process, which is used only for the user's code."""
     limit_memory(request.limits.memory_mb)
     confine_alone()
 
@@ -106,7 +106,10 @@ def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emi
 
 
 def _host(attempt: Attempt, file: ImportedFile) -> Built:
-    """Build the module that holds the parts: on the CPU if its recipe is from another file and fails on meta."""
+    """Build the module that holds the parts.
+
+    It is built on the CPU if its recipe is from another file and fails on the meta device.
+    """
     workspace = file.workspace
     build = partial(build_target, attempt.target, workspace.file, file.namespace, workspace.folders)
     try:
@@ -154,7 +157,6 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
 
 def _describe(run: TargetRun, request: Trace, emit: Emit) -> None:
     """Emit the details of what a run traced or, if it failed, of what it recorded."""
-    seconds = request.limits.seconds
-    with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
-        for details in run.details(seconds):
+    with time_limit(request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
+        for details in run.details():
             emit(details)

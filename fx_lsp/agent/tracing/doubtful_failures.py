@@ -35,7 +35,7 @@ from fxcore.proxy import Proxy
 def missing_dependency(
     root: object = None, error: BaseException | None = None, *, building: bool = False
 ) -> str | None:
-    """Why nothing is known about ``root``: it depends on something that is missing. None if it does not.
+    """Why nothing is known about ``root``: it depends on something that is missing. None if nothing is missing.
 
     ``error`` is the error that ended its trace or, with ``building``, its build.
     """
@@ -132,8 +132,8 @@ def _has_proxy(value: object) -> bool:
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
-    That is assumed if all parameters of the function that raised it are traced values, or all variables in the test of
-    the ``if`` around the ``raise``.
+    That is assumed if all parameters of the function that raised it, or all variables in the test of the ``if`` around
+    the ``raise``, are traced values.
     """
     *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
     if frame is None or not belongs(frame.f_code.co_filename):
@@ -176,14 +176,14 @@ def _missing_part(error: TraceFailure, root: Any) -> str | None:
 
 
 def missing_behind(node: Node | None, root: Any) -> str | None:
-    """The missing class or function that returned a node's value, or what it was computed from; None if none did."""
+    """The missing class or function that returned a node's value, or a value that it was computed from; or None."""
     return next(
         (repr(part) for part in _sources(node, root) if isinstance(part, (MissingModule, MissingFunction))), None
     )
 
 
 def _sources(node: Node | None, root: Any) -> Iterator[object]:
-    """The modules and functions that returned a node's value, or what functions computed the value from.
+    """The modules and functions that returned a node's value, or the values from which functions computed it.
 
     Method calls are not followed: a program that calls a method already knows what kind of object it has.
     """

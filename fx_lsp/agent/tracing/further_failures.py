@@ -1,4 +1,4 @@
-"""The failures after a target's first one, and what can be recorded in spite of them."""
+"""The failures after a target's first one, and what can still be recorded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Recorded:
     """What was recorded of a program that can't be traced."""
 
     graph: Graph
-    """The graph so far, without an output unless a trace reached the end."""
+    """The graph so far; it has an output only if a trace reached the end."""
     root: torch.nn.Module
     """The module that the graph refers to."""
     failing: Mapping[Node, tuple[Span, ...]]
@@ -39,7 +39,7 @@ class Explored:
     """A trace of a fresh build that continues past failures."""
 
     def __init__(self, built: Built, examples: Mapping[str, Any] | None, *, with_order: bool) -> None:
-        """``examples`` has a value for each input, if known: they show which branches the program really takes.
+        """``examples`` has a value for each input, if known: the values show which branches the program really takes.
 
         ``with_order``: whether to record the order in which modules and parameters are used.
         """

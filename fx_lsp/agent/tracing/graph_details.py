@@ -1,11 +1,10 @@
-"""Describes what was traced, for views: the nodes, their places and values, and the order of the calls of modules."""
+"""Describes what was traced, for views: the nodes, their places and values, and the order of the calls to modules."""
 
 from __future__ import annotations
 
 import contextlib
 import linecache
 import re
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,11 +28,11 @@ from fxcore.nodes.node_text import pretty_target
 from fxcore.source import Place, span_at
 
 
-def details_of(request: int, target: str, built: Built, inputs: Iterator[Input], seconds: float) -> Iterator[Details]:
+def details_of(request: int, target: str, built: Built, inputs: Iterator[Input]) -> Iterator[Details]:
     """The details of a program that can be traced: first without, then with its nodes' values.
 
-    The program is traced again. The values are those for the first of ``inputs`` that the program runs on, if one
-    is found within ``seconds`` of processor time. Raises what tracing raises.
+    The program is traced again. The values are those for the first of ``inputs`` that the program runs on, if there is
+    one (see `values_of_nodes`). Raises what tracing raises.
     """
     tracer, root = built.tracer, built.root
     recorder = ExecOrderTracer(deep=True)
@@ -50,12 +49,12 @@ def details_of(request: int, target: str, built: Built, inputs: Iterator[Input],
         return Details(request, target, described, order, given, symbols, imports=imports)
 
     yield told(None)
-    if shapes := _shapes(graph, built, inputs, time.process_time() + seconds):
+    if shapes := _shapes(graph, built, inputs):
         yield told(shapes)
 
 
 def details_of_failing(request: int, target: str, recorded: Recorded) -> Details:
-    """The details of a program that can't be traced: what was recorded in spite of that, and where it fails."""
+    """The details of a program that can't be traced: what could still be recorded, and where it fails."""
     nodes = _Nodes(recorded.root, {}, recorded.failing)
     described = tuple(nodes.described(node, None) for node in recorded.graph.nodes)
     root, order = recorded.root, recorded.order
@@ -74,9 +73,9 @@ def inputs_for(built: Built, known: Input | None, file: str, namespace: dict[str
     return candidates(built.root, fixed, known, "".join(linecache.getlines(file)), namespace)
 
 
-def _shapes(graph: Graph, built: Built, inputs: Iterator[Input], until: float) -> NodeValues | None:
+def _shapes(graph: Graph, built: Built, inputs: Iterator[Input]) -> NodeValues | None:
     try:
-        return values_of_nodes(graph, built.tracer.root, forward_of(built.root), inputs, until)
+        return values_of_nodes(graph, built.tracer.root, forward_of(built.root), inputs)
     except Exception:  # finding inputs runs the user's code, and not every module can be moved to meta
         return None
 
@@ -120,7 +119,7 @@ class _Nodes:
         return ""
 
     def _scope(self, node: Node) -> str:
-        """The innermost module of the node's stack; a call of a module belongs to the module that makes the call."""
+        """The innermost module of the node's stack; a call to a module belongs to the module that makes the call."""
         stack = [path for path, _ in node.meta.get("nn_module_stack", {}).values()]
         if node.op == "call_module" and stack:
             stack.pop()
@@ -162,7 +161,7 @@ def _order(
     info: ExecutionInfo,
     shapes: NodeValues | None,
 ) -> tuple[ModuleCall, ...]:
-    """The calls of modules; each parameter is listed with the first call of the innermost called module that has it."""
+    """The calls to modules; each parameter is listed with the first call to the innermost called module that has it."""
     if root not in info.module_forward_order:
         return ()  # a function was traced
     paths = {module: path for path, module in root.named_modules()}

@@ -23,7 +23,7 @@ _EXCEEDED: tuple[Outcome, ...] = ("timed-out", "out-of-memory")
 """Outcomes that other arguments may avoid."""
 
 _RANKS: tuple[Outcome, ...] = (*_EXCEEDED, "not-built", "unchecked", "failed")
-"""Outcomes that a better one may replace, in ascending order of how much they tell."""
+"""Outcomes that a better one may replace, the least informative first."""
 
 Start = Callable[[Attempt, Hear, Gone], object]
 """Starts an attempt in its own process; the callbacks receive what the attempt emits, and the process when it ends."""
@@ -56,7 +56,7 @@ class TargetRounds:
         """By the key of a target that has parts: the attempt, and the keys of the targets of the parts' classes."""
 
     def steps(self) -> Iterator[None]:
-        """Trace all targets, and emit a `Report` for each; each step is a wait for a process."""
+        """Trace all targets, and emit a `Report` for each; yields whenever it has to wait for a process."""
         sure = [_sure(target) for target in self._request.targets if not target.recipe.made_up]
         yield from self._trace(Attempt(target) for target in sure)
         yield from self._trace(self._part_attempts())
@@ -139,7 +139,7 @@ class TargetRounds:
                 self._provisional[report.target] = report, attempt
 
     def _worth(self, report: Report) -> int:
-        """The rank of a report. A class that can't be built without arguments ranks as high as one that fails."""
+        """The rank of a report. A class that needs arguments to be built ranks as high as one that fails."""
         target = self._open[report.target]
         if report.outcome == "not-built" and target.recipe.root.source == f"{target.symbol}()":
             return _RANKS.index("failed")

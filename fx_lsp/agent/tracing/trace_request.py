@@ -55,9 +55,9 @@ class TraceSession:
             children.wait()
 
     def imported(self) -> ImportedFile | None:
-        """Import the file; None if that failed, which has then been reported.
+        """Import the file; None if the import failed, in which case the failure has been reported.
 
-        This restricts the process, which is only used for the user's code.
+        This restricts the process, which is used only for the user's code.
         """
         limit_memory(self._request.limits.memory_mb)
         stand_in_for_accelerators()

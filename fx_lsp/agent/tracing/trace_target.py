@@ -22,7 +22,7 @@ from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import STATIC_FORWARD, Details, Failure, Intent, Outcome, Report, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
-from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frames, describe, is_user_code, to_failure
+from fx_lsp.agent.traceback_steps import causes, chain_of_error, chain_of_frames, describe, is_user_code, to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt, undecided_call
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
 from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, parameter_count
@@ -51,7 +51,7 @@ class ImportedFile:
     complete: bool
     """Whether its code ran to the end.
 
-    If not, it used the result of a failed call of torch.fx (see ``import_tolerance.py``), or only its definitions were
+    If not, it used the result of a failed call to torch.fx (see ``import_tolerance.py``), or only its definitions were
     run.
     """
     notices: tuple[Failure, ...] = ()
@@ -127,7 +127,8 @@ class TargetRun:
         """Trace again without the optional inputs, if no code shows how to call the program.
 
         With proxies for these inputs, the program takes paths that hardly any caller takes. None if there are no
-        optional inputs, or if nothing certain is known without them either.
+        optional inputs, if the program requires one of them all the same, or if nothing certain is known without them
+        either.
         """
         optional = _optional_inputs(built.root) if self._intent == "assumed" and built.concrete_args is None else {}
         if not optional:
@@ -139,7 +140,8 @@ class TargetRun:
             report = dataclasses.replace(self._traced(again), reason=", ".join(filter(None, conditions)))
             return None if missing_dependency() or undecided_call() else report
         except BaseException as error:
-            failed = None if missing_dependency(error=error) else self._failed(error, again, on_meta)
+            is_unknown = missing_dependency(error=error) or any("NoneType" in str(cause) for cause in causes(error))
+            failed = None if is_unknown else self._failed(error, again, on_meta)
             return failed if failed and failed.outcome == "failed" else None
 
     def explore(self, first: Report, *, on_meta: bool, for_details: bool) -> Report:
@@ -156,8 +158,8 @@ class TargetRun:
         beyond = tuple(self._explored.on_other_sides(lambda: self._build(on_meta)))
         return dataclasses.replace(explored, failures=(*explored.failures, *beyond))
 
-    def details(self, seconds: float) -> Iterator[Details]:
-        """Yield details of the trace that was just reported; the last have the nodes' values if ``seconds`` suffice."""
+    def details(self) -> Iterator[Details]:
+        """Yield details of the trace that was just reported; the last have the nodes' values if these were found."""
         if self._recorded is not None:
             yield details_of_failing(self._request, self._target.key, self._recorded())
             return
@@ -166,7 +168,7 @@ class TargetRun:
         namespace = self._file.namespace
         known = example_input(self._built.recipe.inputs, namespace)
         inputs = inputs_for(self._built, known, self._file.workspace.file, namespace)
-        yield from details_of(self._request, self._target.key, self._built, inputs, seconds)
+        yield from details_of(self._request, self._target.key, self._built, inputs)
 
     @property
     def _intent(self) -> Intent:
@@ -222,7 +224,7 @@ class TargetRun:
         return is_name and self._target.intent != "explicit" and symbol not in self._file.namespace
 
     def _lost(self) -> Report:
-        """The report on a target that the import did not define, with the notices of where the import ended."""
+        """The report on a target that the import did not define, with the notices that say where the import ended."""
         ended = [notice for notice in self._file.notices if notice.kind in ("import", "definitions-only")]
         return self.report("not-imported", *ended) if ended else self.report("skipped")
 
@@ -263,7 +265,9 @@ def is_traceable(root: object) -> bool:
     return isinstance(root, torch.nn.Module) or (callable(root) and hasattr(inspect.unwrap(root), "__code__"))
 
 
-def _optional_inputs(root: torch.nn.Module) -> dict[str, Any]:
-    """The parameters of the module's ``forward`` that may be left out, with their defaults."""
+def _optional_inputs(root: object) -> dict[str, Any]:
+    """The parameters of a module's ``forward`` that may be left out, with their defaults."""
+    if not isinstance(root, torch.nn.Module):
+        return {}
     parameters = inspect.signature(root.forward).parameters.values()
     return {one.name: one.default for one in parameters if one.default is not one.empty}

@@ -33,7 +33,7 @@ def _command(problem: Problem, documents: Documents) -> str:
 
 
 def _escaped(text: str, more: str = "") -> str:
-    """``text`` with special characters escaped: percent signs, line ends, and those of ``more``."""
+    """``text`` with special characters escaped: percent signs, newlines, and those in ``more``."""
     for character in "%\r\n" + more:
         text = text.replace(character, f"%{ord(character):02X}")
     return text

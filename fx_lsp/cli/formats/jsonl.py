@@ -1,4 +1,4 @@
-"""One problem per line, each an object as in the format ``json``."""
+"""One problem per line, each an object as in the ``json`` format."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
 
 
 class Conditions:
-    """Writes the conditions of one file as source text; returns an empty list for those that cannot be recorded."""
+    """Writes the conditions of one file as source text; returns an empty list for any that cannot be recorded."""
 
     def __init__(self, source: Source, torch: str) -> None:
         self._source = source

@@ -80,7 +80,7 @@ def place(node: Node) -> tuple[int, int]:
 
 
 def leaves(block: Sequence[ast.stmt], by: tuple[type[ast.stmt], ...] = (ast.Raise, *_AWAY)) -> bool:
-    """Whether ``block`` always ends in a statement of the types ``by``, so that nothing below it runs."""
+    """Whether ``block`` always ends in a statement of one of the types in ``by``, so that nothing below it runs."""
     match block[-1:]:
         case [ast.If(body=body, orelse=orelse)]:
             return leaves(body, by) and leaves(orelse, by)

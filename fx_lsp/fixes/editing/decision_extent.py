@@ -8,7 +8,7 @@ from fx_lsp.fixes.editing.data_flow import leaves
 from fx_lsp.fixes.editing.edited_source import Source
 
 _PASSING = (ast.Starred, ast.comprehension, ast.GeneratorExp)
-"""Nodes that can only be moved together with the expression around them: ``*x``, ``for y in x`` and generators."""
+"""Nodes that can be moved only together with the expression around them: ``*x``, ``for y in x`` and generators."""
 
 _BUILTINS = frozenset(
     {"all", "any", "bool", "complex", "dict", "enumerate", "filter", "float", "int", "len", "list", "map", "max", "min"}

@@ -1,9 +1,10 @@
-"""Edits that add directives (``# fx:`` comments) to a file: to trace or skip a class, or to ignore a rule."""
+"""Edits that add directives (``# fx:`` comments) to a file: how to trace a class, what to skip, what to ignore."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Span
@@ -21,13 +22,15 @@ from fx_lsp.targets.prose_code import code_in_docstrings
 from fx_lsp.targets.shown_calls import ShownCalls
 from fx_lsp.targets.text_spans import SourceText
 
-TRACE, IGNORE = "Trace this class with…", "Ignore this rule here"
-"""The titles of two edits; the second is followed by the rule's code."""
+TRACE, INPUTS, IGNORE = "Trace this class with…", "Specify inputs for this class…", "Ignore this rule here"
+"""The titles of three edits; the last is followed by the rule's code."""
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
-_SAMPLES = {"int": "8", "float": "0.5", "bool": "True", "str": "''", "": "8"}
-"""A sample value for each plain annotation, and for a parameter without one."""
+_SAMPLES = {"int": "8", "float": "0.5", "bool": "True", "str": "''"}
+"""A sample value for each plain annotation."""
+
+_SAMPLE_INPUT = "torch.rand(1, 3, 224, 224)"
 
 
 def tracing(path: str, text: str, name: str, recipe: str) -> Fix | None:
@@ -46,8 +49,23 @@ def tracing(path: str, text: str, name: str, recipe: str) -> Fix | None:
     label = f"[variant_{earlier + 1}]" if earlier else ""
     recipes = recipes_for(node, names, SourceText(path, text), ShownCalls(path, code_in_docstrings(text)))
     calls = [recipe, *(known.root.source for known in recipes if not known.setup)]
-    arguments = next(filter(None, (_arguments(call, name, names) for call in calls)), "") or _required(node)
+    given = next(filter(None, (_arguments(call, name, names) for call in calls)), "")
+    arguments = given or _required(node, "__init__", "8")
     return Fix(TRACE, (_above(path, text, node, f"# fx: trace{label}{arguments}"),))
+
+
+def stating_inputs(path: str, text: str, name: str) -> Fix | None:
+    """The edit that adds ``# fx: inputs(…)`` above the class ``name``, with a sample value for each required input.
+
+    None if the class has no ``forward`` of its own that requires inputs, if an ``inputs`` directive specifies some, or
+    if the class is not to be traced.
+    """
+    node, _ = _definition(text, name)
+    said = directives_of(text).above.get(name, ())
+    if not isinstance(node, ast.ClassDef) or any(directive.verb in ("inputs", "skip") for directive in said):
+        return None
+    arguments = _required(node, "forward", _SAMPLE_INPUT)
+    return Fix(INPUTS, (_above(path, text, node, f"# fx: inputs{arguments}"),)) if arguments != "()" else None
 
 
 def skipping(path: str, text: str, name: str) -> Fix | None:
@@ -119,23 +137,31 @@ def _arguments(recipe: str, name: str, names: Names) -> str:
     return ast.unparse(call).removeprefix(name) if free_names(call) <= known else ""
 
 
-def _required(node: ast.ClassDef) -> str:
-    """Arguments in parentheses: a sample value for each parameter of the constructor that has no default."""
-    constructor = next(
-        (member for member in node.body if isinstance(member, Function) and member.name == "__init__"), None
-    )
-    if constructor is None:
+def _required(node: ast.ClassDef, method: str, sample: str) -> str:
+    """Arguments in parentheses: a value for each parameter of a method that has no default.
+
+    ``sample`` is the value for parameters that have no annotation.
+    """
+    found = next((member for member in node.body if isinstance(member, Function) and member.name == method), None)
+    if found is None:
         return "()"
-    given = constructor.args
+    given = found.args
     positional = [*given.posonlyargs, *given.args]
-    required = positional[1 : len(positional) - len(given.defaults)]
+    is_static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in found.decorator_list)
+    required = positional[0 if is_static else 1 : len(positional) - len(given.defaults)]
     required += [arg for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default is None]
-    values = (f"{'' if arg in given.posonlyargs else f'{arg.arg}='}{_sample(arg)}" for arg in required)
+    values = (f"{'' if arg in given.posonlyargs else f'{arg.arg}='}{_value_for(arg, sample)}" for arg in required)
     return f"({', '.join(values)})"
 
 
-def _sample(argument: ast.arg) -> str:
-    return _SAMPLES.get(ast.unparse(argument.annotation) if argument.annotation else "", "None")
+def _value_for(argument: ast.arg, sample: str) -> str:
+    """A value for an argument, by its annotation."""
+    annotation = ast.unparse(argument.annotation) if argument.annotation else ""
+    if "LongTensor" in annotation or "IntTensor" in annotation:
+        return "torch.ones(1, 8, dtype=torch.long)"
+    if "Tensor" in annotation:
+        return f"[{_SAMPLE_INPUT}]" if re.match(r"(typing\.)?list\b", annotation, re.IGNORECASE) else _SAMPLE_INPUT
+    return _SAMPLES.get(annotation, "None") if annotation else sample
 
 
 def _end_of_line(text: str) -> str:

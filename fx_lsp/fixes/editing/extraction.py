@@ -121,7 +121,10 @@ class _Extractor:
         return sorted(found, key=place)
 
     def _value_of_self(self, name: ast.Name) -> ast.Attribute | None:
-        """The longest chain ``self.a.b`` at ``name``, without a called method; None for ``self.method()``."""
+        """The longest attribute chain that starts at ``name``, e.g. ``self.a.b``; None for ``self.method()``.
+
+        A method called at the chain's end is left off.
+        """
         chain: list[ast.expr] = [name]
         for inner, outer in pairwise((name, *self._source.around(name))):
             if isinstance(outer, ast.Attribute):
@@ -157,7 +160,7 @@ class _Extractor:
     def _outputs(self) -> list[str] | None:
         """The names that the part assigns and that are read below it; empty for an expression, or if the part returns.
 
-        None if no such name is read below, or if one of them may have no value there.
+        None if no assigned name is read below, or if one that is read may be unbound there.
         """
         if self._is_expression or self._returns:
             return []

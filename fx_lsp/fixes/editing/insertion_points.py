@@ -1,4 +1,4 @@
-"""Adds a call of ``wrap``, or an import, to a file at the usual place."""
+"""Adds a call to ``wrap``, or an import, to a file at the usual place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLANK = cst.EmptyLine(indent=False)
 
 @dataclass(frozen=True)
 class Insertion:
-    """A file's text with one more call of ``wrap``."""
+    """A file's text with one more call to ``wrap``."""
 
     call: str
     """The call, as written in the new text."""
@@ -31,7 +31,7 @@ class Insertion:
 def wrapping(source: str, name: str) -> Insertion | None:
     """``source`` with ``torch.fx.wrap("name")`` at module level; None if the file wraps ``name`` already.
 
-    The call goes below existing calls of ``wrap``, or else below the imports at the top. The rest of the text, its
+    The call goes below existing calls to ``wrap``, or else below the imports at the top. The rest of the text, its
     comments and its layout included, does not change. Also None if ``source`` is not valid Python.
     """
     module = _module(source)

@@ -26,7 +26,7 @@ def applied(changes: Iterable[TextChange], lines_of: LinesOf) -> dict[str, str]:
 
 
 def overlap(one: TextChange, other: TextChange) -> bool:
-    """Whether the two changes conflict: they overlap or begin at the same place, but differ."""
+    """Whether the two changes conflict, that is, differ and overlap or begin at the same place."""
     if one.span.file != other.span.file or one == other:
         return False
     start, end = _ends(one.span)

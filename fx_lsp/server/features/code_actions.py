@@ -15,7 +15,7 @@ from fx_lsp.analysis.findings import Finding, merged
 from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.fixes import Fix, fixes_for
-from fx_lsp.fixes.editing.directive_edits import ignoring
+from fx_lsp.fixes.editing.directive_edits import ignoring, stating_inputs
 from fx_lsp.server.features.client_places import ClientPlaces
 from fx_lsp.server.features.diagnostics import FINDING, SOURCE, identity
 from fx_lsp.server.features.refactorings import on_definition, on_selection
@@ -89,10 +89,24 @@ async def _quick_fixes(
     if not _fresh(scheduler, files, finding.moment):
         return []
     proofs.want(finding.failure, fixes)
-    tried = [(fix, proofs.known(finding.failure, fix)) for fix in fixes]
+    tried = [(fix, proofs.trials.known(finding.failure, fix)) for fix in fixes]
     proven = [offers.action(fix, QUICK_FIX, diagnostic, proof=proof) for fix, proof in tried if _is(proof, "proven")]
     others = [(fix, proof) for fix, proof in tried if not _is(proof, "proven") and not _is(proof, "refuted")]
-    return [*proven, *(offers.action(fix, QUICK_FIX, diagnostic, proof=proof) for fix, proof in others), *ignored]
+    lacks_inputs = not proven and any(proof and proof.lacks_inputs for _, proof in tried)
+    stated = _stating_inputs(scheduler, finding) if lacks_inputs else None
+    return [
+        *proven,
+        *(offers.action(fix, QUICK_FIX, diagnostic, proof=proof) for fix, proof in others),
+        offers.action(stated, QUICK_FIX, diagnostic) if stated else None,
+        *ignored,
+    ]
+
+
+def _stating_inputs(scheduler: Scheduler, finding: Finding) -> Fix | None:
+    """The edit that writes a comment with example inputs above the class that fails."""
+    owner = scheduler.results.owner(finding.failure)
+    text = scheduler.documents.text(owner[0]) if owner else None
+    return stating_inputs(owner[0], text, owner[1].target.symbol or "") if owner and text else None
 
 
 def _ignoring(scheduler: Scheduler, finding: Finding) -> Iterator[Fix]:

@@ -107,7 +107,7 @@ class DiagnosticsPublisher:
         self._publish = publish
         self._shows = shows
         self._shown: dict[str, dict[str, list[types.Diagnostic]]] = {}
-        """By file and document, the diagnostics that were published last; documents without any are left out."""
+        """By file and document, the diagnostics that were published last; documents that have none are left out."""
         self._reached: dict[str, set[str]] = {}
         """For each file, the files that its last result concerned."""
         self._versions: dict[str, int | None] = {}

@@ -18,7 +18,7 @@ VERBS = {
     "than once, use labels: `# fx: trace[small](dim=8)`.",
     "concrete_args": "Give fixed values to inputs of `forward`: `# fx: concrete_args(mask=None)`.",
     "inputs": "Use these example inputs to compute shapes and to try fixes: `# fx: inputs(torch.rand(1, 3, 32, 32))`.",
-    "leaf": "Record each call of these modules as one node: `# fx: leaf(Attention)`.",
+    "leaf": "Record each call to these modules as one node: `# fx: leaf(Attention)`.",
     "tracer": "Trace with this tracer: `# fx: tracer(MyTracer())`.",
     "skip": "Don't trace the class or function below.",
     "ignore": "Suppress problems on this line or, if the comment is on its own line, on the next one: `# fx: ignore`, "

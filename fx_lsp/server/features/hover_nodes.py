@@ -21,7 +21,8 @@ def described_nodes(
 ) -> list[str]:
     """The nodes that the innermost traced expression around ``offset`` was recorded as: Markdown for each target.
 
-    ``shapes``: whether to show the nodes' values. Targets with invented arguments are shown if there are no others.
+    ``shapes``: whether to show the nodes' values. Targets with invented arguments are shown only if there are no other
+    targets.
     """
     around = list(_around(descriptions, documents, path, offset))
     if any(not description.is_assumed for description, _, _ in around):

@@ -22,7 +22,8 @@ from fx_lsp.documents.positions import LineIndex
 from fx_lsp.server.features.client_places import ClientPlaces
 
 _ENDED = re.compile(r"[ \t]*(?:[#;\r\n]|\Z)")
-"""What may follow a statement. If anything else follows, the statement was extended without changing its text."""
+"""What may follow a statement. If anything else follows, the statement was extended, although its own text is
+unchanged."""
 
 
 @dataclass(frozen=True)

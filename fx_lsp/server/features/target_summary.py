@@ -42,7 +42,7 @@ def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
 
 
 def counted(number: int) -> str:
-    """A number, rounded and abbreviated for people, e.g. ``25.6 M``."""
+    """A number, rounded and abbreviated for display, e.g. ``25.6 M``."""
     for unit, letter in _UNITS:
         if number >= unit:
             return f"{number / unit:.3g} {letter}"

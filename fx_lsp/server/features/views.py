@@ -100,7 +100,7 @@ class Views:
         return list(result.traced.values()) if result else []
 
     def _chosen(self, path: str, key: str | None, offset: int | None) -> Traced | None:
-        """The target with a key, or the one at an offset; without either, the first one."""
+        """The target with the given key, or the one at the given offset; without either, the first one."""
         everything = self._all(path)
         if key is not None:
             return next((traced for traced in everything if traced.target.key == key), None)

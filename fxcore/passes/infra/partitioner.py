@@ -119,7 +119,7 @@ class CapabilityBasedPartitioner:
     def remove_bookend_non_compute_ops(self, partitions: list[Partition]) -> None:
         """Remove nodes that don't compute anything from the start and the end of each partition.
 
-        At the start, these are the calls of ``non_compute_ops`` whose inputs are all outside the partition,
+        At the start, these are the calls to ``non_compute_ops`` whose inputs are all outside the partition,
         placeholders, or also removed; at the end, the same applies to their users.
         """
         non_compute_ops = set(self.non_compute_ops or ())
@@ -162,10 +162,9 @@ class _Merger:
     """Unites supported nodes, given in reverse topological order, into partitions without dependency cycles.
 
     Two partitions can be united unless a path leads from one to the other through a node in neither. A new node doesn't
-    use any earlier one, so it suffices to record which partitions depend on which, as bit sets in integers. The
-    merger tries to unite a new node with every partition that uses it. If it can't unite them, a path leads from one to
-    the other through another unit too. Therefore only the new node's direct uses must be distinguished from indirect
-    ones.
+    use any earlier one, so it suffices to record which partitions depend on which, as bit sets in integers. The merger
+    tries to unite a new node with every partition that uses it. If it can't unite them, a path also leads from one to
+    the other through another unit. Therefore only the new node's direct uses must be distinguished from indirect ones.
     """
 
     def __init__(self) -> None:
@@ -184,7 +183,7 @@ class _Merger:
         self._add(node, _Unit(0, reach))
 
     def add_supported(self, node: Node, order: int, only_users: bool) -> None:
-        """Add a node, and unite it as far as possible with all partitions, or only with those of its users."""
+        """Add a node, and unite it as far as possible with all partitions, or only with its users' partitions."""
         users = self._users_of(node)
         unit = _Unit(self._next_slot, 0, Partition(self._next_id, [node], [order]))
         self._next_id += 1
@@ -266,7 +265,7 @@ def _move_items_to_their_tuples(graph_module: GraphModule, partitions: Iterable[
 def _closed(
     nodes: Iterable[Node], inside: Container[Node], neighbours: Callable[[Node], Iterable[Node]]
 ) -> dict[Node, None]:
-    """Those of ``nodes`` whose neighbors in ``inside`` are all placeholders or earlier nodes of the result."""
+    """The ``nodes`` whose neighbors in ``inside`` are all placeholders or earlier nodes of the result."""
     closed: dict[Node, None] = {}
     for node in nodes:
         if all(each.op == "placeholder" or each not in inside or each in closed for each in neighbours(node)):

@@ -42,4 +42,4 @@ class PassBase(abc.ABC):
         """Raise if the pass can't be run on this module."""
 
     def ensures(self, graph_module: GraphModule) -> None:  # noqa: B027
-        """Raise if the given module isn't as promised after the pass; a new one that the pass returns isn't checked."""
+        """Raise if the given module isn't as promised after the pass; a new module from the pass isn't checked."""

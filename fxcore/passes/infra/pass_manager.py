@@ -1,4 +1,4 @@
-"""Run passes that report whether they changed anything, until none of them does."""
+"""Run passes that report whether they changed anything, until none of them changes anything."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class PassManager(Schedule):
     Attributes:
         passes: The passes; they are sorted when they are run, unless the constraints have already been checked.
         constraints: Functions ``(a, b) -> bool`` that return whether pass ``a`` may run before pass ``b``.
-        steps: The maximal number of rounds; a subclass may set it.
-        run_checks_after_each_pass: Whether to run the check after each pass, too, not only before the first.
+        steps: The maximum number of rounds; a subclass may set it.
+        run_checks_after_each_pass: Whether to run the check not only before the first pass, but also after each pass.
         suppress_check_failures: Not used, as in torch.fx; accepted for compatibility.
     """
 
@@ -117,7 +117,7 @@ class PassManager(Schedule):
             The resulting module, and whether any pass has changed anything.
 
         Raises:
-            Exception: A pass or the check after it raised; the message names the pass and the passes before it.
+            Exception: A pass or the check after it failed; the message names the pass and the passes before it.
             RuntimeError: The constraints can't be satisfied.
         """
         if not self._validated:

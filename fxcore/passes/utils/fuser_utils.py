@@ -1,4 +1,4 @@
-"""Replace groups of nodes with calls of modules that contain them."""
+"""Replace groups of nodes with calls to modules that contain them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def insert_subgm(
     orig_outputs: Sequence[Node],
     insertion_point: Node | None = None,
 ) -> GraphModule:
-    """Add a module made by ``fuse_as_graphmodule`` to ``gm``, call it, and use its results in place of the nodes'.
+    """Add ``sub_gm``, made by ``fuse_as_graphmodule``, to ``gm``; use its results in place of ``orig_outputs``.
 
     Args:
         gm: The module that ``sub_gm`` was made from.
@@ -98,7 +98,7 @@ def insert_subgm(
 
 
 def erase_nodes(gm: GraphModule, nodes: NodeList) -> None:
-    """Erase nodes that are given in topological order and not used by any others."""
+    """Erase nodes, given in topological order, that no other nodes use."""
     for node in reversed(nodes):
         gm.graph.erase_node(node)
 
@@ -109,7 +109,7 @@ def fuse_by_partitions(
     prefix: str = "fused_",
     always_return_tuple: bool = False,
 ) -> GraphModule:
-    """Replace each group of nodes with a call of a submodule that contains them.
+    """Replace each group of nodes with a call to a submodule that contains them.
 
     The time taken is linear in the size of the graph.
 
@@ -123,7 +123,7 @@ def fuse_by_partitions(
         ``gm``, with its graph sorted again.
 
     Raises:
-        AssertionError: The calls would depend on each other in a cycle; ``gm`` is unchanged then.
+        AssertionError: The calls would depend on each other in a cycle; in this case, ``gm`` is unchanged.
     """
     if not partitions_are_acyclic(partitions, gm.graph.nodes):
         raise AssertionError("The partition can't be fused: a path leaves it and reenters it")

@@ -60,7 +60,7 @@ class SubgraphMatcher:
     Attributes:
         pattern: What to look for. Its parts should be connected.
         match_output: Whether the pattern's output node must match the output node of the graph.
-        match_placeholder: Whether a placeholder only matches placeholders; by default it matches anything.
+        match_placeholder: Whether a placeholder matches only placeholders; by default, it matches anything.
         remove_overlapping_matches: Whether to return only the first of matches that share a node.
         ignore_literals: Whether a literal in the pattern matches anything.
     """
@@ -214,7 +214,7 @@ class SubgraphMatcher:
         return kept
 
     def _operations(self, match: InternalMatch) -> list[Node]:
-        """The nodes of the graph that a match consists of, without its inputs and the output node."""
+        """The graph nodes that make up a match, except the match's inputs and the output node."""
         return [gn for pn, gn in match.nodes_map.items() if pn.op not in ("placeholder", "output")]
 
 
@@ -308,7 +308,7 @@ def _route_to(anchor: Node, nodes_map: Mapping[Node, Node]) -> list[Node] | None
 def _pairs_of_arguments(pn: Node, gn: Node) -> _Pairs | None:
     """The corresponding arguments of two nodes in pairs; None if they can't be paired.
 
-    Calls of an operator with a schema may pass the same argument by position, by name, or by default.
+    Calls to an operator with a schema may pass the same argument by position, by name, or by default.
     """
     if len(pn.args) == len(gn.args) and list(pn.kwargs) == list(gn.kwargs):
         return _pairs([*pn.args, *pn.kwargs.values()], [*gn.args, *gn.kwargs.values()])

@@ -42,7 +42,7 @@ class SubgraphMatcherWithNameNodeMap(SubgraphMatcher):
         super().__init__(pattern_gm.graph, *args, **options)
 
     def match(self, graph: Graph, node_name_match: str = "") -> list[InternalMatch]:
-        """Find the pattern in a graph, as ``SubgraphMatcher.match``, and fill each match's ``name_node_map``."""
+        """Find the pattern in a graph, as ``SubgraphMatcher.match`` does, and fill each match's ``name_node_map``."""
         matches = super().match(graph, node_name_match)
         for match in matches:
             match.name_node_map = {name: match.nodes_map[node] for name, node in self.name_node_map.items()}

@@ -15,7 +15,7 @@ __all__ = ["SourcePartition", "check_subgraphs_connected", "get_source_partition
 
 @dataclass
 class SourcePartition:
-    """The nodes that one call of a function or module was decomposed into.
+    """The nodes that one call to a function or module was decomposed into.
 
     Attributes:
         nodes: The nodes, in the order of the graph.
@@ -35,7 +35,7 @@ class SourcePartition:
 def get_source_partitions(
     graph: Graph, wanted_sources: Sequence[Any], filter_fn: Callable[[Node], bool] | None = None
 ) -> dict[Any, list[SourcePartition]]:
-    """Find the calls of the given functions and modules.
+    """Find the calls to the given functions and modules.
 
     A node's origin is the last entry of ``meta["source_fn_stack"]`` or, if the node has no such stack,
     ``meta["torch_fn"]``. If the latter is missing or not wanted, and the node calls a function, its origin is the

@@ -102,6 +102,47 @@ class TestByName:
         assert made(module(namespace["constructor"])) == f"M({name}={shown})"
 
 
+class Residual(nn.Module):
+    def __init__(self, layer: int, d_input: int, d_model: int, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.layer, self.alpha = layer, alpha
+        self.project = nn.Linear(d_input, d_model)
+
+    def forward(self, x: Any) -> Any:
+        return self.project(x) * self.alpha
+
+
+class Decaying(Residual):
+    def __init__(self, *args: Any, power: float = 0.5) -> None:
+        super().__init__(*args)
+        self.alpha = self.layer**-power
+
+
+class Named(Residual):
+    def __init__(self, name: str, *args: Any) -> None:
+        super().__init__(*args)
+        self.name = name
+
+
+class TestPassedOn:
+    """Arguments that a constructor only passes on to that of its base class."""
+
+    def test_positional_ones_are_those_that_the_base_class_requires(self) -> None:
+        assert made(Decaying) == "Decaying(64, 64, 64)"
+
+    def test_they_come_after_the_own_ones(self) -> None:
+        assert made(Named) == "Named('', 64, 64, 64)"
+
+
+class TestUnpackedSettings:
+    def test_settings_have_what_the_constructor_that_they_are_unpacked_for_requires(self) -> None:
+        def constructor(self: Any, config: Any) -> None:
+            self.residual = Residual(**config.residual)
+            self.width = config.residual["d_model"]
+
+        assert made(module(constructor, lambda self, x: self.residual(x))) == "M(config=…)"
+
+
 class TestByUse:
     """Use goes before names."""
 

@@ -126,6 +126,12 @@ async def test_optional_inputs_are_omitted_where_no_call_is_known(client: Client
     assert (known.outcome, known.failures[0].kind) == ("failed", "len")
 
 
+async def test_an_input_that_is_optional_only_by_name_is_not_omitted(client: Client) -> None:
+    forward = "y = nn.functional.interpolate(mask, scale_factor=2)\n        return self.layer(x) if y.sum() > 0 else x"
+    report = (await reports(client, forward=forward))["Layer"]
+    assert (report.outcome, report.failures[0].kind) == ("failed", "control-flow")
+
+
 HOLDER = """\
 from torch import nn
 from net import Layer

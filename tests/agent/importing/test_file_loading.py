@@ -74,6 +74,17 @@ class A(nowhere.Module):
         return super().forward(self.layer(x))
 """,
     "a decorator on forward": "class A(Net):\n    @nowhere.checked\n    def forward(self, x):\n        return x",
+    "a decorator that writes the constructor": """
+@nowhere.define(eq=False)
+class A(Net):
+    width: int = nowhere.field(default=3)
+
+    def __post_init__(self):
+        super().__init__(self.width)
+
+    def forward(self, x):
+        return super().forward(x)
+""",
     "a size": "class A(Net):\n    def __init__(self):\n        super().__init__(nowhere.width)",
     "a size that is returned": "class A(Net):\n    def __init__(self):\n        super().__init__(nowhere.width())",
     "a switch": "class A(Net):\n    def __init__(self):\n        super().__init__(3 if nowhere.small else 4)",

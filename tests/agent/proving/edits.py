@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 from fx_lsp.agent.messages import Failure, Proof, Prove, Target
+from fx_lsp.agent.proving.trial_runs import NO_INPUTS
 from tests.agent.client import PATIENT, Client, target_of
 
 
@@ -155,6 +156,44 @@ REFUTED = {
     "another number": (Edit(program("return x / len(x)"), "len(x)", "x.size(1)"), "differs"),
     "a number more": (Edit(program("return x / len(x)"), "len(x)", "x.size(0) + 1e-3"), "the output differs"),
     "another dtype": (Edit(program("return x / len(x)"), "/ len(x)", "/ x.size(0) + x.double() * 0"), "differs"),
+    "a broadcast that fits square inputs": (
+        Edit(
+            program("return x * self.w[: len(x)].unsqueeze(1)", init='self.register_buffer("w", torch.randn(99))'),
+            "self.w[: len(x)].unsqueeze(1)",
+            "self.w[: x.size(0)]",
+        ),
+        "the edited code",
+    ),
+    "the same for a batch of one": (Edit(program("return x.sum(0) / len(x)"), " / len(x)", ""), "differs"),
+    "a copy instead of a view": (
+        Edit(program("y = x[: len(x)]\ny.add_(1)\nreturn y * 1"), "x[: len(x)]", "x[: x.size(0)].clone()"),
+        "the content of the inputs after the call differs",
+    ),
+    "another rate of dropout": (
+        Edit(
+            program("return torch.nn.functional.dropout(x, 0.5, True) / len(x)"),
+            "x, 0.5, True) / len(x)",
+            "x, 0.1, True) / x.size(0)",
+        ),
+        "the output differs",
+    ),
+    "a division that is not rounded": (
+        Edit(program("return x * (len(x) // 2)"), "len(x) // 2", "x.size(0) / 2"),
+        "the output differs",
+    ),
+    "another dimension": (
+        Edit(program("return (x / len(x)).softmax(0)"), "len(x)).softmax(0)", "x.size(0)).softmax(-1)"),
+        "the output differs",
+    ),
+    "no gradient": (Edit(program("return x / len(x)"), "x / len(x)", "x.detach() / x.size(0)"), "differs"),
+    "outputs in another order": (
+        Edit(program("return x / len(x), x * 2"), "x / len(x), x * 2", "x * 2, x / x.size(0)"),
+        "differs",
+    ),
+    "a limit that few values reach": (
+        Edit(program("return x.clamp(-50.0, 50.0) / len(x)"), "x.clamp(-50.0, 50.0) / len(x)", "x / x.size(0)"),
+        "the output differs",
+    ),
     "the other side is NaN": (
         Edit(
             program("if (x > 0).all():\n    return x.sqrt()\nreturn x"),
@@ -284,7 +323,7 @@ UNTRIED = {
     ),
     "no inputs": (
         Edit(program("return x.no_such_thing() / len(x)"), "len(x)", "x.size(0)"),
-        "no inputs were found that the target accepts",
+        NO_INPUTS,
     ),
     "a result that can't be looked into": (
         Edit(program("y = len(x)\nreturn Box(lambda: x * y)", before=BOX), "len(x)", "x.size(0)"),

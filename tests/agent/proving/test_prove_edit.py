@@ -73,6 +73,24 @@ async def test_code_excluded_by_a_fixed_parameter_need_not_run(client: Client) -
     assert proof.verdict == "proven", proof.reason
 
 
+async def test_inputs_with_equal_sizes_prove_nothing_about_a_size(client: Client) -> None:
+    """The embedding accepts few numbers, so that inputs of other sizes are hard to find."""
+    init = "self.lin, self.hours = torch.nn.Linear(16, 8), torch.nn.Embedding(24, 8)"
+    text = program("return self.lin(x) / len(x[0]) + self.hours(x.long()).sum(2)", init)
+    proof = await prove(client, Edit(text, "len(x[0])", "x.size(2)"))
+    assert proof.verdict != "proven", proof.reason
+
+
+async def test_a_graph_that_needs_an_input_is_not_run_without_it(client: Client) -> None:
+    text = program(
+        "y = self.lin(x) / len(x)\nreturn y if mask is None else y.masked_fill(mask.unknown, 0.0)",
+        "self.lin = torch.nn.Linear(16, 8)",
+    )
+    text = text.replace("forward(self, x)", "forward(self, x, mask)")
+    proof = await prove(client, Edit(text, "len(x)", "x.size(0)"))
+    assert (proof.verdict, proof.lacks_inputs) == ("untried", True), proof.reason
+
+
 async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
     text = program("if len(x) > 0:\n    while type(x) is torch.Tensor:\n        pass\nreturn x")
     file = client.write("net.py", text)
@@ -85,6 +103,7 @@ async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
 
 
 ONE, OTHER = "len(x)", "len(y)"
+BOTH, RENAMED = "len(x) == len(y)", "x.size(0) == len(y)"
 
 
 def found(*lines: tuple[Place, int], complete: bool = True) -> FoundFailures:
@@ -102,18 +121,29 @@ def found(*lines: tuple[Place, int], complete: bool = True) -> FoundFailures:
         (found((ONE, 1)), found((OTHER, 3)), "after the edit, tracing fails at `len(y)`"),
         (found((ONE, 1), complete=False), found((OTHER, 3)), None),
         (found((ONE, 1), complete=False), found((OTHER, 2)), "after the edit, tracing fails at `len(y)`"),
+        (found((ONE, 1), (BOTH, 1)), found((RENAMED, 2)), None),
+        (found((ONE, 1)), found((RENAMED, 2)), None),
+        (found((ONE, 1), (BOTH, 1)), found((RENAMED, 3)), f"after the edit, tracing fails at `{RENAMED}`"),
+        (
+            found((ONE, 1), (BOTH, 1)),
+            found((RENAMED, 2), ("bool(x)", 2)),
+            "after the edit, tracing fails at `bool(x)`",
+        ),
     ],
-    ids=["gone", "moved", "one of two", "another", "behind the end of what was seen", "in the edit itself"],
+    ids=[
+        *("gone", "moved", "one of two", "another", "behind the end of what was seen", "in the edit itself"),
+        *("what contained it", "what could not be reached", "elsewhere", "something else"),
+    ],
 )
 async def test_fixed_failures_are_gone_and_no_new_ones_appear(
     before: FoundFailures, after: FoundFailures, reason: str | None
 ) -> None:
     edited = {("net.py", 2)}
     if reason is None:
-        check_places(before, after, Counter([ONE]), edited)
+        check_places(before, after, Counter([ONE]), edited, {ONE, BOTH})
     else:
         with pytest.raises(ProofEnded) as settled:
-            check_places(before, after, Counter([ONE]), edited)
+            check_places(before, after, Counter([ONE]), edited, {ONE, BOTH})
         assert (settled.value.verdict, settled.value.reason) == ("refuted", reason)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fx_lsp.agent.messages import Failure, Snippet, Target
+from fx_lsp.agent.proving.trial_runs import NO_INPUTS
 from fx_lsp.targets import find_targets
 from tests.agent.client import Client, target_of
 from tests.agent.proving.edits import Edit, prove
@@ -82,10 +83,14 @@ async def test_values_are_known_for_a_module_without_weights(client: Client) -> 
 
 
 async def test_a_proof_begins_with_the_example(client: Client) -> None:
-    text = "import torch\ndef model(x):\n    return x.reshape(34, 5) / len(x)\n"
+    text = """import torch
+def model(x):
+    torch._assert(x.size(0) == 34, "the wrong size")
+    return x / len(x)
+"""
     edit = Edit(text, "len(x)", "x.size(0)", root="model")
     inputs = Snippet("(torch.ones(2 * 17, 5))", 1)
     target = target_of(str(client.root / "net.py"), "model")
     known = target_of(str(client.root / "net.py"), "model", inputs=inputs)
-    assert (await prove(client, edit, target=target)).reason == "no inputs were found that the target accepts"
+    assert (await prove(client, edit, target=target)).reason == NO_INPUTS
     assert (await prove(client, edit, target=known)).verdict == "proven"

@@ -71,7 +71,7 @@ def test_each_option_of_matching_does_what_it_does_in_torch_fx(pattern: str, opt
 
 
 def overloads(fx: Any, *calls: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
-    """A graph of calls of an operator with a schema."""
+    """A graph of calls to an operator with a schema."""
     graph = fx.Graph()
     value = graph.placeholder("x")
     for args, kwargs in calls:

@@ -34,7 +34,7 @@ export const FAILING: Graph = {
   ],
 };
 
-/** An input, two calls of `block` with two nodes each with one of the root between them, and an output. */
+/** An input, two calls to `block` with two nodes each with one of the root between them, and an output. */
 export const TWO_CALLS = graph(
   [
     node("x", [], { op: "placeholder", target: "x" }),

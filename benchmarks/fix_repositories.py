@@ -1,0 +1,170 @@
+"""Measures how many failures in public research repositories have a fix, and how many have a proven fix.
+
+    .venv/bin/python benchmarks/fix_repositories.py FOLDER [--python PYTHON] [--keep KEPT] [--match PART] [--only HALF]
+
+The repositories are those of `reach_repositories.py`, whose checkouts are in FOLDER. For each place in a repository
+that fails, the script tries the fixes of the first target that fails there, in order, until one is proven. It prints
+the counts of each repository and half, and the seconds of a processor that each place took. Of the ``seen`` half, it
+also prints why fixes were not proven.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.fixes import Attempt, Taken, share, told
+from benchmarks.reach_report import without_details
+from benchmarks.reach_repositories import Repository, check_out, repositories
+from fx_lsp.agent.messages import Failure
+from fx_lsp.analysis.engine import Engine
+from fx_lsp.analysis.fix_trials import MOST_FIXES
+from fx_lsp.fixes import fixes_for
+from fx_lsp.settings.settings import Settings
+
+TICKS = os.sysconf("SC_CLK_TCK")
+"""How many units of processor time of `/proc` a second has."""
+
+
+@dataclass
+class Place:
+    """A place that fails, with the results of trying its fixes."""
+
+    taken: Taken
+    seconds: float
+    """Of a processor."""
+
+
+def places_of(repository: Repository, folder: Path, python: str, kept: Path) -> list[Place]:
+    """The failing places of a repository; those in ``kept``, if it exists."""
+    if not kept.exists():
+        found = asyncio.run(_measured(repository.name, repository.folder(folder).resolve(), python))
+        kept.write_text(json.dumps([asdict(place) for place in found], indent=1), encoding="utf-8")
+    plain: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8"))
+    return [Place(told(item["taken"]), item["seconds"]) for item in plain]
+
+
+async def _measured(name: str, folder: Path, python: str) -> list[Place]:
+    settings = Settings(env=dict(os.environ))
+    engine = Engine(lambda path: settings, folders=[str(folder)], python=[python])
+    files = [path for path in sorted(folder.rglob("*.py")) if b"torch" in path.read_bytes()]
+    try:
+        for path in files:
+            await engine.scheduler.trace(str(path))
+        failing: dict[tuple[str, str], Failure] = {}
+        for failure in _failures(engine, map(str, files)):
+            own = [step.span for step in failure.chain if step.span.file.startswith(str(folder))]
+            if own:
+                span = own[-1]
+                place = f"{Path(span.file).relative_to(folder)}:{span.line}:{span.col}"
+                failing.setdefault((place, failure.kind), failure)
+        return [await _tried(engine, name, place, failure) for (place, _), failure in failing.items()]
+    finally:
+        await engine.close()
+
+
+def _failures(engine: Engine, files: Iterable[str]) -> Iterator[Failure]:
+    """The failures of the targets that were traced, without those on other sides of branches."""
+    for path in files:
+        result = engine.results.get(path)
+        for traced in result.traced.values() if result else ():
+            if traced.report and traced.report.outcome == "failed":
+                yield from (failure for failure in traced.report.failures if not failure.other_side)
+
+
+async def _tried(engine: Engine, name: str, place: str, failure: Failure) -> Place:
+    taken = Taken(name, name, failure.kind, place)
+    before = processor_seconds()
+
+    def own_text(path: str) -> str | None:
+        owns = engine.workspace.owns(path, engine.workspace.roots_of(path))
+        return engine.documents.text(path) if owns else None
+
+    for fix in fixes_for(failure, own_text, engine.results.calls_with(failure))[:MOST_FIXES]:
+        proof = await engine.proofs.trials.prove(failure, fix)
+        taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
+        if proof.verdict == "proven":
+            break
+    return Place(taken, processor_seconds() - before)
+
+
+def processor_seconds() -> float:
+    """The processor time of this process and all that it has started, the dead included."""
+    parents = {}
+    used = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it is gone
+                continue
+            parents[int(entry.name)] = int(fields[1])
+            used[int(entry.name)] = sum(map(int, fields[11:15])) / TICKS
+    return sum(seconds for pid, seconds in used.items() if os.getpid() in _ancestors(pid, parents))
+
+
+def _ancestors(pid: int, parents: dict[int, int]) -> set[int]:
+    found = {pid}
+    while (pid := parents.get(pid, 0)) and pid not in found:
+        found.add(pid)
+    return found
+
+
+def shares(places: Sequence[Place]) -> str:
+    """How many places there are, how many have a fix and a proven one, and the time that they took."""
+    verdicts = Counter(place.taken.verdict for place in places)
+    seconds = sorted(place.seconds for place in places) or [0.0]
+    slowest = seconds[math.ceil(0.95 * (len(seconds) - 1))]
+    return (
+        f"{len(places)} places | fix {share(len(places) - verdicts['none'], len(places))} | "
+        f"proven {share(verdicts['proven'], len(places))} | refuted {verdicts['refuted']} | "
+        f"untried {verdicts['untried']} | {statistics.median(seconds):.1f} s, 95 %: {slowest:.1f} s"
+    )
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="the folder of the checkouts")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that traces")
+    parser.add_argument("--keep", type=Path, help="store results here, and skip repositories that have some")
+    parser.add_argument("--match", default="", help="only repositories whose names contain this")
+    parser.add_argument("--only", choices=("seen", "held-out"), help="measure one half")
+    arguments = parser.parse_args()
+    by_half: dict[str, list[Place]] = {"seen": [], "held-out": []}
+    with tempfile.TemporaryDirectory() as scratch:
+        kept = arguments.keep or Path(scratch)
+        kept.mkdir(parents=True, exist_ok=True)
+        for one in repositories():
+            if arguments.only in (None, one.half) and arguments.match in one.name and check_out(one, arguments.folder):
+                file = kept / f"{one.name.partition('/')[2]}.json"
+                found = places_of(one, arguments.folder, arguments.python, file)
+                by_half[one.half] += found
+                print(f"{one.name:40} {one.half:8} | {shares(found)}", flush=True)
+    for half, places in by_half.items():
+        print(f"{half}: {shares(places)}")
+    reasons = Counter(
+        f"{attempt.verdict}: {without_details(attempt.reason)}"
+        for place in by_half["seen"]
+        for attempt in place.taken.attempts
+        if place.taken.verdict != "proven"
+    )
+    for reason, count in reasons.most_common():
+        print(f"{count:4} {reason}")
+
+
+if __name__ == "__main__":
+    main()

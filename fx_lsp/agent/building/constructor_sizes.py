@@ -1,0 +1,172 @@
+"""Builds modules with smaller sizes than a recipe gives them, by replacing numbers that constructors receive.
+
+Only the constructors that no other module's constructor calls are considered: what they receive, including defaults and
+configurations, determines the sizes of the modules inside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import enum
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.invented_values import InventedSettings, Probe
+
+Numbers = int | tuple[int, ...]
+"""A number, or the items of a list or tuple of numbers."""
+
+MOST_LEVELS = 4
+"""The depth to which containers and configurations are searched for numbers."""
+
+MOST_NUMBERS = 200
+"""How many of the numbers that one constructor receives are considered."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """One or more numbers that a module's constructor receives."""
+
+    cls: str
+    """The module and the qualified name of the constructed class, e.g. ``models.net.Net``."""
+    path: tuple[str | int, ...]
+    """Where the numbers are: the parameter, then keys, indices and names of attributes."""
+    value: Numbers
+
+    @property
+    def name(self) -> str:
+        """The innermost name, e.g. ``depth``."""
+        return next((str(step) for step in reversed(self.path) if isinstance(step, str)), "")
+
+
+Sizes = Mapping[Size, Numbers]
+"""The numbers to use instead."""
+
+
+class SizedConstructors:
+    """While it is active, outermost constructors of modules receive other numbers; the original ones are recorded."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.found: dict[Size, None] = {}
+        """All numbers that were passed to outermost constructors, before any replacement, in order."""
+        self._sizes = sizes
+        self._depth = 0
+        self._intercepted: dict[type[Any], Any] = {}
+        """The classes whose constructor is replaced, each with the constructor that it defines itself, if any."""
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        """Within the block, the constructors of modules are intercepted. Blocks must not be nested."""
+        module: Any = torch.nn.Module
+        module.__new__ = self._new
+        try:
+            yield
+        finally:
+            # A deleted `__new__` would leave a class that no longer accepts arguments (python/cpython#105888).
+            module.__new__ = staticmethod(_plain_new)
+            for cls in list(self._intercepted):
+                self._restore(cls)
+
+    def _new(self, cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+        if self._depth == 0 and cls.__module__.partition(".")[0] != "torch" and cls not in self._intercepted:
+            self._intercept(cls)
+        return _plain_new(cls, *args, **kwargs)
+
+    def _intercept(self, cls: type[Any]) -> None:
+        """Replace the constructor of ``cls`` for one call."""
+        original = cls.__init__
+
+        def construct(module: Any, *args: Any, **kwargs: Any) -> None:
+            self._restore(cls)
+            if self._depth == 0:  # otherwise, the object that the constructor was replaced for was copied, not built
+                args, kwargs = self._resized(cls, original, module, args, kwargs)
+            self._depth += 1
+            try:
+                original(module, *args, **kwargs)
+            finally:
+                self._depth -= 1
+
+        self._intercepted[cls] = vars(cls).get("__init__")
+        cls.__init__ = construct
+
+    def _restore(self, cls: type[Any]) -> None:
+        """Give ``cls`` its own constructor again."""
+        if cls in self._intercepted:
+            own = self._intercepted.pop(cls)
+            if own is None:
+                del cls.__init__
+            else:
+                cls.__init__ = own
+
+    def _resized(
+        self, cls: type[Any], original: Callable[..., Any], module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with the numbers to use instead."""
+        try:
+            bound = inspect.signature(original).bind(module, *args, **kwargs)
+        except (TypeError, ValueError):  # the constructor will say what is wrong
+            return args, kwargs
+        bound.apply_defaults()
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        arguments: dict[str, Any] = dict(list(bound.arguments.items())[1:])
+        found = [Size(name, path, value) for path, value in itertools.islice(_numbers(arguments, ()), MOST_NUMBERS)]
+        self.found |= dict.fromkeys(found)
+        if self._sizes.keys().isdisjoint(found):
+            return args, kwargs
+        for size in found:
+            if size in self._sizes:
+                arguments = _replaced(arguments, size.path, self._sizes[size])
+        bound.arguments.update(arguments)
+        return bound.args[1:], bound.kwargs
+
+
+def _plain_new(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+    new = super(torch.nn.Module, cls).__new__
+    return new(cls) if new is object.__new__ else new(cls, *args, **kwargs)
+
+
+def _numbers(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Numbers]]:
+    """The numbers in an argument, each with its path."""
+    if type(value) is int:
+        yield path, value
+    elif isinstance(value, list | tuple) and value and all(type(item) is int for item in value):
+        yield path, tuple(value)
+    elif len(path) < MOST_LEVELS:
+        for step, part in _parts(value):
+            yield from _numbers(part, (*path, step))
+
+
+_OPAQUE = (type, enum.Enum, ModuleType, torch.nn.Module, torch.Tensor, Probe, InventedSettings)
+
+
+def _parts(value: Any) -> list[tuple[str | int, Any]]:
+    """The items or attributes of a container or a configuration; none for anything else."""
+    if isinstance(value, dict):
+        return [(key, part) for key, part in value.items() if isinstance(key, str)]
+    if isinstance(value, list | tuple):
+        return list(enumerate(value))
+    is_opaque = isinstance(value, _OPAQUE) or callable(value)
+    return [] if is_opaque else list(getattr(value, "__dict__", {}).items())
+
+
+def _replaced(value: Any, path: tuple[str | int, ...], new: Numbers) -> Any:
+    """A copy of ``value`` with other numbers at ``path``."""
+    if not path:
+        return list(new) if isinstance(value, list) and isinstance(new, tuple) else new
+    step, *rest = path
+    if isinstance(value, tuple):
+        items = [_replaced(item, tuple(rest), new) if at == step else item for at, item in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    changed = copy.copy(value)
+    if changed is value:  # the object does not let itself be copied
+        return value
+    holder = changed if isinstance(value, dict | list) else vars(changed)
+    holder[step] = _replaced(holder[step], tuple(rest), new)
+    return changed

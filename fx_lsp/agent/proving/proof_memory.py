@@ -1,0 +1,84 @@
+"""What a proof finds out about a target before the edit, so that the next proof of the target need not search again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fx_lsp.agent.building.constructor_sizes import Sizes
+from fx_lsp.agent.messages import Snippet
+from fx_lsp.agent.proving.failure_matching import FoundFailures
+from fx_lsp.agent.proving.run_in_child import ProofEnded
+from fx_lsp.agent.proving.small_twin import Twins
+from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
+from fx_lsp.agent.proving.trial_runs import FoundInputs
+from fx_lsp.agent.tracing.trace_target import ImportedFile
+from fx_lsp.agent.wire import wire_message
+
+LONGEST = 16_000_000
+"""Pickles of more characters than this are not kept."""
+
+
+@wire_message
+@dataclass(frozen=True)
+class Remembered:
+    """From a proof to the agent: `Findings` to hand to the next proof of the same target."""
+
+    files: tuple[str, ...]
+    """The workspace files that were imported."""
+    texts: str
+    """A digest of their texts, and of those of the open documents."""
+    pickled: str
+    """The findings. Only confined processes unpickle them."""
+
+
+@dataclass
+class Findings:
+    """What is known about a target as long as the texts that were imported stay the same."""
+
+    twins: Twins | None = None
+    """The target's small twins; None if it has none, or if nobody has looked for them."""
+    looked_for_twins: bool = False
+    inputs: dict[str, FoundInputs | ProofEnded] = field(default_factory=dict)
+    """By `key_of`: the inputs that were found, or that none can be found."""
+    failures: dict[str, FoundFailures] = field(default_factory=dict)
+    """By `key_of`: where tracing breaks, with guessed inputs."""
+
+    @classmethod
+    def recalled(cls, remembered: Remembered | None, file: ImportedFile, overlays: Mapping[str, str]) -> Findings:
+        """The findings of an earlier proof if they are about the texts that ``file`` has imported; otherwise new ones.
+
+        ``overlays`` are the texts of the open documents.
+        """
+        if remembered is not None and set(file.workspace.dependencies) <= set(remembered.files):
+            with suppress(Exception):  # the process that told them had run the user's code
+                if _digest(remembered.files, overlays) == remembered.texts:
+                    known = loaded(remembered.pickled)
+                    return known if isinstance(known, cls) else cls()
+        return cls()
+
+    def remembered(self, file: ImportedFile, overlays: Mapping[str, str]) -> Remembered | None:
+        """The findings as a message, without the inputs if these are too large; None if they can't be pickled."""
+        files = file.workspace.dependencies
+        for known in (self, replace(self, inputs={})):
+            with suppress(Exception):  # an input may hold an object of the user's, and a file may be gone
+                if len(pickled := dumped(known)) <= LONGEST:
+                    return Remembered(files, _digest(files, overlays), pickled)
+        return None
+
+
+def key_of(sizes: Sizes, fixed: Snippet | None = None) -> str:
+    """The key for what is known about the target built with ``sizes`` if the edit gives inputs the values ``fixed``."""
+    return repr((list(sizes.items()), fixed and fixed.source))
+
+
+def _digest(files: Collection[str], overlays: Mapping[str, str]) -> str:
+    """A digest of the open documents and of the saved ``files``. Raises OSError if one of these can't be read."""
+    content = hashlib.sha256()
+    for path in sorted({*files, *overlays}):
+        text = overlays[path].encode("utf-8", "surrogatepass") if path in overlays else Path(path).read_bytes()
+        content.update(f"{path} {len(text)} ".encode("utf-8", "surrogatepass") + text)
+    return content.hexdigest()

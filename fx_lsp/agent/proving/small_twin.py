@@ -1,0 +1,285 @@
+"""Finds small twins of a large model, on which an edit can be tried in little time.
+
+A twin is what the model's own recipe builds if its constructors receive smaller numbers. Which numbers determine the
+model's size, and which of them have to change together, is found by trying: a change is kept if the model can still be
+built, becomes smaller, fails to be traced at the same places, and records the same operations at the same lines.
+
+A small model may hide what an edit changes: with one image patch, every mean is a sum. So there are two twins, and the
+numbers of the second are other multiples of the first's.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from fx_lsp.agent.building.build import Built, build_target
+from fx_lsp.agent.building.constructor_sizes import Numbers, Size, SizedConstructors, Sizes
+from fx_lsp.agent.building.custom_tracer import tracer_for
+from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.messages import Target
+from fx_lsp.agent.proving.failure_matching import Place, expression_at, innermost
+from fx_lsp.agent.tracing.trace_target import ImportedFile
+from fxcore.explore import explore
+from fxcore.explore.guess_inputs import guess_inputs
+from fxcore.nodes.node_text import pretty_target
+
+LARGE = 2_000_000
+"""A model that costs more than this (see `cost_of`) is replaced by smaller twins, if there are any."""
+
+SMALL = 400_000
+"""The cost of a twin that is small enough."""
+
+COST_OF_A_MODULE = 5_000
+COST_OF_AN_ELEMENT = 50
+"""The costs of a submodule and of an element of an input: how many weights take about as much time on a CPU."""
+
+LEAST_GAIN = 0.9
+"""A change has to reduce the cost to this share."""
+
+MOST_BUILDS = 120
+"""How many models are built in search of a twin."""
+
+WIDE = 32
+"""This and larger numbers are widths, lengths or counts of classes; smaller ones may be numbers of layers or heads."""
+
+NARROWEST = 16
+"""No width becomes smaller than this, since small widths may be equal to other numbers by chance."""
+
+FEWEST = 3
+"""No other number becomes smaller than this: of two layers, the second is also the last."""
+
+FACTORS = (4096, 1024, 256, 64, 32, 16, 8, 4, 2)
+"""The divisors to try for a number."""
+
+OTHER_TWINS = (
+    (1, (((3, 2), (2, 1)), ((2, 1), (3, 2)), ((2, 1),))),
+    (0, (((2, 1), (3, 1)), ((3, 1), (2, 1)), ((2, 1),), ((3, 1),))),
+)
+"""How the numbers of the other twins differ from the first's: what is added to numbers less than `WIDE` (if it is not
+0), and, for one attempt after another, the ratios by which the others are multiplied, in turn."""
+
+MOST_AGREEING = 6
+"""How many changes of one number in invented arguments are tried in order to run a model."""
+
+MOST_VALUES = 5
+"""How many smaller values of one number are tried."""
+
+Twins = tuple[Sizes, ...]
+"""The numbers to replace for a twin, and for each of one or two others, one of which should also run."""
+
+
+@dataclass(frozen=True)
+class _Traits:
+    """What a model and its twin have in common."""
+
+    places: frozenset[Place]
+    """Where tracing fails."""
+    operations: frozenset[tuple[str, int, str]]
+    """File, line and operation of each node, without the indices of repeated blocks."""
+
+
+class _TwinSearch:
+    """Looks for the twins of one target, in a process of its own."""
+
+    def __init__(self, file: ImportedFile, target: Target) -> None:
+        self._file = file
+        self._target = target
+        self._builds = 0
+        constructors = SizedConstructors({})
+        self._model = self._build(constructors)
+        """The model itself; None if it can't be built."""
+        self.found = list(constructors.found)
+        """The numbers that the model's outermost constructors receive."""
+        self._sizes: dict[Size, Numbers] = {}
+        """The replacements so far."""
+        self._cost = cost_of(self._model.root) if self._model else 0
+        """The cost of the model with these replacements."""
+
+    def run(self) -> Twins | None:
+        """The numbers to replace for each twin; None if the model is small, or can't be made smaller."""
+        if self._model is None or self._cost <= LARGE or self._traits is None:
+            return None
+        wanted = [size for size in self.found if _largest(size.value) > FEWEST]
+        wanted.sort(key=lambda size: _largest(size.value))  # fewer layers soon make the rest faster
+        while self._cost > SMALL and wanted:
+            wanted = [size for size in wanted if self._cost > SMALL and self._shrink(size)]
+        others = [other for options in OTHER_TWINS if (other := self._other_twin(*options)) is not None]
+        return (self._sizes, *others) if self._sizes and others else None
+
+    @functools.cached_property
+    def _units(self) -> set[str]:
+        return _unit_weights(self._model.root) if self._model else set()
+
+    @functools.cached_property
+    def _traits(self) -> _Traits | None:
+        """The traits of the model itself; None if it can't be explored."""
+        return self._traits_of({})
+
+    def _other_twin(self, added: int, options: Sequence[Sequence[tuple[int, int]]]) -> Sizes | None:
+        """A twin that differs from the first in all numbers; None if there is none. See `OTHER_TWINS`."""
+        for ratios in options:
+            other: dict[Size, Numbers] = {}
+            for (size, new), ratio in zip(self._sizes.items(), itertools.cycle(ratios), strict=False):
+                is_narrow = added and _largest(size.value) < WIDE
+                larger = _increased(new, added) if is_narrow else _scaled(new, *ratio)
+                other[size] = _at_most(larger, size.value)
+            if self._traits_of(other) == self._traits:
+                return other
+        return None
+
+    def _shrink(self, size: Size) -> bool:
+        """Make one number smaller if that makes the model smaller; return whether it does."""
+        for new in _smaller(self._sizes.get(size, size.value), size.value):
+            trial = {**self._sizes, size: new}
+            result = self._try(trial)
+            if result == "another program":
+                result = self._try({**trial, **self._together(size, new)})
+            if result != "another program":
+                return result == "smaller"
+        return False
+
+    def _together(self, size: Size, new: Numbers) -> dict[Size, Numbers]:
+        """Replacements for the numbers that are equal to ``size``, or a multiple or a part of it, in proportion."""
+        old = _largest(self._sizes.get(size, size.value))
+        changed = {}
+        for other in self.found if _largest(size.value) >= WIDE else ():
+            value = self._sizes.get(other, other.value)
+            if other == size or _largest(other.value) < WIDE:
+                continue
+            scaled = _scaled(value, _largest(new), old)
+            is_related = _largest(value) % old == 0 or old % _largest(value) == 0
+            if is_related and _is_large_enough(scaled, other.value):
+                changed[other] = scaled
+        return changed
+
+    def _try(self, trial: dict[Size, Numbers]) -> Literal["smaller", "as large", "another program"]:
+        """What the replacements ``trial`` lead to; if it is a smaller twin, they are kept."""
+        built = self._build(SizedConstructors(trial)) if self._builds < MOST_BUILDS else None
+        if built is None or not _unit_weights(built.root) <= self._units:
+            return "another program"
+        if (cost := cost_of(built.root)) > LEAST_GAIN * self._cost:
+            return "as large"
+        if self._traits_of(trial) != self._traits:
+            return "another program"
+        self._sizes, self._cost = trial, cost
+        return "smaller"
+
+    def _build(self, constructors: SizedConstructors) -> Built | None:
+        """The model on the meta device; None if it can't be built."""
+        self._builds += 1
+        workspace = self._file.workspace
+        seed()
+        try:
+            with constructors.active():
+                built = build_target(
+                    self._target, workspace.file, self._file.namespace, workspace.folders, on_meta=True
+                )
+        except Exception:
+            return None
+        return built if isinstance(built.root, torch.nn.Module) else None
+
+    def _traits_of(self, sizes: Sizes) -> _Traits | None:
+        """What exploring the model finds; None if it can't be explored."""
+        built = self._build(SizedConstructors(sizes))
+        if built is None:
+            return None
+        try:
+            exploration = explore(built.root, built.concrete_args, tracer=tracer_for(built.tracer))
+        except Exception:
+            return None
+        owns = self._file.workspace.owns
+        spans = [innermost([frame.span for frame in site.failure.frames], owns) for site in exploration.sites]
+        operations = {
+            (node.span.file, node.span.line, f"{node.op} {re.sub(r'[0-9]+', '', pretty_target(node.target))}")
+            for node in exploration.recorded.nodes
+            if node.span is not None
+        }
+        return _Traits(frozenset(map(expression_at, spans)), frozenset(operations))
+
+
+def find_twins(file: ImportedFile, target: Target) -> Twins | None:
+    """The numbers with which the target's constructors build small twins; None if none are needed or found."""
+    return _TwinSearch(file, target).run()
+
+
+def agreeing_sizes(file: ImportedFile, target: Target) -> list[Sizes]:
+    """For invented arguments: other numbers, each a multiple of another one, with which a model may run.
+
+    A class may be traced with an image of 32 pixels and windows of 7, although it can only be run with 28.
+    """
+    numbers = _TwinSearch(file, target).found
+    found: dict[tuple[Size, Numbers], None] = {}
+    for size, unit in itertools.permutations(numbers, 2):
+        part = _largest(unit.value)
+        if part >= FEWEST and any(item % part for item in _items(size.value)) and min(_items(size.value)) > part:
+            multiple = tuple(item // part * part for item in _items(size.value))
+            found[size, multiple if isinstance(size.value, tuple) else multiple[0]] = None
+    return [{size: new} for size, new in itertools.islice(found, MOST_AGREEING)]
+
+
+def cost_of(root: torch.nn.Module) -> int:
+    """A measure of the time that it takes to build and run a model."""
+    weights = sum(tensor.numel() for tensors in (root.parameters(), root.buffers()) for tensor in tensors)
+    try:
+        inputs = sum(value.numel() for value in guess_inputs(root).values() if isinstance(value, torch.Tensor))
+    except Exception:  # it reads attributes of the user's objects
+        inputs = 0
+    return weights + COST_OF_A_MODULE * sum(1 for _ in root.modules()) + COST_OF_AN_ELEMENT * inputs
+
+
+def _unit_weights(root: torch.nn.Module) -> set[str]:
+    """For each weight or buffer with dimensions of size 1: its name without indices, and how many of them it has."""
+    return {
+        f"{re.sub(r'[0-9]+', '', name)} {list(tensor.shape).count(1)}"
+        for name, tensor in itertools.chain(root.named_parameters(), root.named_buffers())
+        if 1 in tensor.shape
+    }
+
+
+def _smaller(value: Numbers, original: Numbers) -> list[Numbers]:
+    """Smaller values to try instead of ``value``, the smallest first; in the model itself, it is ``original``."""
+    found = [_scaled(value, 1, factor) for factor in FACTORS]
+    if _largest(original) < WIDE:
+        found.insert(0, tuple(map(_floor, original)) if isinstance(original, tuple) else _floor(original))
+    distinct = dict.fromkeys(smaller for smaller in found if smaller != value and _is_large_enough(smaller, original))
+    return list(distinct)[:MOST_VALUES]
+
+
+def _floor(number: int) -> int:
+    """The smallest number by which to replace ``number``."""
+    return min(number, NARROWEST if number >= WIDE else FEWEST)
+
+
+def _is_large_enough(new: Numbers, old: Numbers) -> bool:
+    return all(item >= _floor(before) for item, before in zip(_items(new), _items(old), strict=True))
+
+
+def _scaled(value: Numbers, new: int, old: int) -> Numbers:
+    """``value``, or each of its items, times ``new / old``."""
+    return value * new // old if isinstance(value, int) else tuple(item * new // old for item in value)
+
+
+def _increased(value: Numbers, added: int) -> Numbers:
+    """``value``, or each of its items, plus ``added``."""
+    return value + added if isinstance(value, int) else tuple(item + added for item in value)
+
+
+def _at_most(value: Numbers, most: Numbers) -> Numbers:
+    """``value``, or each of its items, if it is not greater than ``most``; otherwise ``most``."""
+    smallest = tuple(map(min, _items(value), _items(most)))
+    return smallest[0] if isinstance(value, int) else smallest
+
+
+def _items(value: Numbers) -> tuple[int, ...]:
+    return (value,) if isinstance(value, int) else value
+
+
+def _largest(value: Numbers) -> int:
+    return max(_items(value))

@@ -1,0 +1,44 @@
+"""Pickles that hold thousands of small tensors, for which ``torch.save`` takes a tenth of a millisecond each."""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import io
+import pickle
+from typing import Any
+
+import torch
+
+
+def dumped(value: object) -> str:
+    """The pickle of ``value``, as base64. Tensors that share memory no longer do."""
+    file = io.BytesIO()
+    _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(value)
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def loaded(pickled: str) -> Any:
+    """The value that was `dumped`. Unpickling runs code: only use what this process, or its own copies, have dumped."""
+    return pickle.loads(base64.b64decode(pickled))
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, item: Any) -> Any:
+        """How to pickle ``item``: a plain tensor as its bytes, everything else as usual."""
+        if type(item) is not torch.Tensor or not _is_plain(item):
+            return NotImplemented
+        dense = item.contiguous()
+        content = ctypes.string_at(dense.data_ptr(), dense.nbytes) if dense.nbytes else b""
+        return _tensor, (item.dtype, tuple(item.shape), content)
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    is_dense = tensor.layout is torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
+    return is_dense and not (tensor.requires_grad or tensor.is_conj() or tensor.is_neg() or vars(tensor))
+
+
+def _tensor(dtype: torch.dtype, shape: tuple[int, ...], content: bytes) -> torch.Tensor:
+    if not content:
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(bytearray(content), dtype=dtype).reshape(shape)

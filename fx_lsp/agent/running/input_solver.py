@@ -1,0 +1,410 @@
+"""Solves for inputs that a program accepts: runs it, reads what did not fit, changes that, and runs it again.
+
+A change of one input (its shape or the kind of its values) is kept if the program makes more calls to torch before it
+fails. Sizes come from the error's text, which usually names the sizes that do not fit, and from the layers.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import itertools
+import math
+import operator
+import re
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any, Literal
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from fx_lsp.agent.building.failed_checks import numbers_of_check, tree_of, value_of
+from fx_lsp.agent.building.random_seeds import seed_all
+from fx_lsp.agent.running.observation import Input
+
+MOST_RUNS = 400
+"""How often the program is run."""
+
+MOST_STARTS = 3
+"""How many of the first guesses the search starts from."""
+
+LARGEST = 1 << 20
+"""The maximum number of elements of an input."""
+
+MOST_WIDTHS = 8
+"""How many sizes of layers are tried."""
+
+MOST_IN_PROPORTION = 5
+"""How many of the sizes that an error names are compared with each other."""
+
+LIST_ITEMS = 2
+"""How many items an invented list has."""
+
+LONGEST_SHAPE = 5
+"""The maximum number of an input's dimensions."""
+
+Kind = Literal["float", "index", "mask", "unit", "none"]
+"""``unit``: from 0 to 1, so that each number can be converted to an index; ``none``: None instead of a tensor."""
+
+KINDS: tuple[Kind, ...] = ("float", "index", "mask", "unit", "none")
+
+PARTS = (8, 4, 2, 1)
+"""The second of two sizes whose product is known."""
+
+_ABOUT_KIND = re.compile(r"dtype|long|int|float|bool|indices|type|index out|attribute", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
+_SHAPE = re.compile(r"[\[(](\d{1,7}(?:, ?\d{1,7})*),?[\])]")
+
+
+@dataclass(frozen=True)
+class TensorLike:
+    """A tensor to make."""
+
+    shape: tuple[int, ...]
+    kind: Kind = "float"
+
+    def make(self, rows: int, generator: torch.Generator) -> torch.Tensor | None:
+        """A tensor of random values, or None; indices are less than ``rows``."""
+        if self.kind == "none":
+            return None
+        if self.kind == "index":
+            return torch.randint(rows, self.shape, generator=generator)
+        if self.kind == "unit":
+            return torch.rand(self.shape, generator=generator)
+        values = torch.randn(self.shape, generator=generator)
+        return values > 0 if self.kind == "mask" else values
+
+
+Path = tuple[str | int, ...]
+"""Where a tensor is: the parameter, then keys of dicts and indices of lists."""
+
+Wanted = Mapping[Path, TensorLike]
+"""The tensors to pass."""
+
+
+class _CallCounter(TorchFunctionMode):
+    """Counts the calls to torch's functions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How far the program got with some inputs."""
+
+    wanted: Wanted
+    calls: int
+    error: str | None
+    """The text of the exception that it raised; None if it ran to its end."""
+    numbers: tuple[int, ...] = ()
+    """The numbers that the check that raised the exception compares."""
+
+
+class _InputSolver:
+    """Looks for inputs of one program."""
+
+    def __init__(
+        self, root: Callable[..., Any], flags: Mapping[str, Any], most_runs: int, may_run: Callable[[], bool]
+    ) -> None:
+        self._root = root
+        self._flags = flags
+        self._left = most_runs
+        self._may_run = may_run
+        self._widths = _widths(root)
+        self._rows = min(_row_counts(root), default=4)
+        self._tried: set[tuple[tuple[Path, TensorLike], ...]] = set()
+
+    def solve(self, starts: Sequence[Wanted]) -> Iterator[Input]:
+        """Inputs that the program accepts, found from the ``starts`` with which it gets furthest."""
+        begun = [run for start in starts if (run := self._run(start))]
+        begun.sort(key=lambda run: (run.error is not None, -run.calls))
+        for run in begun[:MOST_STARTS]:
+            end = self._climb(run)
+            if end.error is None:
+                yield self._input(end.wanted)
+
+    def _climb(self, best: _Run) -> _Run:
+        """Change the inputs as long as the program gets further, or gets equally far and fails in a new way."""
+        met = {best.error}
+        while best.error is not None:
+            for changed in self._changes(best):
+                run = self._run(changed)
+                if run and (run.error is None or run.calls > best.calls or self._is_new(run, best, met)):
+                    best = run
+                    break
+            else:
+                return best
+            met.add(best.error)
+        return best
+
+    def _is_new(self, run: _Run, best: _Run, met: Collection[str | None]) -> bool:
+        """Whether ``run`` got as far as ``best`` and failed in a way that is not in ``met``; sizes don't count."""
+        known = {re.sub(r"\d+", "", error or "") for error in met}
+        return run.calls == best.calls and re.sub(r"\d+", "", run.error or "") not in known
+
+    def _run(self, wanted: Wanted) -> _Run | None:
+        """Run the program; None if it has been run with these inputs before, or if there were too many runs."""
+        key = tuple(wanted.items())
+        if key in self._tried or self._left <= 0 or not self._may_run():
+            return None
+        self._tried.add(key)
+        self._left -= 1
+        given = self._input(wanted)
+        seed_all()
+        with torch.no_grad(), warnings.catch_warnings(), _CallCounter() as counter:
+            warnings.simplefilter("ignore")
+            try:
+                self._root(**given.kwargs)
+            except Exception as error:
+                if (structured := _structured(error, wanted, given.kwargs)) is not None:
+                    return self._run(structured)
+                return _Run(wanted, counter.count, f"{type(error).__name__}: {error}", _compared(error))
+        return _Run(wanted, counter.count, None)
+
+    def _input(self, wanted: Wanted) -> Input:
+        generator = torch.Generator().manual_seed(0)
+        arguments: dict[Any, Any] = {}
+        for path, like in wanted.items():
+            _put(arguments, path, like.make(self._rows, generator))
+        return Input((), {**_with_lists(arguments), **self._flags})
+
+    def _changes(self, run: _Run) -> Iterator[Wanted]:
+        """Other inputs: first with one input changed, then with all inputs of the same shape changed.
+
+        At last, two inputs become masks that are broadcast. The items of a list change together.
+        """
+        told = _Told(run.error or "", run.numbers)
+        likes = {_without_indices(path): like for path, like in run.wanted.items()}
+        moves = [[(name, new) for new in _moves(like, told, self._widths)] for name, like in likes.items()]
+        for name, new in filter(None, itertools.chain.from_iterable(itertools.zip_longest(*moves))):
+            yield {path: new if _without_indices(path) == name else like for path, like in run.wanted.items()}
+        for shape, count in Counter(like.shape for like in likes.values()).items():
+            for new in _moves(TensorLike(shape), told, self._widths) if count > 1 else ():
+                yield {
+                    path: replace(like, shape=new.shape) if like.shape == shape else like
+                    for path, like in run.wanted.items()
+                }
+        given = [name for name, like in likes.items() if like.kind != "none"]
+        for pair in itertools.combinations(given, 2):
+            for dim in range(1, max(len(likes[name].shape) for name in pair)):
+                yield {
+                    path: replace(like, shape=_with_size(like.shape, dim, 1))
+                    if _without_indices(path) in pair
+                    else like
+                    for path, like in run.wanted.items()
+                }
+
+
+class _Told:
+    """What an error says: its text, and the numbers that the check that raised it compares."""
+
+    def __init__(self, text: str, numbers: Sequence[int]) -> None:
+        self.about_kind = _ABOUT_KIND.search(text) is not None
+        shapes = [tuple(map(int, found.split(","))) for found in _SHAPE.findall(text)]
+        self.shapes = [shape for shape in dict.fromkeys(shapes) if _is_shape(shape)]
+        sizes = [*numbers, *map(int, _NUMBER.findall(text)), *_products(shapes)]
+        self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
+
+
+def _compared(error: BaseException) -> tuple[int, ...]:
+    """The numbers that the check that raised ``error`` compares."""
+    return tuple(number for frame, line in _innermost(error) for number in numbers_of_check(frame, line))
+
+
+def _innermost(error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frame and line that raised ``error``, ignoring `_CallCounter`."""
+    steps = [step for step in traceback.walk_tb(error.__traceback__) if step[0].f_code.co_filename != __file__]
+    return steps[-1:]
+
+
+def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:
+    """The products of neighbouring sizes: ``view(batch, height, width, channels)`` needs height * width tokens."""
+    for shape in shapes:
+        for start, end in itertools.combinations(range(len(shape) + 1), 2):
+            if end - start > 1:
+                yield math.prod(shape[start:end])
+
+
+def _put(container: dict[Any, Any], path: Path, tensor: torch.Tensor | None) -> None:
+    """Put ``tensor`` at ``path``, where any container is a dict."""
+    for step in path[:-1]:
+        container = container.setdefault(step, {})
+    container[path[-1]] = tensor
+
+
+def _with_lists(value: Any) -> Any:
+    """``value`` with lists instead of the dicts whose keys are indices."""
+    if not isinstance(value, dict):
+        return value
+    items = {key: _with_lists(item) for key, item in value.items()}
+    return list(items.values()) if 0 in items else items
+
+
+def _structured(error: BaseException, wanted: Wanted, arguments: Mapping[str, Any]) -> Wanted | None:
+    """``wanted`` with a dict where the program looked up a missing key; None if it did not.
+
+    The program may have looked it up in a tensor, in an item of a tensor that it treats as a list, or in a dict.
+    """
+    for holder, key in _lookups(error):
+        for path, like in wanted.items():
+            tensor = _at(arguments, path)
+            if not isinstance(tensor, torch.Tensor):  # the program has replaced it
+                continue
+            if tensor is holder:
+                return _replaced(wanted, path, {(*path, key): like})
+            if isinstance(holder, torch.Tensor) and tensor.data_ptr() and _share_memory(tensor, holder):
+                item = replace(like, shape=like.shape[1:])
+                return _replaced(wanted, path, {(*path, index, key): item for index in range(LIST_ITEMS)})
+            for end in range(1, len(path)):
+                if isinstance(holder, dict) and key not in holder and _at(arguments, path[:end]) is holder:
+                    return _with_key(wanted, path[:end], key)
+    return None
+
+
+def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
+    """What the line that raised ``error`` looks up: each container with the key."""
+    for frame, line in _innermost(error):
+        for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
+            match node:
+                case ast.Subscript(value=holder, slice=ast.Constant(value=str(key)), lineno=at) if at == line:
+                    with contextlib.suppress(Exception):
+                        yield value_of(holder, frame), key
+
+
+def _share_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def _at(arguments: Any, path: Path) -> Any:
+    """What is at ``path``; None if the program has removed it."""
+    try:
+        return functools.reduce(operator.getitem, path, arguments)
+    except (LookupError, TypeError):
+        return None
+
+
+def _replaced(wanted: Wanted, path: Path, new: Wanted) -> Wanted:
+    """``wanted`` with other tensors instead of the one at ``path``."""
+    return {at: like for old, kept in wanted.items() for at, like in (new.items() if old == path else [(old, kept)])}
+
+
+def _with_key(wanted: Wanted, container: Path, key: str) -> Wanted:
+    """``wanted`` with a further key in the dict at ``container``, and in the other dicts of the same list."""
+    depth = len(container)
+    pattern = _without_indices(container)
+    same = {path[:depth]: like for path, like in wanted.items() if _without_indices(path[:depth]) == pattern}
+    return {**wanted, **{(*path, key): like for path, like in same.items()}}
+
+
+def _without_indices(path: Path) -> tuple[str | None, ...]:
+    return tuple(step if isinstance(step, str) else None for step in path)
+
+
+def solve_inputs(
+    root: Callable[..., Any],
+    names: Sequence[str],
+    flags: Mapping[str, Any],
+    guessed: Sequence[Mapping[str, Any]],
+    most_runs: int = MOST_RUNS,
+    may_run: Callable[[], bool] = lambda: True,
+) -> Iterator[Input]:
+    """Inputs that ``root`` accepts: a tensor for each of ``names``, and ``flags``, which stay as they are.
+
+    ``guessed`` are first guesses, the likeliest first. The program is run at most ``most_runs`` times;
+    ``may_run`` is asked before each run.
+    """
+    paths: list[Path] = [(name,) for name in names]
+    if paths:
+        likes: list[dict[Path, TensorLike]] = [
+            {(name,): _like(guess[name]) for name in names} for guess in guessed if _is_complete(guess, names)
+        ]
+        likes += [dict.fromkeys(paths, TensorLike(shape)) for shape in ((2,), (2, 16), (2, 16, 16), (2, 3, 32, 32))]
+        yield from _InputSolver(root, flags, most_runs, may_run).solve(likes)
+
+
+def _is_complete(guess: Mapping[str, Any], names: Sequence[str]) -> bool:
+    return all(isinstance(guess.get(name), torch.Tensor) for name in names)
+
+
+def _like(tensor: torch.Tensor) -> TensorLike:
+    is_index = not tensor.is_floating_point() and tensor.dtype is not torch.bool
+    return TensorLike(tuple(tensor.shape), "index" if is_index else "float")
+
+
+def _moves(like: TensorLike, told: _Told, widths: Sequence[int]) -> Iterator[TensorLike]:
+    """Other tensors to try instead of ``like``, the likeliest first."""
+    kinds = [replace(like, kind=kind) for kind in KINDS if kind != like.kind]
+    if like.kind == "none":  # it has no shape
+        yield from kinds
+        return
+    if told.about_kind:
+        yield from kinds
+    shape = like.shape
+    shapes = [*told.shapes]
+    shapes += [_with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
+    shapes += [_with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
+    shapes += _with_products(shape, told.sizes)
+    shapes += [_with_size(shape, dim, 1) for dim in range(1, len(shape))]
+    shapes += [shape[1:], shape[:-1], (*shape[:1], 1, *shape[1:]), (*shape, 1)]
+    shapes += [(*shape, width) for width in widths]
+    shapes += [_with_size(shape, dim, width) for width in widths for dim in reversed(range(1, len(shape)))]
+    shapes += [(2, 16), (2,), (2, 16, 16), (2, 3, 32, 32), (2, 3, 8, 32, 32), ()]
+    for other in dict.fromkeys(shapes):
+        if other != shape and _is_shape(other):
+            yield replace(like, shape=other)
+    if not told.about_kind:
+        yield from kinds
+
+
+def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Other sizes for dimensions of ``shape``: what is 4 times as wide as it should be may be computed from a width."""
+    for dim in reversed(range(len(shape))):
+        for wanted, found in itertools.permutations(sizes[:MOST_IN_PROPORTION], 2):
+            if shape[dim] * wanted % found == 0:
+                yield dim, shape[dim] * wanted // found
+
+
+def _with_products(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Other sizes for two neighbouring dimensions whose product, one of ``sizes``, may have to be another of them."""
+    for dim in range(len(shape) - 1):
+        if (product := shape[dim] * shape[dim + 1]) in sizes:
+            for wanted, part in itertools.product(sizes, PARTS):
+                if wanted != product and wanted % part == 0:
+                    yield (*shape[:dim], wanted // part, part, *shape[dim + 2 :])
+
+
+def _with_size(shape: tuple[int, ...], dim: int, size: int) -> tuple[int, ...]:
+    """``shape`` with another size of the dimension ``dim``, if there is such a dimension."""
+    return (*shape[:dim], size, *shape[dim + 1 :]) if dim < len(shape) else shape
+
+
+def _is_shape(shape: tuple[int, ...]) -> bool:
+    return len(shape) <= LONGEST_SHAPE and 0 < math.prod(shape) <= LARGEST
+
+
+def _widths(root: Callable[..., Any]) -> list[int]:
+    """The sizes that occur most often in the shapes of the weights."""
+    if not isinstance(root, torch.nn.Module):
+        return [8, 16]
+    counts = Counter(size for weight in root.parameters() for size in weight.shape if size > 1)
+    return [size for size, _ in counts.most_common(MOST_WIDTHS)]
+
+
+def _row_counts(root: Callable[..., Any]) -> list[int]:
+    """How many rows each embedding has."""
+    modules = root.modules() if isinstance(root, torch.nn.Module) else []
+    return [module.num_embeddings for module in modules if isinstance(module, torch.nn.Embedding)]

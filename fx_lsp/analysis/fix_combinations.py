@@ -1,0 +1,180 @@
+"""Combines the proven fixes of a file's failures into one edit, and checks that they work together.
+
+For each target in which it should fix something, the edit is tried like a single fix. The other targets of the file are
+traced again: what could be traced before must still be traceable, and if its graph has changed, the edit is tried for
+it, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from fx_lsp.agent.messages import Failure, Report, Target
+from fx_lsp.analysis.fix_trials import FixTrials, edited_target
+from fx_lsp.analysis.results import Traced
+from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.fixes import Fix
+from fx_lsp.fixes.editing.text_edits import applied, overlap
+
+MOST_FAILURES = 25
+"""How many failures of one file are handled at a time."""
+
+FIX_ALL = "Apply all proven fixes in this file"
+
+Identity = tuple[str, ...]
+"""See `FixCombinations.identity`."""
+
+
+class FixCombinations:
+    """Combines fixes that ``trials`` has proven for the results of ``scheduler``."""
+
+    def __init__(self, scheduler: Scheduler, trials: FixTrials) -> None:
+        self._scheduler = scheduler
+        self._trials = trials
+
+    async def prove_at_once(self, path: str, given_up: AbstractSet[Identity] = frozenset()) -> Fix | None:
+        """The first fix of each of a file's failures as one edit; None unless it fixes several and is proven.
+
+        Trying the edit once takes as long as trying a single fix. ``given_up``: the fixes to leave out.
+        """
+        chosen: dict[Fix, list[Failure]] = {}
+        for failure in self._failures(path):
+            fixes = await asyncio.to_thread(self._trials.first_fixes, failure)
+            left = (fix for fix in fixes if self.identity(failure, fix) not in given_up)
+            first = next((fix for fix in left if _fits(fix, chosen)), None)
+            if first is not None:
+                chosen.setdefault(first, []).append(failure)
+        if sum(map(len, chosen.values())) < 2:
+            return None
+        together = _as_one(chosen)
+        return together if await self._works(path, together, chosen, strictly=True) else None
+
+    async def prove_together(
+        self, path: str, *, unproven: bool = False, given_up: set[Identity] | None = None
+    ) -> Fix | None:
+        """The proven fixes of a file's failures as one edit that is itself proven; None if no fix works.
+
+        Fixes that overlap with others are left out. If the fixes don't work together, only the first that works alone
+        is returned. ``unproven``: fixes that could not be tried count as proven. ``given_up``: the fixes that are not
+        to be tried again; those that were not proven are added.
+        """
+        wanted = ("proven", "untried") if unproven else ("proven",)
+        given_up = set() if given_up is None else given_up
+        before = frozenset(given_up)
+        chosen: dict[Fix, list[Failure]] = {}
+        for failure in self._failures(path):
+            for fix in await asyncio.to_thread(self._trials.first_fixes, failure):
+                identity = self.identity(failure, fix)
+                if not _fits(fix, chosen) or identity in before:
+                    continue
+                if fix not in chosen and (await self._trials.prove(failure, fix)).verdict not in wanted:
+                    given_up.add(identity)
+                    continue
+                chosen.setdefault(fix, []).append(failure)
+                break
+        if len(chosen) > 1 and await self._works(path, together := _as_one(chosen), chosen, strictly=not unproven):
+            return together
+        for fix, failures in chosen.items():
+            if await self._works(path, fix, {fix: failures}, strictly=not unproven):
+                return fix
+        return None
+
+    def identity(self, failure: Failure, fix: Fix) -> Identity:
+        """What identifies a fix of a failure, also after other edits of the file."""
+        owner = self._scheduler.results.owner(failure)
+        steps = [step.name for step in failure.chain]
+        changes = [change.text for change in fix.changes]
+        return (owner[1].target.key if owner else "", failure.kind, failure.operation, *steps, fix.title, *changes)
+
+    def part_of(self, path: str, together: Fix) -> Identity:
+        """The identity of the first fix in a file that is a part of the edit ``together``; empty if there is none."""
+        for failure in self._failures(path):
+            for fix in self._trials.first_fixes(failure):
+                if set(fix.changes) <= set(together.changes):
+                    return self.identity(failure, fix)
+        return ()
+
+    async def _works(self, path: str, fix: Fix, chosen: Mapping[Fix, Sequence[Failure]], *, strictly: bool) -> bool:
+        """Whether ``fix``, which combines the ``chosen`` fixes, is refuted for no target of the file.
+
+        ``strictly``: it must also be proven for one of the targets that it mends. An edit that can't be tried for one
+        target may be proven for another.
+        """
+        mended = [failure for failures in chosen.values() for failure in failures]
+        others = []
+        verdicts = set()
+        for traced in list(self._scheduler.results[path].traced.values()):
+            own = [failure for failure in mended if traced.report and failure in traced.report.failures]
+            if not own:
+                others.append(traced)
+            elif len(own) == 1 and (known := self._trials.known(own[0], fix)):
+                verdicts.add(known.verdict)
+            else:
+                verdicts.add((await self._trials.attempt(path, traced, own, fix)).verdict)
+            if "refuted" in verdicts:
+                return False
+        return ("proven" in verdicts or not strictly) and await self._leaves_alone(path, others, fix)
+
+    async def _leaves_alone(self, path: str, others: Sequence[Traced], fix: Fix) -> bool:
+        """Whether an edit does not break ``others``, the targets of the file that it should not mend.
+
+        They are traced in the edited text. If a target has the same graph as before, the edit does not concern it;
+        otherwise the edit is tried.
+        """
+        snapshot = self._scheduler.documents.snapshot()
+        edited = applied(fix.changes, snapshot.lines_of)
+        pairs = [(item, edited_target(path, item.target, snapshot, edited)) for item in others if item.was_traced]
+        targets = {item.target.key: target for item, target in pairs if target is not None}
+        after = await self._reports(path, list(targets.values()), {**snapshot.overlays(), **edited})
+        for item in others:
+            if item.report is None or item.target.key not in targets:
+                continue
+            report = after.get(targets[item.target.key].key)
+            if report is None or (item.report.outcome == "traced" and report.outcome != "traced"):
+                return False
+            if (
+                _graph(report) != _graph(item.report)
+                and (await self._trials.attempt(path, item, [], fix)).verdict == "refuted"
+            ):
+                return False
+        return True
+
+    async def _reports(self, path: str, targets: Sequence[Target], overlays: dict[str, str]) -> dict[str, Report]:
+        """The last report on each target, by its key, if the open documents have the texts ``overlays``."""
+        found = await self._scheduler.completed(path, targets)
+        request = self._scheduler.request(path, (), self._scheduler.documents.snapshot())
+        limits = dataclasses.replace(request.limits, at_once=1)  # nobody is waiting for it
+        request = dataclasses.replace(request, targets=found, overlays=overlays, limits=limits)
+        reports: dict[str, Report] = {}
+        if found:
+            async with contextlib.aclosing(self._scheduler.agent_for(path).trace(request)) as answers:
+                async for answer in answers:
+                    if isinstance(answer, Report):
+                        reports[answer.target] = answer
+        return reports
+
+    def _failures(self, path: str) -> list[Failure]:
+        result = self._scheduler.results.get(path)
+        reports = [traced.report for traced in result.traced.values() if traced.report] if result else []
+        failures = (failure for report in reports for failure in report.failures if not failure.other_side)
+        return list(dict.fromkeys(failures))[:MOST_FAILURES]
+
+
+def _fits(fix: Fix, chosen: Iterable[Fix]) -> bool:
+    return not any(
+        overlap(change, other) for known in chosen if known != fix for other in known.changes for change in fix.changes
+    )
+
+
+def _as_one(fixes: Iterable[Fix]) -> Fix:
+    changes = dict.fromkeys(change for fix in fixes for change in fix.changes)
+    return Fix(FIX_ALL, tuple(changes))
+
+
+def _graph(report: Report) -> tuple[object, ...]:
+    """What a trace has recorded: the generated code or, if it failed, the kinds of its failures."""
+    return report.outcome, report.code, [failure.kind for failure in report.failures if not failure.other_side]

@@ -1,0 +1,143 @@
+"""Tries single fixes and keeps the results, called proofs.
+
+A proof belongs to the report of the failure that the fix is for: after the target's next report, the fix is tried
+again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from fx_lsp.agent.messages import Failure, Proof, Prove, Report, Span, Target
+from fx_lsp.analysis.results import Traced
+from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.documents.documents import Snapshot
+from fx_lsp.fixes import Fix, ReadText, fixes_for
+from fx_lsp.fixes.editing.text_edits import applied
+from fx_lsp.targets import find_targets
+
+log = logging.getLogger(__name__)
+
+MOST_FIXES = 4
+"""How many fixes of one failure are tried."""
+
+MOST_ALIKE = 3
+"""For how many further targets a fix is tried."""
+
+FindFixes = Callable[[Failure, ReadText, Sequence[Span]], tuple[Fix, ...]]
+"""`fx_lsp.fixes.fixes_for`, or a function that also caches the fixes that it finds."""
+
+
+class FixTrials:
+    """Tries fixes for the failures in the results of ``scheduler``. Must be used from one event loop."""
+
+    def __init__(self, scheduler: Scheduler, find_fixes: FindFixes = fixes_for) -> None:
+        self._scheduler = scheduler
+        self.find_fixes = find_fixes
+        self._without_libcst = False
+        self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
+
+    def fixes(self, failure: Failure) -> tuple[Fix, ...]:
+        """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
+        try:
+            return self.find_fixes(failure, self._own_text, self._scheduler.results.calls_with(failure))
+        except ImportError as error:
+            if not self._without_libcst:
+                log.warning("fixes are not available: %s", error)
+            self._without_libcst = True
+            return ()
+
+    def first_fixes(self, failure: Failure) -> tuple[Fix, ...]:
+        """The edits that are tried for a failure."""
+        return self.fixes(failure)[:MOST_FIXES]
+
+    def known(self, failure: Failure, fix: Fix) -> Proof | None:
+        """The proof of ``fix``; None if the fix has not been tried for the latest report of the failure."""
+        owner = self._scheduler.results.owner(failure)
+        report, proof = self._known.get((failure, fix), (None, None))
+        return proof if owner and owner[1].report is report else None
+
+    def forget_outdated(self) -> None:
+        """Forget the proofs for older reports."""
+        current = {
+            id(traced.report) for result in self._scheduler.results.values() for traced in result.traced.values()
+        }
+        self._known = {case: item for case, item in self._known.items() if id(item[0]) in current}
+
+    async def prove(self, failure: Failure, fix: Fix) -> Proof:
+        """Return the proof of ``fix``, which is tried now unless it has been tried already.
+
+        If it can't be tried for lack of inputs, it is tried for other targets that fail at the same place.
+        """
+        if known := self.known(failure, fix):
+            return known
+        owner = self._scheduler.results.owner(failure)
+        if owner is None:
+            return Proof(0, "untried", "the problem is not a failure of a trace")
+        path, traced = owner
+        proof = await self.attempt(path, traced, [failure], fix)
+        for other in self._alike(failure) if proof.lacks_inputs else ():
+            found = self._scheduler.results.owner(other)
+            if found and fix in await asyncio.to_thread(self.first_fixes, other):
+                another = await self.attempt(*found, [other], fix)
+                if another.verdict != "untried":
+                    proof = another
+                    break
+        if traced.report is not None:
+            self._known[failure, fix] = traced.report, proof
+        return proof
+
+    async def attempt(self, path: str, traced: Traced, failures: Sequence[Failure], fix: Fix) -> Proof:
+        """Try a fix of several failures of one target."""
+        snapshot = self._scheduler.documents.snapshot()
+        edited = applied(fix.changes, snapshot.lines_of)
+        target = edited_target(path, traced.target, snapshot, edited)
+        if target is None:
+            return Proof(0, "untried", "the target was not found in the edited text")
+        if path in edited:
+            (target,) = await self._scheduler.completed(path, [target])
+        workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
+        request = Prove(
+            path,
+            traced.target,
+            target,
+            tuple(failures),
+            overlays=snapshot.overlays(),
+            edited=edited,
+            roots=workspace.roots_of(path),
+            limits=limits,
+        )
+        return await self._scheduler.agent_for(path).prove(request)
+
+    def _alike(self, failure: Failure) -> list[Failure]:
+        """Failures of other targets at the same place, those with the shortest way there first."""
+        reports = [
+            traced.report
+            for result in self._scheduler.results.values()
+            for traced in result.traced.values()
+            if traced.report is not None
+        ]
+        known = [other for report in reports for other in report.failures if not other.other_side and other != failure]
+        alike = [other for other in known if other.kind == failure.kind and other.chain[-1:] == failure.chain[-1:]]
+        return sorted(alike, key=lambda other: len(other.chain))[:MOST_ALIKE]
+
+    def _own_text(self, path: str) -> str | None:
+        workspace = self._scheduler.workspace
+        return self._scheduler.documents.text(path) if workspace.owns(path, workspace.roots_of(path)) else None
+
+
+def edited_target(path: str, target: Target, snapshot: Snapshot, edited: dict[str, str]) -> Target | None:
+    """The target in the edited text, found by its key or, if the edit changes the call that traces it, by its place."""
+    if path not in edited:
+        return target
+    lines = snapshot.lines_of(path)
+    before = find_targets(path, lines.text) if lines else None
+    after = find_targets(path, edited[path])
+    if not before or not after:
+        return None
+    by_key = next((other for other in after if other.key == target.key), None)
+    if by_key or len(before) != len(after):
+        return by_key
+    return next((new for old, new in zip(before, after, strict=True) if old.key == target.key), None)

@@ -1,0 +1,120 @@
+"""What one proof has found out about a target serves the next proof, as long as the texts are the same."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fx_lsp.agent.messages import Failure, Prove, Snippet, Span, Step
+from fx_lsp.agent.proving import prove_edit, trial_runs
+from fx_lsp.agent.proving.proof_memory import Remembered
+from fx_lsp.agent.proving.prove_edit import _EditProof
+from fx_lsp.agent.proving.run_in_child import ProofEnded
+from fx_lsp.agent.proving.tensor_pickles import loaded
+from tests.agent.client import PATIENT, target_of
+from tests.agent.proving.edits import program
+
+FORWARD = "return x / len(x)"
+MODEL = program(FORWARD)
+
+
+def request_in(folder: Path, *, new: str, text: str = MODEL) -> Prove:
+    """A request to put ``new`` in the place of ``len(x)``."""
+    file = folder / "net.py"
+    file.write_text(text, encoding="utf-8")
+    line = text[: text.index("len(x)")].count("\n") + 1
+    col = text.splitlines()[line - 1].index("len(x)")
+    failure = Failure("len", "", (Step("forward", Span(str(file), line, col, line, col + len("len(x)"))),))
+    target = target_of(str(file), "Net()")
+    edited = {str(file): text.replace("len(x)", new)}
+    return Prove(str(file), target, target, (failure,), {}, edited, (str(folder),), PATIENT)
+
+
+def proven(request: Prove, remembered: Remembered | None = None) -> Remembered:
+    """Try the edit, and return what is remembered for the next one."""
+    told: list[Any] = []
+    assert "the same on" in _EditProof(request, (), remembered, told.append).run()
+    (answer,) = told
+    assert isinstance(answer, Remembered)
+    return answer
+
+
+def no_search(*_: Any) -> Any:
+    raise ProofEnded("untried", "searched again", True)
+
+
+def test_inputs_are_searched_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    monkeypatch.setattr(trial_runs, "_find", no_search)
+    proven(request_in(tmp_path, new="x.size(0)"), known)
+    with pytest.raises(ProofEnded, match="searched again"):
+        proven(request_in(tmp_path, new="x.size(0)"))
+
+
+def test_a_wrong_edit_is_refuted_with_what_is_known(tmp_path: Path) -> None:
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    with pytest.raises(ProofEnded) as ended:
+        proven(request_in(tmp_path, new="x.shape[-1]"), known)
+    assert ended.value.verdict == "refuted"
+
+
+def test_inputs_with_another_fixed_value_are_searched_for_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    request = request_in(tmp_path, new="x.size(0)")
+    fixed = dataclasses.replace(request.target.recipe, concrete_args=Snippet("dict(x=None)", 1))
+    monkeypatch.setattr(trial_runs, "_find", no_search)
+    request = dataclasses.replace(request, edited_target=dataclasses.replace(request.target, recipe=fixed))
+    packed = _EditProof(request, (), known, list[object]().append)._examined(small=True).before
+    runs = loaded(packed).runs
+    assert isinstance(runs, ProofEnded)
+    assert runs.reason == "searched again"
+
+
+@pytest.mark.parametrize("open_in_the_editor", [False, True])
+def test_what_is_known_of_another_text_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, open_in_the_editor: bool
+) -> None:
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    changed = MODEL.replace(FORWARD, f"x = x + 1\n        {FORWARD}")
+    request = request_in(tmp_path, new="x.size(0)", text=changed)
+    if open_in_the_editor:
+        request_in(tmp_path, new="", text=MODEL)
+        request = dataclasses.replace(request, overlays={request.file: changed})
+    monkeypatch.setattr(trial_runs, "_find", no_search)
+    with pytest.raises(ProofEnded, match="searched again"):
+        proven(request, known)
+
+
+def test_that_no_inputs_were_found_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    request = request_in(tmp_path, new="x.shape[0]")
+    with monkeypatch.context() as first:
+        first.setattr(trial_runs, "_find", no_search)
+        with pytest.raises(ProofEnded):
+            _EditProof(request, (), None, told.append).run()
+    with pytest.raises(ProofEnded, match="searched again"):
+        proven(request, told[0])
+
+
+def test_the_search_for_twins_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = tmp_path / "searched"
+    monkeypatch.setattr(prove_edit, "find_twins", lambda *_: mark.touch())
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    mark.unlink()
+    proven(request_in(tmp_path, new="x.size(0)"), known)
+    assert not mark.exists()
+
+
+def test_inputs_may_be_objects_of_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text("class Batch(tuple):\n    pass\n", encoding="utf-8")
+    text = program("x = x[0]\nreturn x / len(x)", before="from data import Batch")
+    request = request_in(tmp_path, new="x.shape[0]", text=text)
+    inputs = Snippet("(Batch([torch.rand(4, 3)]))", 1)
+    recipe = dataclasses.replace(request.target.recipe, inputs=inputs)
+    target = dataclasses.replace(request.target, recipe=recipe)
+    request = dataclasses.replace(request, target=target, edited_target=target)
+    known = proven(request)
+    proven(dataclasses.replace(request, edited={request.file: text.replace("len(x)", "x.size(0)")}), known)

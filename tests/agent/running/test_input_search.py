@@ -1,0 +1,117 @@
+"""Which inputs a proof uses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set as AbstractSet
+from functools import partial
+
+import pytest
+import torch
+
+from fx_lsp.agent.running.input_search import LEAST, MOST, NoInputs, around, find_inputs
+from fx_lsp.agent.running.observation import Input
+
+NET = torch.nn.Linear(4, 4)
+
+
+def shapes_found(first: tuple[int, ...], accepts: int = 1, costly: int = 10**9) -> list[tuple[int, ...]]:
+    """The shapes of the inputs that are found from one of shape ``first``.
+
+    The program accepts tensors whose sizes are multiples of ``accepts``; those of ``costly`` elements are costly.
+    """
+
+    def shape(given: Input) -> tuple[int, ...]:
+        return tuple(given.args[0].shape)
+
+    found = find_inputs(
+        iter([Input((torch.rand(first),))]),
+        partial(around, root=NET),
+        lambda given, parts: frozenset() if all(size % accepts == 0 for size in shape(given)) else None,
+        frozenset(),
+        lambda given: given.args[0].numel() >= costly,
+    )
+    return [shape(given) for given in found]
+
+
+def test_sizes_are_varied() -> None:
+    shapes = shapes_found((2, 8))
+    assert len(shapes) == MOST
+    assert {(2, 8), (1, 8), (3, 8), (2, 9)} <= set(shapes)
+
+
+def test_of_costly_inputs_there_are_few() -> None:
+    assert len(shapes_found((2, 8), costly=1)) == LEAST
+
+
+@pytest.mark.parametrize(
+    ("first", "accepts", "expected"),
+    [
+        ((32, 64, 2500), 1, (2, 16, 2500)),
+        ((32, 64, 2500), 2, (2, 16, 2500)),
+        ((32, 64, 2560), 32, (32, 32, 2560)),
+        ((2, 3, 64), 1, (2, 3, 16)),
+        ((1,), 1, (1,)),
+    ],
+)
+def test_a_costly_input_is_made_smaller_as_far_as_the_program_runs(
+    first: tuple[int, ...], accepts: int, expected: tuple[int, ...]
+) -> None:
+    assert shapes_found(first, accepts, math.prod(expected) + 1)[0] == expected
+
+
+def test_the_sizes_of_one_of_several_inputs_are_varied_alone() -> None:
+    """Attention to a longer sequence takes another branch than attention to a shorter one."""
+
+    def runs(given: Input, parts: AbstractSet[str]) -> set[str] | None:
+        query, keys = given.args
+        if query.shape[0] != keys.shape[0] or query.shape[2] != keys.shape[2]:
+            return None
+        return {"longer" if query.shape[1] > keys.shape[1] else "not longer"} & parts
+
+    first = Input((torch.rand(2, 8, 16), torch.rand(2, 8, 16)))
+    wanted = {"longer", "not longer"}
+    found = find_inputs(iter([first]), partial(around, root=NET), runs, wanted, lambda given: False)
+    assert any(given.args[0].shape[1] > given.args[1].shape[1] for given in found)
+
+
+def test_a_smaller_input_that_reaches_less_is_not_used() -> None:
+    def runs(given: Input, parts: AbstractSet[str]) -> set[str] | None:
+        return {"wide"} & parts if given.args[0].shape[1] > 100 else set()
+
+    first = Input((torch.rand(2, 128, 8),))
+    found = find_inputs(iter([first]), partial(around, root=NET), runs, {"wide"}, lambda given: True)
+    assert found[0].args[0].shape[1] == 128
+
+
+def test_a_costly_candidate_leaves_runs_for_its_variations() -> None:
+    may_run = iter([True])
+    first = Input((torch.rand(2, 8),))
+    given = find_inputs(
+        iter([first]),
+        partial(around, root=NET),
+        lambda given, parts: set(),
+        set(),
+        lambda given: True,
+        lambda: next(may_run, False),
+    )
+    assert len(given) == LEAST
+
+
+def test_inputs_that_do_not_tell_equal_sizes_apart_are_not_enough() -> None:
+    def found(*shape: int) -> int:
+        def runs(given: Input, parts: AbstractSet[str]) -> set[str] | None:
+            return set() if given.args[0].shape == shape else None
+
+        first = Input((torch.rand(shape),))
+        return len(find_inputs(iter([first]), partial(around, root=NET), runs, set(), lambda given: False))
+
+    assert found(2, 12, 16) >= LEAST
+    with pytest.raises(NoInputs):
+        found(2, 16, 16)
+
+
+def test_variations_of_numbers_from_0_to_1_stay_there() -> None:
+    first = Input((torch.rand(2, 6),))
+    larger = [given.args[0] for given in around(first, NET) if given.args[0].shape != (2, 6)]
+    assert all(tensor.min() >= 0 and tensor.max() <= 1 for tensor in larger)

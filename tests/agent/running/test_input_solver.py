@@ -1,0 +1,146 @@
+"""Inputs are found by running a program and reading what did not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from fx_lsp.agent.running.input_search import solutions
+
+
+class Diffusion(torch.nn.Module):
+    """Images, time steps and labels, as a diffusion transformer takes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patches = torch.nn.Conv2d(4, 24, 2, 2)
+        self.labels = torch.nn.Embedding(11, 24)
+        self.time = torch.nn.Linear(6, 24)
+        self.places = torch.nn.Parameter(torch.zeros(1, 64, 24))
+
+    def forward(self, x: torch.Tensor, t: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x = self.patches(x).flatten(2).transpose(1, 2) + self.places
+        angles = t[:, None].float() * torch.arange(3)[None]
+        time = self.time(torch.cat([angles.cos(), angles.sin()], dim=-1))
+        condition: torch.Tensor = (time + self.labels(y)).unsqueeze(1)
+        return x * condition
+
+
+class Kernel(torch.nn.Module):
+    """Takes apart two dimensions whose product is known, and requires a mask that may be None."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(12, 12)
+
+    def forward(self, x: torch.Tensor, mask: Any) -> torch.Tensor:
+        batch, length, channels, kernel = x.shape
+        y: torch.Tensor = self.inner(x.view(batch, length, -1)).view(batch, length, channels, kernel)
+        return y if mask is None else y.masked_fill(mask.unknown, 0.0)
+
+
+class Padded(torch.nn.Module):
+    """Two sequences, and a mask for each, which has no channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query = torch.nn.Conv1d(12, 12, 1)
+        self.keys = torch.nn.Conv1d(12, 12, 1)
+
+    def forward(self, x: torch.Tensor, x_mask: torch.Tensor, h: torch.Tensor, h_mask: torch.Tensor) -> torch.Tensor:
+        mask = h_mask.unsqueeze(2) * x_mask.unsqueeze(-1)
+        query, keys = (part.view(2, 3, 4, -1).transpose(2, 3) for part in (self.query(x * x_mask), self.keys(h)))
+        scores: torch.Tensor = (query @ keys.transpose(2, 3)).masked_fill(mask == 0, -1e4)
+        return scores
+
+
+class Calendar(torch.nn.Module):
+    """Converts numbers to indices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hours = torch.nn.Embedding(24, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hours: torch.Tensor = self.hours(x[:, :, 0].long())
+        return hours
+
+
+class Translator(torch.nn.Module):
+    """Two sequences of tokens and a mask."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.source = torch.nn.Embedding(30, 8)
+        self.target = torch.nn.Embedding(20, 8)
+
+    def forward(self, source: torch.Tensor, target: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        source, target = self.source(source), self.target(target)
+        scores = target @ source.transpose(1, 2)
+        return scores.masked_fill(~mask[:, None, :], float("-inf")).softmax(-1) @ source
+
+
+class Points(torch.nn.Module):
+    """Two sets of points with different numbers of coordinates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.xyz = torch.nn.Conv1d(3, 16, 1)
+        self.features = torch.nn.Linear(5, 16)
+
+    def forward(self, xyz: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+        batch, length, _ = features.shape
+        embedded: torch.Tensor = self.features(features)
+        moved: torch.Tensor = self.xyz(xyz)
+        return embedded + moved.reshape(batch, length, 16)
+
+
+class Windows(torch.nn.Module):
+    """A sequence whose length has to be that of an image with 6 x 4 patches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.resolution = (6, 4)
+        self.reduce = torch.nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        height, width = self.resolution
+        batch, length, channels = x.shape
+        assert length == height * width, "the input has a wrong size"
+        reduced: torch.Tensor = self.reduce(x.view(batch, height, width, channels))
+        return reduced
+
+
+class Detections(torch.nn.Module):
+    """The outputs of a detector, and a list with the targets of each image."""
+
+    def forward(self, outputs: dict[str, torch.Tensor], targets: list[dict[str, torch.Tensor]]) -> torch.Tensor:
+        scores = outputs["logits"].flatten(0, 1).softmax(-1)
+        labels = torch.cat([target["labels"] for target in targets])
+        boxes = torch.cat([target["boxes"] for target in targets])
+        return scores[:, labels].sum() + torch.cdist(outputs["boxes"].flatten(0, 1), boxes).sum()
+
+
+@pytest.mark.parametrize(
+    "root",
+    [Diffusion(), Kernel(), Calendar(), Padded(), Translator(), Points(), Windows(), Detections()],
+    ids=lambda root: type(root).__name__,
+)
+def test_inputs_that_the_layers_alone_do_not_show_are_found(root: torch.nn.Module) -> None:
+    given = next(solutions(root, {}))
+    root(*given.args, **given.kwargs)
+
+
+def test_known_values_stay_as_they_are() -> None:
+    given = next(solutions(Translator(), {"mask": torch.ones(2, 16, dtype=torch.bool)}))
+    assert given.kwargs["mask"].all()
+
+
+def test_the_search_gives_up_on_a_program_that_accepts_nothing() -> None:
+    class Refusing(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            raise ValueError(x.shape)
+
+    assert list(solutions(Refusing(), {})) == []
