@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 8
+PROTOCOL = 9
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -193,6 +193,11 @@ class Prove:
     """The memory limit is for each process, the time limit for each step of the proof."""
     id: int = 0
     """As in `Trace`."""
+    own_part: dict[str, str] = field(default_factory=dict)
+    """As ``edited``, with only the changes that fix ``failures``; empty if all of them do.
+
+    The inputs that the edit is tried on must reach these changes, not those for other targets.
+    """
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,9 @@ class FixCombinations:
             elif len(own) == 1 and (known := self._trials.known(own[0], fix)):
                 verdicts.add(known.verdict)
             else:
-                verdicts.add((await self._trials.attempt(path, traced, own, fix)).verdict)
+                its = [each for each, failures in chosen.items() if not set(own).isdisjoint(failures)]
+                changes = dict.fromkeys(change for each in its for change in each.changes)
+                verdicts.add((await self._trials.attempt(path, traced, own, fix, changes)).verdict)
             if "refuted" in verdicts:
                 return False
         return ("proven" in verdicts or not strictly) and await self._leaves_alone(path, others, fix)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fx_lsp.agent.messages import Failure, Proof, Prove, Report, Span, Target
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import Snapshot
 from fx_lsp.fixes import Fix, ReadText, fixes_for
+from fx_lsp.fixes.editing import TextChange
 from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.targets import find_targets
 
@@ -89,8 +90,10 @@ class FixTrials:
             self._known[failure, fix] = traced.report, proof
         return proof
 
-    async def attempt(self, path: str, traced: Traced, failures: Sequence[Failure], fix: Fix) -> Proof:
-        """Try a fix of several failures of one target."""
+    async def attempt(
+        self, path: str, traced: Traced, failures: Sequence[Failure], fix: Fix, own: Iterable[TextChange] = ()
+    ) -> Proof:
+        """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do."""
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
         target = edited_target(path, traced.target, snapshot, edited)
@@ -106,6 +109,7 @@ class FixTrials:
             tuple(failures),
             overlays=snapshot.overlays(),
             edited=edited,
+            own_part=applied(own, snapshot.lines_of),
             roots=workspace.roots_of(path),
             limits=limits,
         )

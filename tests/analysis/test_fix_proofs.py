@@ -292,6 +292,33 @@ async def test_an_edit_is_tried_for_another_target_if_its_graph_changes(bench: B
         assert (await proving is None) is (verdict == "refuted")
 
 
+async def test_each_target_need_only_reach_the_changes_of_its_own_failures(bench: Bench) -> None:
+    def one_change(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
+        (fix,) = fixes_of(failure, read, calls)
+        return (Fix(fix.title, fix.changes[-1:]),)
+
+    bench.proofs.trials.find_fixes = one_change
+    text = f"{MODEL}torch.fx.symbolic_trace(lambda z: sum(z))\n"
+    path = bench.open("model.py", text)
+    request = await bench.agent.asked()
+    parts = ("len(x)", "sum(z)")
+    for target, part in zip(request.targets, parts, strict=True):
+        request.report(target.key, failure_at(span_of(path, text, part)))
+    request.done()
+    await bench.complete(path)
+    proving = asyncio.create_task(bench.proofs.combinations.prove_together(path))
+    for _ in parts:
+        alone = await bench.agent.tried()
+        assert alone.message.own_part == {}
+        alone.settle("proven")
+    for part in parts:
+        both = await bench.agent.tried()
+        assert both.message.edited == {path: text.replace("len(x)", "2").replace("sum(z)", "2")}
+        assert both.message.own_part == {path: text.replace(part, "2")}
+        both.settle("proven")
+    assert await proving is not None
+
+
 async def test_a_fix_that_was_given_up_is_not_tried_again(opened: Opened) -> None:
     given_up: set[tuple[str, ...]] = set()
     proving = asyncio.create_task(opened.bench.proofs.combinations.prove_together(opened.path, given_up=given_up))

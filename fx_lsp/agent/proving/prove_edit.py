@@ -12,7 +12,7 @@ import os
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -293,7 +293,7 @@ class _EditProof:
         check_places(before.found, after, before.mended, self._edited_lines(), replaced)
 
     def _watched(self, file: ImportedFile) -> list[Part]:
-        """The parts that some input has to reach: what the edit removes, and the failing expressions.
+        """The parts that some input has to reach: what the edit removes to fix the failures, and what fails.
 
         If the edit gives an argument a fixed value, the failing expressions don't count, since the edit may be meant to
         keep the program from reaching them.
@@ -302,7 +302,8 @@ class _EditProof:
         failures = () if fixes_argument else self._request.failures
         spans = [span_of(failure, file.workspace.owns) for failure in failures]
         failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
-        edited = [replaced_parts(path, old, new) for path, old, new in self._edits()]
+        own_edits = self._edits(self._request.own_part or self._request.edited)
+        edited = [replaced_parts(path, old, new) for path, old, new in own_edits]
         return [*failing, *itertools.chain.from_iterable(edited)]
 
     def _edited_lines(self) -> set[tuple[str, int]]:
@@ -322,9 +323,9 @@ class _EditProof:
         lines = (lines_of(text)[line - 1] for other, text in texts for line in edited_lines(other, text))
         return any(int(number) >= NARROWEST for line in lines for number in re.findall(r"\b\d{1,9}\b", line))
 
-    def _edits(self) -> Iterator[tuple[str, str, str]]:
-        """The path, the old text and the new text of each file that is edited."""
-        for path, new in self._request.edited.items():
+    def _edits(self, texts: Mapping[str, str] | None = None) -> Iterator[tuple[str, str, str]]:
+        """The path, the old text and the new text of each file that is edited, or of those in ``texts``."""
+        for path, new in (self._request.edited if texts is None else texts).items():
             old = self._request.overlays.get(path)
             if old is None:
                 with tokenize.open(path) as disk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
 import pytest
@@ -89,6 +90,22 @@ async def test_a_graph_that_needs_an_input_is_not_run_without_it(client: Client)
     text = text.replace("forward(self, x)", "forward(self, x, mask)")
     proof = await prove(client, Edit(text, "len(x)", "x.size(0)"))
     assert (proof.verdict, proof.lacks_inputs) == ("untried", True), proof.reason
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_the_inputs_need_not_reach_changes_for_other_targets(client: Client, *, own: bool) -> None:
+    text = program("return self.lin(x) / len(x)", "self.lin = torch.nn.Linear(16, 8)")
+    text += "\n\ndef of_another_target(y):\n    return y / sum(y)\n"
+    file = client.write("net.py", text)
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target)).only.failures
+    part = text.replace("len(x)", "x.size(0)")
+    edited = {file: part.replace("y / sum(y)", "y / y.sum()")}
+    request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT)
+    if own:
+        request = dataclasses.replace(request, own_part={file: part})
+    proof = await client.agent.prove(request)
+    assert proof.verdict == ("proven" if own else "untried"), proof.reason
 
 
 async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
