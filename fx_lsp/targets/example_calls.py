@@ -156,7 +156,7 @@ class _Inlining(ast.NodeTransformer):
         if self._names.qualified(node.func) in _FACTORIES:
             self.makes_tensor = True
         elif isinstance(node.func, ast.Attribute):
-            node.func.value = self.visit(node.func.value)
+            node.func = ast.Attribute(self.visit(node.func.value), node.func.attr)
         else:
             raise LookupError
         self.inline_arguments(node)

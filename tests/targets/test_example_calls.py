@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from textwrap import dedent
 
 import pytest
 
+from fx_lsp.documents.parse import parsed
 from fx_lsp.targets import find_targets
 
 BEFORE = """\
@@ -88,3 +90,11 @@ def test_a_class_has_the_inputs_of_an_instance_made_alike() -> None:
     (target,) = targets
     assert target.recipe.inputs is not None
     assert (target.recipe.inputs.source, target.recipe.inputs.line) == ("(torch.ones(2))", 18)
+
+
+def test_looking_for_examples_leaves_the_tree_of_the_file_as_it_is() -> None:
+    text = f"{BEFORE}net, n = Net(5), 3\nnet(torch.ones(2, 3).unsqueeze(0).long())\n"
+    assert find_targets("/w/file.py", text) == find_targets("/w/file.py", text)
+    tree = parsed(text)
+    assert tree is not None
+    assert ast.dump(tree, include_attributes=True) == ast.dump(ast.parse(text), include_attributes=True)

@@ -234,7 +234,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
                 itertools.chain(
                     candidates(root, fixed, known, source, file.namespace), solutions(root, fixed, may_run)
                 ),
-                partial(around, root=root),
+                partial(around, root=root, fixed=fixed),
                 runs,
                 frozenset(search.watched),
                 is_costly,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any
@@ -149,12 +149,15 @@ def solutions(
     """Inputs that ``root`` accepts, found by running it; see `solve_inputs`. ``fixed`` is as in `candidates`."""
     parameters = inspect.signature(forward_of(root)).parameters
     flags, names = _required(parameters, fixed)
+    numbers = [name for name, value in flags.items() if type(value) is int]
+    flags = {name: value for name, value in flags.items() if name not in numbers}
     guessed = _guessed(root, {**flags, **fixed})
-    yield from solve_inputs(root, names, {**flags, **fixed}, guessed, may_run=may_run)
+    yield from solve_inputs(root, [*names, *numbers], {**flags, **fixed}, guessed, numbers=numbers, may_run=may_run)
     optional = [name for name, one in parameters.items() if one.default is None and name not in fixed]
     if optional:  # the program may not run without them
         every = [{**dict.fromkeys(optional, next(iter(guess.values()), None)), **guess} for guess in guessed]
-        yield from solve_inputs(root, [*names, *optional], {**flags, **fixed}, every, may_run=may_run)
+        every_name = [*names, *numbers, *optional]
+        yield from solve_inputs(root, every_name, {**flags, **fixed}, every, numbers=numbers, may_run=may_run)
 
 
 def with_optional_inputs(
@@ -170,8 +173,8 @@ def with_optional_inputs(
     names = [name for name in names if name not in fixed]
     known = {name: value for name, value in given.items() if name not in names}
     starts = [dict.fromkeys(names, tensor) for tensor in tensors_of(known.values())]
-    for full in itertools.islice(solve_inputs(root, names, known, starts, MOST_OPTIONAL_RUNS, may_run), 1):
-        yield from itertools.chain([full], around(full, root))
+    for full in itertools.islice(solve_inputs(root, names, known, starts, (), MOST_OPTIONAL_RUNS, may_run), 1):
+        yield from itertools.chain([full], around(full, root, fixed))
 
 
 def _guessed(root: Callable[..., Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -279,8 +282,8 @@ def _run(node: ast.expr | None, namespace: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(node), "<input>", "eval"), {"torch": torch, **namespace})
 
 
-def around(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
-    """Variations of ``first``, with other values and other sizes."""
+def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) -> Iterator[Input]:
+    """Variations of ``first``, with other values and other sizes; the arguments ``fixed`` stay as they are."""
     generator = torch.Generator().manual_seed(1)
     yield _changed(first, generator, torch.abs)
     tensors = tensors_of([*first.args, *first.kwargs.values()])
@@ -290,6 +293,10 @@ def around(first: Input, root: Callable[..., Any]) -> Iterator[Input]:
     yield _changed(first, generator, lambda tensor: -torch.abs(tensor))
     yield _changed(first, generator, lambda tensor: 100 * tensor if tensor.is_floating_point() else tensor)
     yield _changed(first, generator, torch.zeros_like)
+    for name, value in first.kwargs.items():
+        if isinstance(value, int) and name not in fixed:
+            numbers = [not value] if isinstance(value, bool) else [value + 1, 0]
+            yield from (Input(first.args, {**first.kwargs, name: number}) for number in numbers)
     longest = _longest_weight(root)
     others = [(size + 1, longest + 1, 1 if dim else 2 * size, 2 * size) for dim, size in enumerate(shape)]
     resized = [(dim, shape[dim], other) for sizes in zip(*others, strict=True) for dim, other in enumerate(sizes)]

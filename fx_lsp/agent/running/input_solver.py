@@ -26,7 +26,8 @@ from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.building.failed_checks import numbers_of_check, tree_of, value_of
 from fx_lsp.agent.building.random_seeds import seed_all
-from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.written_shapes import sizes_of, written_numbers, written_shapes
 
 MOST_RUNS = 400
 """How often the program is run."""
@@ -34,11 +35,17 @@ MOST_RUNS = 400
 MOST_STARTS = 3
 """How many of the first guesses the search starts from."""
 
-LARGEST = 1 << 20
+LARGEST = 1 << 21
 """The maximum number of elements of an input."""
+
+NUMBER = 2
+"""The first number to try."""
 
 MOST_WIDTHS = 8
 """How many sizes of layers are tried."""
+
+MOST_WIDTHS_AT_FIRST = 3
+"""For how many sizes of layers a first guess is made."""
 
 MOST_IN_PROPORTION = 5
 """How many of the sizes that an error names are compared with each other."""
@@ -49,16 +56,19 @@ LIST_ITEMS = 2
 LONGEST_SHAPE = 5
 """The maximum number of an input's dimensions."""
 
-Kind = Literal["float", "index", "mask", "unit", "none"]
-"""``unit``: from 0 to 1, so that each number can be converted to an index; ``none``: None instead of a tensor."""
+Kind = Literal["float", "index", "mask", "unit", "number", "none"]
+"""``unit``: from 0 to 1, so that each number can be converted to an index; ``number``: an int instead of a tensor, the
+first size of the shape; ``none``: None instead of a tensor."""
 
-KINDS: tuple[Kind, ...] = ("float", "index", "mask", "unit", "none")
+KINDS: tuple[Kind, ...] = ("float", "index", "mask", "unit", "none", "number")
 
 PARTS = (8, 4, 2, 1)
 """The second of two sizes whose product is known."""
 
 _ABOUT_KIND = re.compile(r"dtype|long|int|float|bool|indices|type|index out|attribute", re.IGNORECASE)
+_ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
+_VIEW = re.compile(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)")
 _SHAPE = re.compile(r"[\[(](\d{1,7}(?:, ?\d{1,7})*),?[\])]")
 
 
@@ -69,10 +79,12 @@ class TensorLike:
     shape: tuple[int, ...]
     kind: Kind = "float"
 
-    def make(self, rows: int, generator: torch.Generator) -> torch.Tensor | None:
-        """A tensor of random values, or None; indices are less than ``rows``."""
+    def make(self, rows: int, generator: torch.Generator) -> torch.Tensor | int | None:
+        """A tensor of random values, a number, or None; indices are less than ``rows``."""
         if self.kind == "none":
             return None
+        if self.kind == "number":
+            return self.shape[0]
         if self.kind == "index":
             return torch.randint(rows, self.shape, generator=generator)
         if self.kind == "unit":
@@ -183,22 +195,30 @@ class _InputSolver:
         return Input((), {**_with_lists(arguments), **self._flags})
 
     def _changes(self, run: _Run) -> Iterator[Wanted]:
-        """Other inputs: first with one input changed, then with all inputs of the same shape changed.
+        """Other inputs: first with a size changed that several inputs share, then with one input changed, then with all
+        inputs of the same shape changed, at last with two inputs changed to masks that are broadcast.
 
-        At last, two inputs become masks that are broadcast. The items of a list change together.
+        The items of a list change together. If the error asks for integers, two inputs become numbers first of all.
         """
         told = _Told(run.error or "", run.numbers)
         likes = {_without_indices(path): like for path, like in run.wanted.items()}
+        given = [name for name, like in likes.items() if like.kind != "none"]
+        for pair in itertools.combinations(given, 2) if told.about_ints else ():  # such as height and width
+            yield {
+                path: _of_kind(like, "number") if _without_indices(path) in pair else like
+                for path, like in run.wanted.items()
+            }
+        yield from _with_shared_sizes(run.wanted, told.sizes)
         moves = [[(name, new) for new in _moves(like, told, self._widths)] for name, like in likes.items()]
         for name, new in filter(None, itertools.chain.from_iterable(itertools.zip_longest(*moves))):
             yield {path: new if _without_indices(path) == name else like for path, like in run.wanted.items()}
-        for shape, count in Counter(like.shape for like in likes.values()).items():
-            for new in _moves(TensorLike(shape), told, self._widths) if count > 1 else ():
+        for (shape, is_number), count in Counter(map(_form, likes.values())).items():
+            alike = TensorLike(shape, "number" if is_number else "float")
+            for new in _moves(alike, told, self._widths) if count > 1 else ():
                 yield {
-                    path: replace(like, shape=new.shape) if like.shape == shape else like
+                    path: replace(like, shape=new.shape) if _form(like) == (shape, is_number) else like
                     for path, like in run.wanted.items()
                 }
-        given = [name for name, like in likes.items() if like.kind != "none"]
         for pair in itertools.combinations(given, 2):
             for dim in range(1, max(len(likes[name].shape) for name in pair)):
                 yield {
@@ -214,8 +234,13 @@ class _Told:
 
     def __init__(self, text: str, numbers: Sequence[int]) -> None:
         self.about_kind = _ABOUT_KIND.search(text) is not None
+        self.about_ints = _ABOUT_INTS.search(text) is not None
         shapes = [tuple(map(int, found.split(","))) for found in _SHAPE.findall(text)]
         self.shapes = [shape for shape in dict.fromkeys(shapes) if _is_shape(shape)]
+        self.elements = [
+            (math.prod(map(int, view.split(","))), int(found)) for view, found in _VIEW.findall(text) if "-" not in view
+        ]
+        """How many elements a tensor would need for a view, and how many it has."""
         sizes = [*numbers, *map(int, _NUMBER.findall(text)), *_products(shapes)]
         self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
 
@@ -239,11 +264,11 @@ def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:
                 yield math.prod(shape[start:end])
 
 
-def _put(container: dict[Any, Any], path: Path, tensor: torch.Tensor | None) -> None:
-    """Put ``tensor`` at ``path``, where any container is a dict."""
+def _put(container: dict[Any, Any], path: Path, value: torch.Tensor | int | None) -> None:
+    """Put ``value`` at ``path``, where any container is a dict."""
     for step in path[:-1]:
         container = container.setdefault(step, {})
-    container[path[-1]] = tensor
+    container[path[-1]] = value
 
 
 def _with_lists(value: Any) -> Any:
@@ -319,21 +344,37 @@ def solve_inputs(
     names: Sequence[str],
     flags: Mapping[str, Any],
     guessed: Sequence[Mapping[str, Any]],
+    numbers: Collection[str] = (),
     most_runs: int = MOST_RUNS,
     may_run: Callable[[], bool] = lambda: True,
 ) -> Iterator[Input]:
-    """Inputs that ``root`` accepts: a tensor for each of ``names``, and ``flags``, which stay as they are.
+    """Inputs that ``root`` accepts: a value for each of ``names``, and ``flags``, which stay as they are.
 
-    ``guessed`` are first guesses, the likeliest first. The program is run at most ``most_runs`` times;
-    ``may_run`` is asked before each run.
+    ``guessed`` are first guesses, the likeliest first. The values of ``numbers``, and of what the text of ``root`` uses
+    as a size, are numbers at first, all others are tensors. The program is run at most ``most_runs`` times; ``may_run``
+    is asked before each run.
     """
-    paths: list[Path] = [(name,) for name in names]
-    if paths:
-        likes: list[dict[Path, TensorLike]] = [
-            {(name,): _like(guess[name]) for name in names} for guess in guessed if _is_complete(guess, names)
-        ]
-        likes += [dict.fromkeys(paths, TensorLike(shape)) for shape in ((2,), (2, 16), (2, 16, 16), (2, 3, 32, 32))]
-        yield from _InputSolver(root, flags, most_runs, may_run).solve(likes)
+    if not names:
+        return
+    shapes: list[Mapping[str, TensorLike]] = list(_from_text(root, names))
+    shapes += [{name: _like(guess[name]) for name in names} for guess in guessed if _is_complete(guess, names)]
+    shapes += [dict.fromkeys(names, TensorLike(shape)) for shape in ((2,), (2, 16), (2, 16, 16), (2, 3, 32, 32))]
+    numeric = written_numbers(forward_of(root)).union(numbers)
+    starts: list[Wanted] = [
+        {(name,): TensorLike((NUMBER,), "number") if name in numeric else likes[name] for name in names}
+        for likes in shapes
+    ]
+    yield from _InputSolver(root, flags, most_runs, may_run).solve(starts)
+
+
+def _from_text(root: Callable[..., Any], names: Sequence[str]) -> Iterator[dict[str, TensorLike]]:
+    """Tensors with the shapes that the text of ``root`` mentions, for the first widths that its layers have."""
+    widths: Sequence[int | None] = _widths(root)[:MOST_WIDTHS_AT_FIRST] or [None]
+    for shapes, width in itertools.product(written_shapes(forward_of(root)), widths):
+        wanted = {name: shape for name, shape in sizes_of(shapes, width).items() if name in names}
+        if wanted:
+            other = next(iter(wanted.values()))
+            yield {name: TensorLike(wanted.get(name, other)) for name in names}
 
 
 def _is_complete(guess: Mapping[str, Any], names: Sequence[str]) -> bool:
@@ -347,8 +388,12 @@ def _like(tensor: torch.Tensor) -> TensorLike:
 
 def _moves(like: TensorLike, told: _Told, widths: Sequence[int]) -> Iterator[TensorLike]:
     """Other tensors to try instead of ``like``, the likeliest first."""
-    kinds = [replace(like, kind=kind) for kind in KINDS if kind != like.kind]
+    kinds = [_of_kind(like, kind) for kind in KINDS if kind != like.kind]
     if like.kind == "none":  # it has no shape
+        yield from kinds
+        return
+    if like.kind == "number":
+        yield from (replace(like, shape=(number,)) for number in _numbers(like.shape[0], told))
         yield from kinds
         return
     if told.about_kind:
@@ -357,6 +402,7 @@ def _moves(like: TensorLike, told: _Told, widths: Sequence[int]) -> Iterator[Ten
     shapes = [*told.shapes]
     shapes += [_with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
     shapes += [_with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
+    shapes += _with_areas(shape, told)
     shapes += _with_products(shape, told.sizes)
     shapes += [_with_size(shape, dim, 1) for dim in range(1, len(shape))]
     shapes += [shape[1:], shape[:-1], (*shape[:1], 1, *shape[1:]), (*shape, 1)]
@@ -370,12 +416,51 @@ def _moves(like: TensorLike, told: _Told, widths: Sequence[int]) -> Iterator[Ten
         yield from kinds
 
 
+def _of_kind(like: TensorLike, kind: Kind) -> TensorLike:
+    return replace(like, kind=kind, shape=(NUMBER,) if kind == "number" else like.shape)
+
+
+def _form(like: TensorLike) -> tuple[tuple[int, ...], bool]:
+    """What inputs have in common that may have to change together: their shape, and whether they are numbers."""
+    return like.shape, like.kind == "number"
+
+
+def _numbers(number: int, told: _Told) -> Iterator[int]:
+    """Other numbers to try instead of ``number``: sizes, the height or width of a square, and in proportion."""
+    squares = [math.isqrt(size) for size in told.sizes if math.isqrt(size) ** 2 == size]
+    scaled = [number * math.isqrt(found * wanted) // wanted for wanted, found in told.elements]
+    yield from (other for other in dict.fromkeys([*scaled, *told.sizes, *squares, 1]) if 0 < other != number)
+
+
+def _with_shared_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
+    """The inputs with another one of ``sizes`` instead of one that is in several inputs, wherever it is."""
+    counts = Counter(size for like in wanted.values() for size in {*like.shape})
+    shared = [size for size in sizes if counts[size] > 1]
+    for old, new in itertools.product(shared, sizes):
+        changed = {
+            path: replace(like, shape=tuple(new if size == old else size for size in like.shape))
+            for path, like in wanted.items()
+        }
+        if old != new and all(_is_shape(like.shape) for like in changed.values()):
+            yield changed
+
+
 def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Other sizes for dimensions of ``shape``: what is 4 times as wide as it should be may be computed from a width."""
     for dim in reversed(range(len(shape))):
         for wanted, found in itertools.permutations(sizes[:MOST_IN_PROPORTION], 2):
             if shape[dim] * wanted % found == 0:
                 yield dim, shape[dim] * wanted // found
+
+
+def _with_areas(shape: tuple[int, ...], told: _Told) -> Iterator[tuple[int, ...]]:
+    """``shape`` with another height and width (its last two sizes) if the number of pixels has to change."""
+    pairs = [*told.elements, *itertools.permutations(told.sizes[:MOST_IN_PROPORTION], 2)]
+    for wanted, found in pairs if len(shape) > 2 else ():
+        times, parts = math.isqrt(wanted * found), found
+        height, width = shape[-2] * times, shape[-1] * times
+        if times * times == wanted * found and height % parts == width % parts == 0:
+            yield (*shape[:-2], height // parts, width // parts)
 
 
 def _with_products(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -33,7 +33,7 @@ NO_GRADIENTS = "result_comparison._gradients = lambda old, new: None"
 NO_GRAPH = "prove_edit.check_graph = lambda program, runs: None"
 NO_PLACES = "prove_edit.check_places = lambda *arguments: None"
 NO_NUDGE = "trial_runs.perturb_weights = lambda root, names: None"
-ONE_SIZE = "trial_runs.around = lambda first, root: iter([first, first])"
+ONE_SIZE = "trial_runs.around = lambda first, root, fixed: iter([first, first])"
 NO_COVERAGE = "trial_runs.parts_not_run = prove_edit.parts_not_run = lambda parts, seen: ()"
 
 MUTATIONS = [

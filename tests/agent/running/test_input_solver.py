@@ -113,6 +113,40 @@ class Windows(torch.nn.Module):
         return reduced
 
 
+class Matching(torch.nn.Module):
+    """Inputs whose shapes only the docstring tells."""
+
+    def forward(self, scores: torch.Tensor, points: torch.Tensor, boxes: torch.Tensor) -> torch.Tensor:
+        """Match them.
+
+        Args:
+            scores (Tensor): shape(batch, points, classes)
+            points (Tensor): shape(points, 2)
+            boxes (Tensor): shape(batch, boxes, 4)
+        """
+        inside = (points > boxes[:, :, None, :2]) & (points < boxes[:, :, None, 2:])
+        return torch.where(inside.all(-1), scores.amax(-1).unsqueeze(1), torch.zeros(()))
+
+
+class Pixels(torch.nn.Module):
+    """Tokens of an image, and its height and width, which another function uses."""
+
+    def forward(self, x: torch.Tensor, height: Any, width: Any) -> torch.Tensor:
+        return pooled(x, height, width)
+
+
+def pooled(x: torch.Tensor, height: int, width: int) -> torch.Tensor:
+    batch, _, channels = x.shape
+    return x.reshape(batch, height, width, channels).mean((1, 2))
+
+
+class Pyramid(torch.nn.Module):
+    """Requires an image of 128 pixels squared: the error tells how many elements are too few."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.avg_pool2d(x, 8).reshape(len(x), 3, 16, 16)
+
+
 class Detections(torch.nn.Module):
     """The outputs of a detector, and a list with the targets of each image."""
 
@@ -125,7 +159,19 @@ class Detections(torch.nn.Module):
 
 @pytest.mark.parametrize(
     "root",
-    [Diffusion(), Kernel(), Calendar(), Padded(), Translator(), Points(), Windows(), Detections()],
+    [
+        Diffusion(),
+        Kernel(),
+        Calendar(),
+        Padded(),
+        Translator(),
+        Points(),
+        Windows(),
+        Matching(),
+        Pixels(),
+        Pyramid(),
+        Detections(),
+    ],
     ids=lambda root: type(root).__name__,
 )
 def test_inputs_that_the_layers_alone_do_not_show_are_found(root: torch.nn.Module) -> None:
