@@ -1,6 +1,7 @@
 """Measures how many failures in public research repositories have a fix, and how many have a proven fix.
 
-    .venv/bin/python benchmarks/fix_repositories.py FOLDER [--python PYTHON] [--keep KEPT] [--match PART] [--only HALF]
+    .venv/bin/python benchmarks/fix_repositories.py FOLDER [--python PYTHON] [--keep KEPT] [--match PART]
+        [--only HALF] [--full-size]
 
 The repositories are those of `reach_repositories.py`, whose checkouts are in FOLDER. For each place in a repository
 that fails, the script tries the fixes of the first target that fails there, in order, until one is proven. It prints
@@ -20,13 +21,13 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.fixes import Attempt, Taken, share, told
+from benchmarks.fixes import FULL_SIZE_SECONDS, Attempt, Taken, at_full_size, share, told
 from benchmarks.reach_report import without_details
 from benchmarks.reach_repositories import Repository, check_out, repositories
 from fx_lsp.agent.messages import Failure
@@ -48,17 +49,19 @@ class Place:
     """Of a processor."""
 
 
-def places_of(repository: Repository, folder: Path, python: str, kept: Path) -> list[Place]:
-    """The failing places of a repository; those in ``kept``, if it exists."""
+def places_of(repository: Repository, folder: Path, python: str, kept: Path, *, full_size: bool) -> list[Place]:
+    """The failing places of a repository; those in ``kept``, if it exists. ``full_size``: see `at_full_size`."""
     if not kept.exists():
-        found = asyncio.run(_measured(repository.name, repository.folder(folder).resolve(), python))
+        found = asyncio.run(_measured(repository.name, repository.folder(folder).resolve(), python, full_size))
         kept.write_text(json.dumps([asdict(place) for place in found], indent=1), encoding="utf-8")
     plain: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8"))
     return [Place(told(item["taken"]), item["seconds"]) for item in plain]
 
 
-async def _measured(name: str, folder: Path, python: str) -> list[Place]:
+async def _measured(name: str, folder: Path, python: str, full_size: bool) -> list[Place]:
     settings = Settings(env=dict(os.environ))
+    if full_size:
+        settings = replace(settings, time_limit=FULL_SIZE_SECONDS)
     engine = Engine(lambda path: settings, folders=[str(folder)], python=[python])
     files = [path for path in sorted(folder.rglob("*.py")) if b"torch" in path.read_bytes()]
     try:
@@ -71,7 +74,7 @@ async def _measured(name: str, folder: Path, python: str) -> list[Place]:
                 span = own[-1]
                 place = f"{Path(span.file).relative_to(folder)}:{span.line}:{span.col}"
                 failing.setdefault((place, failure.kind), failure)
-        return [await _tried(engine, name, place, failure) for (place, _), failure in failing.items()]
+        return [await _tried(engine, name, place, failure, full_size) for (place, _), failure in failing.items()]
     finally:
         await engine.close()
 
@@ -85,7 +88,7 @@ def _failures(engine: Engine, files: Iterable[str]) -> Iterator[Failure]:
                 yield from (failure for failure in traced.report.failures if not failure.other_side)
 
 
-async def _tried(engine: Engine, name: str, place: str, failure: Failure) -> Place:
+async def _tried(engine: Engine, name: str, place: str, failure: Failure, full_size: bool) -> Place:
     taken = Taken(name, name, failure.kind, place)
     before = processor_seconds()
 
@@ -97,6 +100,8 @@ async def _tried(engine: Engine, name: str, place: str, failure: Failure) -> Pla
         proof = await engine.proofs.trials.prove(failure, fix)
         taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
         if proof.verdict == "proven":
+            if full_size:
+                taken.attempts[-1] = await at_full_size(engine, failure, fix, taken.attempts[-1])
             break
     return Place(taken, processor_seconds() - before)
 
@@ -142,6 +147,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="the interpreter that traces")
     parser.add_argument("--keep", type=Path, help="store results here, and skip repositories that have some")
     parser.add_argument("--match", default="", help="only repositories whose names contain this")
+    parser.add_argument("--full-size", action="store_true", help="repeat what was proven on small twins at full size")
     parser.add_argument("--only", choices=("seen", "held-out"), help="measure one half")
     arguments = parser.parse_args()
     by_half: dict[str, list[Place]] = {"seen": [], "held-out": []}
@@ -151,11 +157,17 @@ def main() -> None:
         for one in repositories():
             if arguments.only in (None, one.half) and arguments.match in one.name and check_out(one, arguments.folder):
                 file = kept / f"{one.name.partition('/')[2]}.json"
-                found = places_of(one, arguments.folder, arguments.python, file)
+                found = places_of(one, arguments.folder, arguments.python, file, full_size=arguments.full_size)
                 by_half[one.half] += found
                 print(f"{one.name:40} {one.half:8} | {shares(found)}", flush=True)
     for half, places in by_half.items():
         print(f"{half}: {shares(places)}")
+    attempts = [attempt for places in by_half.values() for place in places for attempt in place.taken.attempts]
+    if arguments.full_size:
+        print(
+            "Proven on small twins, and on the model itself:",
+            Counter(filter(None, (one.full_size for one in attempts))),
+        )
     reasons = Counter(
         f"{attempt.verdict}: {without_details(attempt.reason)}"
         for place in by_half["seen"]

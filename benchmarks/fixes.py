@@ -1,6 +1,7 @@
 """Measures how many failures of real models have a fix, and how many have a proven fix; writes docs/fixes.md.
 
     .venv/bin/python benchmarks/fixes.py [--library torchvision timm transformers others] [--match PART] [--write]
+        [--full-size]
 
 The script copies the packages' source files into a workspace, and the agent traces each model of `recall_models.py`
 there, as it does for the language server. For each place that fails in a package's own code, the script takes the first
@@ -23,7 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from benchmarks.recall_models import CASES
 from fx_lsp.agent.messages import Failure, Limits
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.fix_trials import MOST_FIXES
-from fx_lsp.fixes import fixes_for
+from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.settings.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,6 +56,10 @@ def main():
 """
 
 
+FULL_SIZE_SECONDS = 120.0
+"""The time limit of a step on a model at its full size."""
+
+
 @dataclass
 class Attempt:
     """One fix, with the result of trying it."""
@@ -62,6 +67,8 @@ class Attempt:
     title: str
     verdict: str
     reason: str
+    full_size: str = ""
+    """For a fix that was proven on small twins: the verdict on the model itself, if that was asked for."""
 
 
 @dataclass
@@ -79,6 +86,15 @@ class Taken:
         """The best verdict among its fixes; ``none`` if it has no fixes."""
         verdicts = {attempt.verdict for attempt in self.attempts}
         return next((verdict for verdict in ("proven", "untried", "refuted") if verdict in verdicts), "none")
+
+
+async def at_full_size(engine: Engine, failure: Failure, fix: Fix, attempt: Attempt) -> Attempt:
+    """A proven attempt with the verdict on the model itself, if the attempt was made on small twins."""
+    owner = engine.results.owner(failure)
+    if owner is None or " inputs, with " not in attempt.reason:
+        return attempt
+    proof = await engine.proofs.trials.attempt(*owner, [failure], fix, full_size=True)
+    return replace(attempt, full_size=proof.verdict if proof.verdict != "refuted" else f"refuted: {proof.reason}")
 
 
 def packages(library: str) -> set[str]:
@@ -155,8 +171,9 @@ def told(item: dict[str, Any]) -> Taken:
 class Worker:
     """An engine with its own agent."""
 
-    def __init__(self, bench: Bench, limits: Limits) -> None:
+    def __init__(self, bench: Bench, limits: Limits, *, full_size: bool) -> None:
         self._bench = bench
+        self._full_size = full_size
         settings = Settings(time_limit=limits.seconds, memory_limit=limits.memory_mb, env=dict(os.environ))
         self._engine = Engine(lambda path: settings, folders=[str(bench.folder)], python=[sys.executable])
 
@@ -191,20 +208,25 @@ class Worker:
             taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
             logging.info("%.0f s %s: %s: %s, %s", took, taken.place, fix.title, proof.verdict, proof.reason)
             if proof.verdict == "proven":
+                if self._full_size:
+                    taken.attempts[-1] = await at_full_size(self._engine, failure, fix, taken.attempts[-1])
                 break
         if not taken.attempts:
             logging.info("%s: no fix: %s %s", taken.place, failure.kind, failure.error)
         return taken
 
 
-async def measure(library: str, match: str, jobs: int, limits: Limits, results: Path) -> Bench:
-    """Try the fixes for a library's models, ``jobs`` of them in parallel; skip those with stored ``results``."""
+async def measure(library: str, match: str, jobs: int, limits: Limits, results: Path, *, full_size: bool) -> Bench:
+    """Try the fixes for a library's models, ``jobs`` of them in parallel; skip those with stored ``results``.
+
+    ``full_size``: see `at_full_size`.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
         copy_sources(library, folder)
         bench = Bench(library, folder, results / f"{library}.json")
         names = [case.name for case in CASES[library]() if match in case.name and case.name not in bench.models]
-        await asyncio.gather(*(Worker(bench, limits).work(names) for _ in range(jobs)))
+        await asyncio.gather(*(Worker(bench, limits, full_size=full_size).work(names) for _ in range(jobs)))
     return bench
 
 
@@ -288,6 +310,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="how many models to try in parallel")
     parser.add_argument("--seconds", type=float, default=Limits().seconds, help="time limit for each trace, in seconds")
     parser.add_argument("--folder", type=Path, help="store results in this folder, and reuse those that it contains")
+    parser.add_argument("--full-size", action="store_true", help="repeat what was proven on small twins at full size")
     parser.add_argument("--write", action="store_true", help="write docs/fixes.md")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -295,10 +318,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         for library in options.library:
-            work = measure(library, options.match, options.jobs, Limits(options.seconds), folder)
+            limits = Limits(FULL_SIZE_SECONDS if options.full_size else options.seconds)
+            work = measure(library, options.match, options.jobs, limits, folder, full_size=options.full_size)
             benches.append(asyncio.run(work))
     text = page(benches)
     print(text)
+    if options.full_size:
+        attempts = [attempt for bench in benches for taken in bench.places for attempt in taken.attempts]
+        print(
+            "Proven on small twins, and on the model itself:",
+            Counter(filter(None, (one.full_size for one in attempts))),
+        )
     if options.write:
         PAGE.write_text(text, encoding="utf-8")
     return 0

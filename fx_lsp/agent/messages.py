@@ -198,6 +198,8 @@ class Prove:
 
     The inputs that the edit is tried on must reach these changes, not those for other targets.
     """
+    full_size: bool = False
+    """Whether to try the edit on the program itself even if it is large."""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class FixTrials:
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
         """Return the proof of ``fix``, which is tried now unless it has been tried already.
 
-        If it can't be tried for lack of inputs, it is tried for other targets that fail at the same place.
+        If it can't be tried, e.g. for lack of inputs, it is tried for other targets that fail at the same place.
         """
         if known := self.known(failure, fix):
             return known
@@ -79,7 +79,7 @@ class FixTrials:
             return Proof(0, "untried", "the problem is not a failure of a trace")
         path, traced = owner
         proof = await self.attempt(path, traced, [failure], fix)
-        for other in self._alike(failure) if proof.lacks_inputs else ():
+        for other in self._alike(failure) if proof.verdict == "untried" else ():
             found = self._scheduler.results.owner(other)
             if found and fix in await asyncio.to_thread(self.first_fixes, other):
                 another = await self.attempt(*found, [other], fix)
@@ -91,9 +91,19 @@ class FixTrials:
         return proof
 
     async def attempt(
-        self, path: str, traced: Traced, failures: Sequence[Failure], fix: Fix, own: Iterable[TextChange] = ()
+        self,
+        path: str,
+        traced: Traced,
+        failures: Sequence[Failure],
+        fix: Fix,
+        own: Iterable[TextChange] = (),
+        *,
+        full_size: bool = False,
     ) -> Proof:
-        """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do."""
+        """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do.
+
+        ``full_size``: try it on the target itself, even if there are small twins.
+        """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
         target = edited_target(path, traced.target, snapshot, edited)
@@ -110,6 +120,7 @@ class FixTrials:
             overlays=snapshot.overlays(),
             edited=edited,
             own_part=applied(own, snapshot.lines_of),
+            full_size=full_size,
             roots=workspace.roots_of(path),
             limits=limits,
         )

@@ -183,8 +183,8 @@ async def test_after_a_new_report_fixes_are_tried_again(opened: Opened) -> None:
     assert bench.proofs.trials.known(opened.failure("len(x)"), fix) is None
 
 
-@pytest.mark.parametrize("lacks_inputs", [False, True])
-async def test_a_fix_is_tried_for_another_target_that_fails_there(bench: Bench, *, lacks_inputs: bool) -> None:
+@pytest.mark.parametrize("verdict", ["untried", "refuted"])
+async def test_a_fix_that_cannot_be_tried_is_tried_for_another_target(bench: Bench, verdict: Verdict) -> None:
     bench.proofs.trials.find_fixes = fixes_of
     path = bench.open("model.py", f"{MODEL}torch.fx.symbolic_trace(lambda x: f(2 * x))\n")
     near = failure_at(span_of(path, MODEL, "len(x)"))
@@ -196,12 +196,12 @@ async def test_a_fix_is_tried_for_another_target_that_fails_there(bench: Bench, 
     await bench.complete(path)
     proving = asyncio.create_task(bench.proofs.trials.prove(far, fixes_of(far, bench.documents.text)[0]))
     attempt = await bench.agent.tried()
-    attempt.answer.set_result(Proof(1, "untried", "because", lacks_inputs))
-    if lacks_inputs:
+    attempt.settle(verdict)
+    if verdict == "untried":
         second = await bench.agent.tried()
         assert second.message.target.key != attempt.message.target.key
         second.settle("proven")
-    assert (await proving).verdict == ("proven" if lacks_inputs else "untried")
+    assert (await proving).verdict == ("proven" if verdict == "untried" else "refuted")
 
 
 async def test_an_edit_stops_the_trial_of_a_fix(opened: Opened) -> None:

@@ -123,7 +123,7 @@ class _EditProof:
         """
         if self._request.failures and not self._changes_a_step():
             self._check_early()
-        before = self._examined(small=not self._names_sizes())
+        before = self._examined(small=not (self._request.full_size or self._names_sizes()))
         try:
             return self._apart()(partial(self._after, before.before))
         except ProofEnded:

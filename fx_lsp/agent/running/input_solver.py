@@ -16,7 +16,7 @@ import re
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any, Literal
@@ -195,8 +195,8 @@ class _InputSolver:
         return Input((), {**_with_lists(arguments), **self._flags})
 
     def _changes(self, run: _Run) -> Iterator[Wanted]:
-        """Other inputs: first with a size changed that several inputs share, then with one input changed, then with all
-        inputs of the same shape changed, at last with two inputs changed to masks that are broadcast.
+        """Other inputs: first with one input changed, or a size that several inputs share, then with all inputs of the
+        same shape changed, at last with two inputs changed to masks that are broadcast.
 
         The items of a list change together. If the error asks for integers, two inputs become numbers first of all.
         """
@@ -208,10 +208,9 @@ class _InputSolver:
                 path: _of_kind(like, "number") if _without_indices(path) in pair else like
                 for path, like in run.wanted.items()
             }
-        yield from _with_shared_sizes(run.wanted, told.sizes)
-        moves = [[(name, new) for new in _moves(like, told, self._widths)] for name, like in likes.items()]
-        for name, new in filter(None, itertools.chain.from_iterable(itertools.zip_longest(*moves))):
-            yield {path: new if _without_indices(path) == name else like for path, like in run.wanted.items()}
+        moves: list[Iterable[Wanted]] = [_with_shared_sizes(run.wanted, told.sizes)]
+        moves += [_with_one_changed(run.wanted, name, _moves(like, told, self._widths)) for name, like in likes.items()]
+        yield from filter(None, itertools.chain.from_iterable(itertools.zip_longest(*moves)))
         for (shape, is_number), count in Counter(map(_form, likes.values())).items():
             alike = TensorLike(shape, "number" if is_number else "float")
             for new in _moves(alike, told, self._widths) if count > 1 else ():
@@ -356,7 +355,7 @@ def solve_inputs(
     """
     if not names:
         return
-    shapes: list[Mapping[str, TensorLike]] = list(_from_text(root, names))
+    shapes: list[Mapping[str, TensorLike]] = list(_from_text(root, names, guessed))
     shapes += [{name: _like(guess[name]) for name in names} for guess in guessed if _is_complete(guess, names)]
     shapes += [dict.fromkeys(names, TensorLike(shape)) for shape in ((2,), (2, 16), (2, 16, 16), (2, 3, 32, 32))]
     numeric = written_numbers(forward_of(root)).union(numbers)
@@ -367,11 +366,19 @@ def solve_inputs(
     yield from _InputSolver(root, flags, most_runs, may_run).solve(starts)
 
 
-def _from_text(root: Callable[..., Any], names: Sequence[str]) -> Iterator[dict[str, TensorLike]]:
-    """Tensors with the shapes that the text of ``root`` mentions, for the first widths that its layers have."""
-    widths: Sequence[int | None] = _widths(root)[:MOST_WIDTHS_AT_FIRST] or [None]
-    for shapes, width in itertools.product(written_shapes(forward_of(root)), widths):
-        wanted = {name: shape for name, shape in sizes_of(shapes, width).items() if name in names}
+def _from_text(
+    root: Callable[..., Any], names: Sequence[str], guessed: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, TensorLike]]:
+    """Tensors with the shapes that the text of ``root`` mentions.
+
+    Their sizes are those of the tensors in ``guessed``, and the first widths that the layers of ``root`` have.
+    """
+    known = [tuple(value.shape) for guess in guessed for value in guess.values() if isinstance(value, torch.Tensor)]
+    like_guessed = [(None, shape) for shape in dict.fromkeys(known)]
+    like_layers = [(width, ()) for width in _widths(root)]
+    sizes = [*like_guessed[:MOST_WIDTHS_AT_FIRST], *like_layers[:MOST_WIDTHS_AT_FIRST], (None, ())]
+    for shapes, (width, shape) in itertools.product(written_shapes(forward_of(root)), sizes):
+        wanted = {name: found for name, found in sizes_of(shapes, width, shape).items() if name in names}
         if wanted:
             other = next(iter(wanted.values()))
             yield {name: TensorLike(wanted.get(name, other)) for name in names}
@@ -432,10 +439,20 @@ def _numbers(number: int, told: _Told) -> Iterator[int]:
     yield from (other for other in dict.fromkeys([*scaled, *told.sizes, *squares, 1]) if 0 < other != number)
 
 
+def _with_one_changed(wanted: Wanted, name: tuple[str | None, ...], others: Iterable[TensorLike]) -> Iterator[Wanted]:
+    """The inputs with each of ``others`` in turn instead of the one that is called ``name``."""
+    for new in others:
+        yield {path: new if _without_indices(path) == name else like for path, like in wanted.items()}
+
+
 def _with_shared_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
-    """The inputs with another one of ``sizes`` instead of one that is in several inputs, wherever it is."""
+    """The inputs with another one of ``sizes`` instead of one that is in several inputs, wherever it is.
+
+    The size of the first dimension of the first input, probably the batch size, stays.
+    """
     counts = Counter(size for like in wanted.values() for size in {*like.shape})
-    shared = [size for size in sizes if counts[size] > 1]
+    batch = next((like.shape[:1] for like in wanted.values()), ())
+    shared = [size for size in sizes if counts[size] > 1 and size not in batch]
     for old, new in itertools.product(shared, sizes):
         changed = {
             path: replace(like, shape=tuple(new if size == old else size for size in like.shape))

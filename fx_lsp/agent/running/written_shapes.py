@@ -94,11 +94,16 @@ def _last_name(function: ast.expr) -> str:
     return ""
 
 
-def sizes_of(shapes: Mapping[str, Names], width: int | None) -> dict[str, tuple[int, ...]]:
-    """Numbers for the names: by parameter, its shape. ``width`` is the number of channels, if that is known."""
+def sizes_of(shapes: Mapping[str, Names], width: int | None, known: tuple[int, ...] = ()) -> dict[str, tuple[int, ...]]:
+    """Numbers for the names: by parameter, its shape.
+
+    ``width`` is the number of channels, if that is known; ``known`` is the shape of the first input with as many
+    dimensions.
+    """
     named = {parameter: _with_borrowed_names(names, shapes.values()) for parameter, names in shapes.items()}
+    numbers = next((dict(zip(names, known, strict=True)) for names in named.values() if len(names) == len(known)), {})
     first = Counter(names[0] for names in named.values() if not names[0].isdigit())
-    numbers: dict[str, int] = {name: BATCH for name, _ in first.most_common(1)}
+    numbers = {name: BATCH for name, _ in first.most_common(1)} | numbers
     lengths = iter(LENGTHS)
     for names in named.values():
         is_image = sum(1 for name in names if _SPATIAL.fullmatch(name.lower())) > 1
