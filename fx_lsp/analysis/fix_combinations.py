@@ -101,25 +101,32 @@ class FixCombinations:
     async def _works(self, path: str, fix: Fix, chosen: Mapping[Fix, Sequence[Failure]], *, strictly: bool) -> bool:
         """Whether ``fix``, which combines the ``chosen`` fixes, is refuted for no target of the file.
 
-        ``strictly``: it must also be proven for one of the targets that it mends. An edit that can't be tried for one
-        target may be proven for another.
+        ``strictly``: each of the ``chosen`` fixes must also be proven, alone or as a part of ``fix``, for a target that
+        it mends. What can't be tried for one target may be proven for another.
         """
         mended = [failure for failures in chosen.values() for failure in failures]
         others = []
-        verdicts = set()
+        proven = {each for each, failures in chosen.items() if any(self._is_proven(item, each) for item in failures)}
         for traced in list(self._scheduler.results[path].traced.values()):
             own = [failure for failure in mended if traced.report and failure in traced.report.failures]
             if not own:
                 others.append(traced)
-            elif len(own) == 1 and (known := self._trials.known(own[0], fix)):
-                verdicts.add(known.verdict)
-            else:
-                its = [each for each, failures in chosen.items() if not set(own).isdisjoint(failures)]
+                continue
+            its = [each for each, failures in chosen.items() if not set(own).isdisjoint(failures)]
+            proof = self._trials.known(own[0], fix) if len(own) == 1 else None
+            if proof is None:
                 changes = dict.fromkeys(change for each in its for change in each.changes)
-                verdicts.add((await self._trials.attempt(path, traced, own, fix, changes)).verdict)
-            if "refuted" in verdicts:
+                proof = await self._trials.attempt(path, traced, own, fix, changes)
+            if proof.verdict == "refuted":
                 return False
-        return ("proven" in verdicts or not strictly) and await self._leaves_alone(path, others, fix)
+            if proof.verdict == "proven":
+                proven.update(its)
+        is_proven = proven == chosen.keys() or not strictly
+        return is_proven and await self._leaves_alone(path, others, fix)
+
+    def _is_proven(self, failure: Failure, fix: Fix) -> bool:
+        proof = self._trials.known(failure, fix)
+        return proof is not None and proof.verdict == "proven"
 
     async def _leaves_alone(self, path: str, others: Sequence[Traced], fix: Fix) -> bool:
         """Whether an edit does not break ``others``, the targets of the file that it should not mend.

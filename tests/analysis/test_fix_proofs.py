@@ -292,20 +292,28 @@ async def test_an_edit_is_tried_for_another_target_if_its_graph_changes(bench: B
         assert (await proving is None) is (verdict == "refuted")
 
 
-async def test_each_target_need_only_reach_the_changes_of_its_own_failures(bench: Bench) -> None:
-    def one_change(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
-        (fix,) = fixes_of(failure, read, calls)
-        return (Fix(fix.title, fix.changes[-1:]),)
+def one_change(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
+    """One fix for each failure: the expression gives way to a number."""
+    (fix,) = fixes_of(failure, read, calls)
+    return (Fix(fix.title, fix.changes[-1:]),)
 
-    bench.proofs.trials.find_fixes = one_change
+
+async def two_targets(bench: Bench) -> tuple[str, str]:
+    """The path and the text of a file with two targets, one of which fails at ``len(x)``, the other at ``sum(z)``."""
     text = f"{MODEL}torch.fx.symbolic_trace(lambda z: sum(z))\n"
     path = bench.open("model.py", text)
     request = await bench.agent.asked()
-    parts = ("len(x)", "sum(z)")
-    for target, part in zip(request.targets, parts, strict=True):
+    for target, part in zip(request.targets, ("len(x)", "sum(z)"), strict=True):
         request.report(target.key, failure_at(span_of(path, text, part)))
     request.done()
     await bench.complete(path)
+    return path, text
+
+
+async def test_each_target_need_only_reach_the_changes_of_its_own_failures(bench: Bench) -> None:
+    bench.proofs.trials.find_fixes = one_change
+    path, text = await two_targets(bench)
+    parts = ("len(x)", "sum(z)")
     proving = asyncio.create_task(bench.proofs.combinations.prove_together(path))
     for _ in parts:
         alone = await bench.agent.tried()
@@ -317,6 +325,15 @@ async def test_each_target_need_only_reach_the_changes_of_its_own_failures(bench
         assert both.message.own_part == {path: text.replace(part, "2")}
         both.settle("proven")
     assert await proving is not None
+
+
+async def test_an_edit_is_not_proven_if_one_of_its_fixes_is_not(bench: Bench) -> None:
+    bench.proofs.trials.find_fixes = one_change
+    path, _ = await two_targets(bench)
+    proving = asyncio.create_task(bench.proofs.combinations.prove_at_once(path))
+    for verdict in ("proven", "untried"):
+        (await bench.agent.tried()).settle(verdict)
+    assert await proving is None
 
 
 async def test_a_fix_that_was_given_up_is_not_tried_again(opened: Opened) -> None:

@@ -101,7 +101,7 @@ def tree_of(code: CodeType) -> ast.Module | None:
     try:
         lines, first = inspect.getsourcelines(code)
         tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return ast.increment_lineno(tree, first - 1)
 

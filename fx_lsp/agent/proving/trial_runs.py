@@ -240,6 +240,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
                 is_costly,
                 may_run,
                 few=search.few,
+                fixed=fixed,
             )
     except NoInputs:
         raise ProofEnded("untried", NO_INPUTS, True) from None

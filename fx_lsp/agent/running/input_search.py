@@ -61,13 +61,15 @@ def find_inputs(
     may_run: Callable[[], bool] = lambda: True,
     *,
     few: bool = False,
+    fixed: Collection[str] = (),
 ) -> tuple[Input, ...]:
     """At least `LEAST` inputs that the program accepts: one of ``candidates``, and variations ``around`` it.
 
     ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly`` is made smaller if
     possible. There are more than `MOST` inputs (or than `LEAST` if an input is costly all the same, or with ``few``)
     only if they reach more. ``may_run`` is asked before each candidate and, once there are enough inputs, before each
-    variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes apart.
+    variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart;
+    the arguments ``fixed`` need not differ.
     """
     for candidate in candidates:
         if not may_run():
@@ -89,7 +91,7 @@ def find_inputs(
                     largest, most = _elements(given), LEAST if is_costly(given) else most
                 found.append(given)
                 covered |= reached
-        if len(found) >= LEAST and _is_varied(found):
+        if len(found) >= LEAST and _is_varied(found, fixed):
             return tuple(found)
     raise NoInputs
 
@@ -102,8 +104,12 @@ def _elements(given: Input) -> int:
     return sum(tensor.numel() for tensor in _tensors(given))
 
 
-def _is_varied(found: Sequence[Input]) -> bool:
-    """Whether the inputs differ in some size, or no two sizes of an input are equal by chance."""
+def _is_varied(found: Sequence[Input], fixed: Collection[str]) -> bool:
+    """Whether no two numbers are always equal, and the inputs differ in some size if any two sizes are equal."""
+    numbers = [_numbers_of(given, fixed) for given in found]
+    for key, other in itertools.combinations((key for key, value in numbers[0].items() if type(value) is int), 2):
+        if all(given.get(key) == given.get(other) for given in numbers):
+            return False
     shapes = [[tensor.shape for tensor in _tensors(given)] for given in found]
     return any(shape != shapes[0] for shape in shapes) or all(len(set(one)) == len(one) for one in shapes[0])
 
@@ -285,30 +291,82 @@ def _run(node: ast.expr | None, namespace: dict[str, Any]) -> Any:
 def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) -> Iterator[Input]:
     """Variations of ``first``, with other values and other sizes; the arguments ``fixed`` stay as they are."""
     generator = torch.Generator().manual_seed(1)
-    yield _changed(first, generator, torch.abs)
+    yield _changed(first, generator, _magnitude)
     tensors = tensors_of([*first.args, *first.kwargs.values()])
     shape = tensors[0].shape if tensors else torch.Size()
     if shape and shape[0] > 1:
         yield _changed(first, generator, resize=(0, shape[0], 1))
-    yield _changed(first, generator, lambda tensor: -torch.abs(tensor))
+    yield _changed(first, generator, lambda tensor: ~tensor if tensor.dtype is torch.bool else -_magnitude(tensor))
     yield _changed(first, generator, lambda tensor: 100 * tensor if tensor.is_floating_point() else tensor)
     yield _changed(first, generator, torch.zeros_like)
-    for name, value in first.kwargs.items():
-        if isinstance(value, int) and name not in fixed:
-            numbers = [not value] if isinstance(value, bool) else [value + 1, 0]
-            yield from (Input(first.args, {**first.kwargs, name: number}) for number in numbers)
     longest = _longest_weight(root)
     others = [(size + 1, longest + 1, 1 if dim else 2 * size, 2 * size) for dim, size in enumerate(shape)]
     resized = [(dim, shape[dim], other) for sizes in zip(*others, strict=True) for dim, other in enumerate(sizes)]
-    for dim, size, other in dict.fromkeys(resized):  # the smallest change of each dimension first
-        if other != size and shape.numel() // max(size, 1) * other <= max(MODERATE, 2 * shape.numel()):
-            yield _changed(first, generator, resize=(dim, size, other))
+    sizes = (  # the smallest change of each dimension first
+        _changed(first, generator, resize=(dim, size, other))
+        for dim, size, other in dict.fromkeys(resized)
+        if other != size and shape.numel() // max(size, 1) * other <= max(MODERATE, 2 * shape.numel())
+    )
+    turns = itertools.zip_longest(_with_other_numbers(first, root, fixed, generator), sizes)
+    yield from filter(None, itertools.chain.from_iterable(turns))
     for at, tensor in enumerate(tensors if len(tensors) > 1 else ()):
         for dim, size in enumerate(tensor.shape[1:], 1):
             yield from (
                 _changed(first, generator, resize=(dim, size, other), only=at) for other in (2 * size, size // 2)
             )
     yield _changed(first, generator)
+
+
+def _magnitude(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if tensor.dtype is torch.bool else tensor.abs()
+
+
+def _with_other_numbers(
+    first: Input, root: Callable[..., Any], fixed: Collection[str], generator: torch.Generator
+) -> Iterator[Input]:
+    """``first`` with other numbers, also for parameters that it leaves out; those in ``fixed`` stay as they are.
+
+    Numbers may have to agree with each other, like a height and a width, or with a size of the first tensor.
+    """
+    numbers, given = _numbers_of(first, fixed), first.by_parameter(root)
+    defaults = {
+        name: one.default
+        for name, one in inspect.signature(forward_of(root)).parameters.items()
+        if isinstance(one.default, int | float) and name not in fixed and name not in given
+    }
+    for turn in range(2):
+        for key, value in itertools.chain(numbers.items(), defaults.items()):
+            for other in _other_values(value)[turn : turn + 1]:
+                yield _with_arguments(first, {key: other})
+    counts = {key: value for key, value in numbers.items() if type(value) is int}
+    for (key, value), (other_key, other) in itertools.permutations(counts.items(), 2):
+        if other % 2 == 0:
+            yield _with_arguments(first, {key: 2 * value, other_key: other // 2})
+        yield _with_arguments(first, {key: value * other, other_key: 1})
+    tensors = _tensors(first)
+    for (key, value), (dim, size) in itertools.product(
+        counts.items(), enumerate(tensors[0].shape[1:], 1) if tensors else ()
+    ):
+        yield _with_arguments(_changed(first, generator, resize=(dim, size, 2 * size)), {key: 2 * value})
+
+
+def _numbers_of(given: Input, fixed: Collection[str]) -> dict[int | str, int | float]:
+    """The numbers among the arguments, by position or name, without those in ``fixed``."""
+    arguments: list[tuple[int | str, Any]] = [*enumerate(given.args), *given.kwargs.items()]
+    return {key: value for key, value in arguments if isinstance(value, int | float) and key not in fixed}
+
+
+def _other_values(value: int | float) -> list[int | float]:
+    if isinstance(value, bool):
+        return [not value]
+    return [value + 1, 0] if isinstance(value, int) else [2 * value + 1, -value]
+
+
+def _with_arguments(given: Input, changed: Mapping[int | str, Any]) -> Input:
+    """``given`` with other arguments, by position or name."""
+    args = (changed.get(at, value) for at, value in enumerate(given.args))
+    kwargs = {key: value for key, value in changed.items() if isinstance(key, str)}
+    return Input(tuple(args), {**given.kwargs, **kwargs})
 
 
 def _longest_weight(root: Callable[..., Any]) -> int:

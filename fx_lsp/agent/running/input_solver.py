@@ -38,8 +38,8 @@ MOST_STARTS = 3
 LARGEST = 1 << 21
 """The maximum number of elements of an input."""
 
-NUMBER = 2
-"""The first number to try."""
+NUMBER = 3
+"""The first number to try; it is not the batch size."""
 
 MOST_WIDTHS = 8
 """How many sizes of layers are tried."""
@@ -84,7 +84,7 @@ class TensorLike:
         if self.kind == "none":
             return None
         if self.kind == "number":
-            return self.shape[0]
+            return self.shape[0] if self.shape else NUMBER
         if self.kind == "index":
             return torch.randint(rows, self.shape, generator=generator)
         if self.kind == "unit":
@@ -200,7 +200,7 @@ class _InputSolver:
 
         The items of a list change together. If the error asks for integers, two inputs become numbers first of all.
         """
-        told = _Told(run.error or "", run.numbers)
+        told = _ErrorText(run.error or "", run.numbers)
         likes = {_without_indices(path): like for path, like in run.wanted.items()}
         given = [name for name, like in likes.items() if like.kind != "none"]
         for pair in itertools.combinations(given, 2) if told.about_ints else ():  # such as height and width
@@ -208,16 +208,19 @@ class _InputSolver:
                 path: _of_kind(like, "number") if _without_indices(path) in pair else like
                 for path, like in run.wanted.items()
             }
+        counts = Counter(_alike(like) for like in likes.values())
+        groups = [alike for alike, count in counts.items() if count > 1]
         moves: list[Iterable[Wanted]] = [_with_shared_sizes(run.wanted, told.sizes)]
+        moves += [
+            _with_alike_changed(run.wanted, alike, _moves(alike, told, self._widths))
+            for alike in groups
+            if alike.kind == "number"
+        ]
         moves += [_with_one_changed(run.wanted, name, _moves(like, told, self._widths)) for name, like in likes.items()]
         yield from filter(None, itertools.chain.from_iterable(itertools.zip_longest(*moves)))
-        for (shape, is_number), count in Counter(map(_form, likes.values())).items():
-            alike = TensorLike(shape, "number" if is_number else "float")
-            for new in _moves(alike, told, self._widths) if count > 1 else ():
-                yield {
-                    path: replace(like, shape=new.shape) if _form(like) == (shape, is_number) else like
-                    for path, like in run.wanted.items()
-                }
+        for alike in groups:
+            if alike.kind != "number":
+                yield from _with_alike_changed(run.wanted, alike, _moves(alike, told, self._widths))
         for pair in itertools.combinations(given, 2):
             for dim in range(1, max(len(likes[name].shape) for name in pair)):
                 yield {
@@ -228,7 +231,7 @@ class _InputSolver:
                 }
 
 
-class _Told:
+class _ErrorText:
     """What an error says: its text, and the numbers that the check that raised it compares."""
 
     def __init__(self, text: str, numbers: Sequence[int]) -> None:
@@ -379,7 +382,7 @@ def _from_text(
     sizes = [*like_guessed[:MOST_WIDTHS_AT_FIRST], *like_layers[:MOST_WIDTHS_AT_FIRST], (None, ())]
     for shapes, (width, shape) in itertools.product(written_shapes(forward_of(root)), sizes):
         wanted = {name: found for name, found in sizes_of(shapes, width, shape).items() if name in names}
-        if wanted:
+        if wanted and all(map(_is_shape, wanted.values())):
             other = next(iter(wanted.values()))
             yield {name: TensorLike(wanted.get(name, other)) for name in names}
 
@@ -393,7 +396,7 @@ def _like(tensor: torch.Tensor) -> TensorLike:
     return TensorLike(tuple(tensor.shape), "index" if is_index else "float")
 
 
-def _moves(like: TensorLike, told: _Told, widths: Sequence[int]) -> Iterator[TensorLike]:
+def _moves(like: TensorLike, told: _ErrorText, widths: Sequence[int]) -> Iterator[TensorLike]:
     """Other tensors to try instead of ``like``, the likeliest first."""
     kinds = [_of_kind(like, kind) for kind in KINDS if kind != like.kind]
     if like.kind == "none":  # it has no shape
@@ -427,12 +430,12 @@ def _of_kind(like: TensorLike, kind: Kind) -> TensorLike:
     return replace(like, kind=kind, shape=(NUMBER,) if kind == "number" else like.shape)
 
 
-def _form(like: TensorLike) -> tuple[tuple[int, ...], bool]:
-    """What inputs have in common that may have to change together: their shape, and whether they are numbers."""
-    return like.shape, like.kind == "number"
+def _alike(like: TensorLike) -> TensorLike:
+    """The same for all inputs that may have to change together: equal numbers, and tensors of the same shape."""
+    return like if like.kind == "number" else TensorLike(like.shape)
 
 
-def _numbers(number: int, told: _Told) -> Iterator[int]:
+def _numbers(number: int, told: _ErrorText) -> Iterator[int]:
     """Other numbers to try instead of ``number``: sizes, the height or width of a square, and in proportion."""
     squares = [math.isqrt(size) for size in told.sizes if math.isqrt(size) ** 2 == size]
     scaled = [number * math.isqrt(found * wanted) // wanted for wanted, found in told.elements]
@@ -443,6 +446,12 @@ def _with_one_changed(wanted: Wanted, name: tuple[str | None, ...], others: Iter
     """The inputs with each of ``others`` in turn instead of the one that is called ``name``."""
     for new in others:
         yield {path: new if _without_indices(path) == name else like for path, like in wanted.items()}
+
+
+def _with_alike_changed(wanted: Wanted, alike: TensorLike, others: Iterable[TensorLike]) -> Iterator[Wanted]:
+    """The inputs with the shape of each of ``others`` in turn instead of those that are ``alike``."""
+    for new in others:
+        yield {path: replace(like, shape=new.shape) if _alike(like) == alike else like for path, like in wanted.items()}
 
 
 def _with_shared_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
@@ -470,7 +479,7 @@ def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tup
                 yield dim, shape[dim] * wanted // found
 
 
-def _with_areas(shape: tuple[int, ...], told: _Told) -> Iterator[tuple[int, ...]]:
+def _with_areas(shape: tuple[int, ...], told: _ErrorText) -> Iterator[tuple[int, ...]]:
     """``shape`` with another height and width (its last two sizes) if the number of pixels has to change."""
     pairs = [*told.elements, *itertools.permutations(told.sizes[:MOST_IN_PROPORTION], 2)]
     for wanted, found in pairs if len(shape) > 2 else ():

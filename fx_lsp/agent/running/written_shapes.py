@@ -28,6 +28,9 @@ SIDE = 32
 LENGTHS = (16, 24, 40, 56, 72, 88, 104)
 """Other sizes, in the order of their names, so that different names have different sizes."""
 
+LONGEST_TEXT = 300
+"""How many characters behind a parameter's name are searched for a shape."""
+
 LONGEST = 5
 """More names than this are no shape."""
 
@@ -36,15 +39,15 @@ _EINOPS = frozenset({"rearrange", "reduce", "repeat"})
 _NO_SIZES = re.compile(
     r"tensor|optional|default|none|list|tuple|dict|float|int\b|bool|str\b|e\.g\.|i\.e\.|\bor\b", re.I
 )
-_BRACKETS = re.compile(r"[\[(]([^\[\]()]*,[^\[\]()]*)[\])]")
+_BRACKETS = re.compile(r"[\[(]([^\[\](),]*,[^\[\]()]*)[\])]")
 _CROSSED = re.compile(r"(?<![\w.])([A-Z]\w{0,2}(?:\s?[x×*]\s?(?:[A-Z]\w{0,2}|\d+)){1,4})(?![\w.])")
-_NAME = re.compile(r"[A-Za-z_][\w ]{0,30}|\d{1,5}")
+_NAME = re.compile(r"[A-Za-z_][\w *+/-]{0,30}|\d{1,5}")
 _SPATIAL = re.compile(r"[hw]\d?|(\w+_)?(height|width|side|h|w)")
 _CHANNELS = re.compile(r"(c|d|e|f)(_?in|\d)?|.*(chan|dim|feat|hid|emb|model).*")
 
 
 def written_shapes(function: Callable[..., Any]) -> list[dict[str, Names]]:
-    """The shapes by parameter, first as the code has them, then as comments do; none that are the same."""
+    """The shapes by parameter, first as the code has them, then as comments do, without duplicates."""
     definition = _definition(function)
     if definition is None:
         return []
@@ -77,7 +80,11 @@ def _definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
 
 
 def _code(function: Callable[..., Any]) -> CodeType | None:
-    return getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    """The code of a function without its decorators; None if it is no function."""
+    try:
+        return getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    except Exception:  # attributes of the user's objects may raise anything
+        return None
 
 
 def _lines(function: Callable[..., Any]) -> list[tuple[int, str]]:
@@ -234,6 +241,7 @@ def _described(definition: ast.FunctionDef, lines: Sequence[tuple[int, str]], pa
 
 def _shape_in(text: str) -> Names:
     """The first shape in some words; empty if there is none."""
+    text = text[:LONGEST_TEXT]
     for found in _BRACKETS.findall(text):
         if not _NO_SIZES.search(found) and (names := _names(found.rstrip(", ").split(","))):
             return names
@@ -245,4 +253,4 @@ def _names(parts: Sequence[str]) -> Names:
     """The parts as names of sizes; empty if they can't be that."""
     names = tuple(part.strip() for part in parts)
     is_shape = 0 < len(names) <= LONGEST and all(names)
-    return names if is_shape and all(_NAME.match(name) for name in names) else ()
+    return names if is_shape and all(map(_NAME.fullmatch, names)) else ()

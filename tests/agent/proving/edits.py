@@ -89,6 +89,18 @@ PROVEN = {
         "if x.sum() > 0:\n            return x * 2\n        return x - 1",
         "return torch.where(x.sum() > 0, x * 2, x - 1)",
     ),
+    "a mask": Edit(
+        program(
+            "return self.lin(x).masked_fill(mask, 0.0) / len(x)", init="self.lin = torch.nn.Linear(12, 12)"
+        ).replace("self, x", "self, x, mask"),
+        "len(x)",
+        "x.size(0)",
+    ),
+    "a comment with a shape that takes too much memory": Edit(
+        program("# x: (99999, 99999, 99999)\nreturn self.lin(x) / len(x)", init="self.lin = torch.nn.Linear(12, 12)"),
+        "len(x)",
+        "x.size(0)",
+    ),
     "where, in an expression": Edit(
         program("return (x * 2 if x.sum() > 0 else x - 1) + 1"),
         "(x * 2 if x.sum() > 0 else x - 1)",
@@ -156,6 +168,41 @@ REFUTED = {
     "another number": (Edit(program("return x / len(x)"), "len(x)", "x.size(1)"), "differs"),
     "a number more": (Edit(program("return x / len(x)"), "len(x)", "x.size(0) + 1e-3"), "the output differs"),
     "another dtype": (Edit(program("return x / len(x)"), "/ len(x)", "/ x.size(0) + x.double() * 0"), "differs"),
+    "a height instead of a width": (
+        Edit(
+            program(
+                "b, n, c = x.shape\nreturn self.lin(x).transpose(1, 2).reshape(b, c, h, w) / len(x)",
+                init="self.lin = torch.nn.Linear(12, 12)",
+            ).replace("forward(self, x)", "forward(self, x, h, w)"),
+            "reshape(b, c, h, w) / len(x)",
+            "reshape(b, c, w, h) / x.size(0)",
+        ),
+        "the shape of the output",
+    ),
+    "a number that is an argument": (
+        Edit(
+            program("return x * scale / len(x)").replace("self, x", "self, x, scale: float"),
+            "x * scale / len(x)",
+            "x * 0.5 / x.size(0)",
+        ),
+        "the output differs",
+    ),
+    "a default that is left out": (
+        Edit(
+            program("return x * scale / len(x)").replace("self, x", "self, x, scale=1.0"),
+            "x * scale / len(x)",
+            "x / x.size(0)",
+        ),
+        "the output differs",
+    ),
+    "a condition that a default meets": (
+        Edit(
+            program("x = x / len(x)\nif k > 0:\n    x = x * 2\nreturn x").replace("self, x", "self, x, k=1"),
+            "x = x / len(x)\n        if k > 0:\n            x = x * 2",
+            "x = x / x.size(0)\n        x = x * 2",
+        ),
+        "the output differs",
+    ),
     "a broadcast that fits square inputs": (
         Edit(
             program("return x * self.w[: len(x)].unsqueeze(1)", init='self.register_buffer("w", torch.randn(99))'),

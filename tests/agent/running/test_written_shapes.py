@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -111,3 +112,14 @@ def test_the_same_name_is_the_same_size_and_different_names_differ() -> None:
     assert batch == BATCH
     assert len({batch, length, other, last}) == 4
     assert sizes["z"][1:] == (64, SIDE, SIDE, 7)
+
+
+@pytest.mark.parametrize("text", ["(" + "," * 50_000, "[" + "1," * 50_000, "(a, b" * 20_000, "N x " * 30_000])
+def test_long_comments_and_odd_functions_are_no_problem(text: str) -> None:
+    namespace: dict[str, Any] = {}
+    source = f"def forward(x):\n    # x: {text}\n    return x\n"
+    linecache.cache["<long>"] = len(source), None, source.splitlines(keepends=True), "<long>"
+    exec(compile(source, "<long>", "exec"), namespace)
+    written_shapes(namespace["forward"])
+    namespace["forward"].__wrapped__ = namespace["forward"]
+    assert written_shapes(namespace["forward"]) == []
