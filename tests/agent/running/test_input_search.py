@@ -71,7 +71,8 @@ def test_the_sizes_of_one_of_several_inputs_are_varied_alone() -> None:
 
     first = Input((torch.rand(2, 8, 16), torch.rand(2, 8, 16)))
     wanted = {"longer", "not longer"}
-    found = find_inputs(iter([first]), partial(around, root=lambda query, keys: query @ keys), runs, wanted, lambda given: False)
+    vary = partial(around, root=lambda query, keys: query @ keys)
+    found = find_inputs(iter([first]), vary, runs, wanted, lambda given: False)
     assert any(given.args[0].shape[1] > given.args[1].shape[1] for given in found)
 
 
