@@ -36,7 +36,7 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--python",
         metavar="PATH",
-        help="the Python of your project, with PyTorch installed; default: taken from $VIRTUAL_ENV, .venv, or the PATH",
+        help="the Python of your project, with PyTorch installed; default: see fx-lsp which",
     )
     check.add_argument(
         "--time-limit",
