@@ -51,6 +51,7 @@ class Engine:
         findings_cache: Cache | None = None,
         cluster: Cluster | None = None,
         interactive: bool = False,
+        one_run: bool = False,
     ) -> None:
         """``settings_of`` returns the settings of a file.
 
@@ -60,20 +61,20 @@ class Engine:
         folder's agent changes, and ``on_result`` whenever `Scheduler.on_result` is. Traces are kept in ``cache``,
         targets and fixes in ``findings_cache``. If there is a ``cluster``, its workers trace. ``interactive``: someone
         is editing the files, so agents start before they are needed, and idle time is used to describe graphs and to
-        try fixes.
+        try fixes. ``one_run``: many files are traced once, so the Python of each folder is chosen once.
         """
         self.settings_of = settings_of
         self.documents = Documents(encoding)
         self.workspace = Workspace(folders)
         self._selected = selected
         chosen = partial(choose, given=python, in_editor=interactive)
-        # While files are edited, environments come and go; a run of the command line sees many files and ends.
-        self._choose = chosen if interactive else cache_results(chosen)
+        self._choose = cache_results(chosen) if one_run else chosen
         self._on_agent_state = on_agent_state
         self._listener = on_result
         self._cache = cache
         self._cluster = cluster
         self._interactive = interactive
+        self._one_run = one_run
         self._agents = AgentPool()
         finder = None
         if findings_cache:
@@ -91,12 +92,12 @@ class Engine:
         """The agent that traces the file ``path``."""
         folder, interpreter = Path(self.workspace.folder_of(path)), self.interpreter_of(path)
         key = self._agent_key(path, interpreter)
-        if self._interactive and key not in self._agents:
+        if not self._one_run and key not in self._agents:
             self._agents.retain(map(self._current_key, self.documents.paths))
         return self._agents.agent_for(key, lambda: self._start_agent(interpreter, self._settings_in(folder), folder))
 
     def interpreter_of(self, path: str) -> Interpreter:
-        """The Python that traces a file: in an editor, what the files and folders say now."""
+        """The Python that traces a file, as the files and folders are now."""
         folder = Path(self.workspace.folder_of(path))
         setting = self.settings_of(path).interpreter
         return self._choose(Path(path).parent, folder, setting=setting, selected=tuple(self._selected(folder)))

@@ -145,6 +145,7 @@ class _Run:
             # The targets and fixes of texts that are being edited are not those of the files on disk.
             findings_cache=None if edits else cache,
             cluster=cluster,
+            one_run=True,
         )
 
     async def check(self, files: Sequence[Path], jobs: int, progress: Progress, mending: Mending | None) -> Checked:

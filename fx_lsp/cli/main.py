@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from fx_lsp import __version__
-from fx_lsp.cli import check_command, doctor_command, which_command
+from fx_lsp.cli import check_command, doctor_command, mcp_command, which_command
 from fx_lsp.cli.exit_status import FAILED
 from fx_lsp.cli.output import say, write
 
@@ -33,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int | None:
         return which_command.run(arguments)
     if arguments.command == "doctor":
         return doctor_command.run(arguments)
+    if arguments.command == "mcp":
+        return mcp_command.run(arguments)
     if arguments.command == "cache":
         return _clear_cache()
     if arguments.command == "rule":
@@ -64,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="find out what is wrong with the set-up")
     doctor.set_defaults(command="doctor")
     doctor_command.add_arguments(doctor)
+    mcp = commands.add_parser("mcp", help="serve a coding agent (Model Context Protocol)")
+    mcp.set_defaults(command="mcp")
+    mcp_command.add_arguments(mcp)
     cache = commands.add_parser("cache", help="delete the cached results of earlier runs")
     cache.set_defaults(command="cache")
     cache.add_argument("action", choices=("clear",))
