@@ -165,7 +165,7 @@ class Engine:
         assert not self.scheduler.held_back, "an agent runs a Python and code that may be the workspace's"
         if self._cluster is not None:
             return ClusterAgent(self._cluster, settings.interpreter, folder)
-        log.info("tracing the files of %s with %s, from %s", folder, " ".join(interpreter.command), interpreter.origin)
+        log.info("tracing files of %s; %s", folder, "; ".join(interpreter.reasons))
         agent = SupervisedAgent(
             interpreter.command,
             cwd=folder,

@@ -41,8 +41,8 @@ class Workbench:
     def __init__(self, folder: Path, *, python: Sequence[str] = (), cache: Cache | None = None) -> None:
         """``python`` is the command of the Python that traces; if empty, it is chosen for each file."""
         self._folder = Path(os.path.normpath(folder.absolute()))
-        self._problem: str | None = None
-        """Why nothing can be traced."""
+        self._why_not: dict[tuple[str, ...], str | None] = {}
+        """By the command of a Python: why it can't trace; None while it can."""
         self._engine = Engine(
             lambda path: project_of(path).settings,
             folders=[str(self._folder)],
@@ -175,10 +175,9 @@ class Workbench:
         elif (old := self._text(file)) != text:
             self._documents.replace(file, 0, len(old), text, 0)
             self._offered.pop(file, None)
-        self._problem = None
         await self._engine.scheduler.trace(file)
-        if self._problem is not None:
-            raise CannotCheck(self._problem)
+        if problem := self._why_not.get(self._engine.interpreter_of(file).command):
+            raise CannotCheck(problem)
         if file not in self._engine.results:
             raise CannotCheck(f"{path} is not valid Python.")
         return file
@@ -221,7 +220,7 @@ class Workbench:
 
     def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
         remedy = "start fx-lsp mcp with --python and your project's Python"
-        self._problem = why_not(state, interpreter, remedy) or self._problem
+        self._why_not[interpreter.command] = why_not(state, interpreter, remedy)
 
 
 def _verdict(item: Traced) -> str:

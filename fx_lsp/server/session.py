@@ -256,7 +256,7 @@ class ClientSession:
         if self.options.get("status"):
             self._notify(STATUS, status(state, interpreter))
         elif self.can("window.work_done_progress"):
-            self._progress.note(folder, state.phase in ("starting", "busy"))
+            self._progress.note((folder, interpreter.command), state.phase in ("starting", "busy"))
         self._agent_log.note(state, interpreter)
 
     def _paths(self, uris: list[str]) -> list[str]:

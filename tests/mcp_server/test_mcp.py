@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import sys
+import venv
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -52,8 +53,8 @@ MODELS = {
 
 
 @contextlib.asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[Client]:
-    command = ["-m", "fx_lsp", "mcp", str(folder), "--python", sys.executable]
+async def serving(folder: Path, python: str = sys.executable) -> AsyncIterator[Client]:
+    command = ["-m", "fx_lsp", "mcp", str(folder), "--python", python]
     server = StdioServerParameters(command=sys.executable, args=command, cwd=str(ROOT), env=dict(os.environ))
     async with Client(server) as client:
         yield client
@@ -129,6 +130,16 @@ async def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
         (tmp_path / "net.py").write_text(f"{BAD}# changed\n")
         assert "changed on disk" in await error(client, "apply_edit", path="net.py", number=1)
         assert (tmp_path / "net.py").read_text() == f"{BAD}# changed\n"
+
+
+async def test_a_python_without_torch_is_named_each_time(tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", symlinks=True)
+    python = str(tmp_path / "env" / "bin" / "python")
+    async with serving(tmp_path, python) as client:
+        for _ in range(2):
+            said = await error(client, "trace", path="net.py", text=BAD)
+            assert f"{python} (from --python) has no usable PyTorch." in said
+            assert "Install torch there, or start fx-lsp mcp with --python" in said
 
 
 async def test_rules_are_resources(tmp_path: Path) -> None:
