@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 CLIENT = ROOT / "vscode-client"
+DIST = ROOT / "dist"
 IN_VSCODE = ROOT / "tests" / "vscode"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 TORCH = "torch==2.13.0"
@@ -261,6 +262,28 @@ def docs() -> None:
     run([PYTHON, "-m", "mkdocs", "build", "--quiet"])
 
 
+def dist() -> None:
+    """Build the sdist and the wheel in dist/, and try each in a clean virtual environment."""
+    set_up()
+    shutil.rmtree(DIST, ignore_errors=True)
+    run([PYTHON, "-m", "build", "--outdir", DIST])
+    for built in sorted(DIST.iterdir()):
+        with tempfile.TemporaryDirectory() as folder:
+            try_package(built, Path(folder))
+
+
+def try_package(built: Path, folder: Path) -> None:
+    """Install a package into a new environment in ``folder``, and check an example from there with .venv's torch."""
+    found = 1
+    shutil.copytree(ROOT / "examples" / "models", folder / "models")
+    run([sys.executable, "-m", "venv", "env"], cwd=folder)
+    programs = folder / "env" / PYTHON.parent.name
+    run([programs / PYTHON.name, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", built], cwd=folder)
+    run([programs / "fx-lsp", "--version"], cwd=folder)
+    run([programs / "fx-lsp", "rule", "len"], cwd=folder)
+    run([programs / "fx-lsp", "check", "--no-cache", "--python", PYTHON, "models"], cwd=folder, accept=(found,))
+
+
 def e2e() -> None:
     """Test the examples in a real, headless VS Code; the first run installs it (on Debian, as root)."""
     package()
@@ -286,6 +309,7 @@ COMMANDS: dict[str, Callable[[], None]] = {
     "test": test,
     "docs": docs,
     "package": package,
+    "dist": dist,
     "e2e": e2e,
 }
 

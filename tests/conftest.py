@@ -18,6 +18,7 @@ SLOW = [
     "tests/core/explore/test_soft_calls.py",
     "tests/lsp/test_views.py",
     "tests/cli/test_check_fix.py",
+    "tests/mcp_server/test_mcp.py",
 ]
 """These files start first, so that no process is left with a long one at the end."""
 
@@ -26,6 +27,7 @@ ONE_BY_ONE = {
     "tests/cli/test_check_scale.py",
     "tests/cli/test_cli.py",
     "tests/core/test_random_programs.py",
+    "tests/mcp_server/test_mcp.py",
 }
 """Any process may run any test of these slow files. The tests of every other file share what the first one starts."""
 

@@ -7,7 +7,8 @@ trace a workspace should also start here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache as cache_results
 from functools import partial
 from pathlib import Path
 
@@ -19,12 +20,12 @@ from fx_lsp.documents.documents import Documents
 from fx_lsp.documents.positions import Encoding
 from fx_lsp.fixes import fixes_for
 from fx_lsp.fixes.fix_cache import kept_fixes_for
+from fx_lsp.interpreters.interpreter_choice import Interpreter, choose
 from fx_lsp.settings.pyproject import FILE
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import AgentPool, TracingAgent
 from fx_lsp.supervisor.cached_agent import CachedAgent
 from fx_lsp.supervisor.cluster_agent import Cluster, ClusterAgent
-from fx_lsp.supervisor.interpreter_choice import Interpreter, choose
 from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
 from fx_lsp.targets.target_finder import CachedTargetFinder
 from fx_lsp.workspace.disk_cache import Cache
@@ -50,6 +51,7 @@ class Engine:
         findings_cache: Cache | None = None,
         cluster: Cluster | None = None,
         interactive: bool = False,
+        one_run: bool = False,
     ) -> None:
         """``settings_of`` returns the settings of a file.
 
@@ -59,18 +61,20 @@ class Engine:
         folder's agent changes, and ``on_result`` whenever `Scheduler.on_result` is. Traces are kept in ``cache``,
         targets and fixes in ``findings_cache``. If there is a ``cluster``, its workers trace. ``interactive``: someone
         is editing the files, so agents start before they are needed, and idle time is used to describe graphs and to
-        try fixes.
+        try fixes. ``one_run``: many files are traced once, so the Python of each folder is chosen once.
         """
         self.settings_of = settings_of
         self.documents = Documents(encoding)
         self.workspace = Workspace(folders)
-        self._python = python
         self._selected = selected
+        chosen = partial(choose, given=python, in_editor=interactive)
+        self._choose = cache_results(chosen) if one_run else chosen
         self._on_agent_state = on_agent_state
         self._listener = on_result
         self._cache = cache
         self._cluster = cluster
         self._interactive = interactive
+        self._one_run = one_run
         self._agents = AgentPool()
         finder = None
         if findings_cache:
@@ -86,15 +90,22 @@ class Engine:
 
     def agent_for(self, path: str) -> TracingAgent:
         """The agent that traces the file ``path``."""
-        folder = Path(self.workspace.folder_of(path))
-        interpreter, settings = self.interpreter_of(folder), self._settings_in(folder)
-        started_with = (interpreter.command, settings.env, settings.cache)
-        return self._agents.agent_for(folder, started_with, lambda: self._start_agent(interpreter, settings, folder))
+        folder, interpreter = Path(self.workspace.folder_of(path)), self.interpreter_of(path)
+        key = self._agent_key(path, interpreter)
+        if not self._one_run and key not in self._agents:
+            self._agents.retain(map(self._current_key, self.documents.paths))
+        return self._agents.agent_for(key, lambda: self._start_agent(interpreter, self._settings_in(folder), folder))
 
-    def interpreter_of(self, folder: Path) -> Interpreter:
-        """The Python that traces the files of ``folder``."""
-        setting = self._settings_in(folder).interpreter
-        return choose(folder, given=self._python, setting=setting, selected=self._selected(folder))
+    def interpreter_of(self, path: str) -> Interpreter:
+        """The Python that traces a file, as the files and folders are now."""
+        folder = Path(self.workspace.folder_of(path))
+        setting = self.settings_of(path).interpreter
+        return self._choose(Path(path).parent, folder, setting=setting, selected=tuple(self._selected(folder)))
+
+    def interpreters_may_have_changed(self) -> None:
+        """Trace everything again if another Python serves an open file now."""
+        if not all(self._current_key(path) in self._agents for path in self.documents.paths):
+            self.scheduler.trace_all()
 
     def edited(self, path: str) -> None:
         """Trace a file whose text was edited, and pause the idle work."""
@@ -134,6 +145,19 @@ class Engine:
         for work in self._idle_work:
             work.on_result(path, complete)
 
+    def _current_key(self, path: str) -> Hashable:
+        return self._agent_key(path, self.interpreter_of(path))
+
+    def _agent_key(self, path: str, interpreter: Interpreter) -> Hashable:
+        """What the agent of a file is started with: files with equal keys have the same agent.
+
+        An agent that found no torch is not asked again, so a Python that gets torch gets another agent.
+        """
+        folder = Path(self.workspace.folder_of(path))
+        settings = self._settings_in(folder)
+        env = tuple(sorted(settings.env.items()))
+        return folder, interpreter.command, interpreter.has_torch, env, settings.cache
+
     def _settings_in(self, folder: Path) -> Settings:
         return self.settings_of(str(folder / FILE))
 
@@ -141,7 +165,7 @@ class Engine:
         assert not self.scheduler.held_back, "an agent runs a Python and code that may be the workspace's"
         if self._cluster is not None:
             return ClusterAgent(self._cluster, settings.interpreter, folder)
-        log.info("tracing the files of %s with %s, from %s", folder, " ".join(interpreter.command), interpreter.origin)
+        log.info("tracing files of %s; %s", folder, "; ".join(interpreter.reasons))
         agent = SupervisedAgent(
             interpreter.command,
             cwd=folder,

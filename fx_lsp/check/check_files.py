@@ -18,11 +18,11 @@ from fx_lsp.documents.documents import Documents, why_not_python
 from fx_lsp.documents.nbformat import read_notebook
 from fx_lsp.errors import CannotCheck
 from fx_lsp.fixes import Fix
+from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.settings.precedence import override
 from fx_lsp.settings.pyproject import project_of
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.cluster_agent import Cluster, connected
-from fx_lsp.supervisor.interpreter_choice import Interpreter
 from fx_lsp.supervisor.supervised_agent import AgentState, why_not
 from fx_lsp.workspace.disk_cache import Cache
 from fx_lsp.workspace.python_files import FileSelection, folders_of
@@ -145,6 +145,7 @@ class _Run:
             # The targets and fixes of texts that are being edited are not those of the files on disk.
             findings_cache=None if edits else cache,
             cluster=cluster,
+            one_run=True,
         )
 
     async def check(self, files: Sequence[Path], jobs: int, progress: Progress, mending: Mending | None) -> Checked:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 # Functions here import what they need when they run, because this module is also loaded when the server starts.
 
-SHOW_FIXES = frozenset({"full", "json", "jsonl", "sarif"})
+SHOW_FIXES = frozenset({"agent", "full", "json", "jsonl", "sarif"})
 """The formats that show the fixes of a problem."""
 
-FORMATS = ("full", "concise", "json", "jsonl", "github", "gitlab", "sarif", "junit")
+FORMATS = ("full", "agent", "concise", "json", "jsonl", "github", "gitlab", "sarif", "junit")
 
 
 def add_arguments(check: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--python",
         metavar="PATH",
-        help="the Python of your project, with PyTorch installed; default: taken from $VIRTUAL_ENV, .venv, or the PATH",
+        help="the Python of your project, with PyTorch installed; default: see fx-lsp which",
     )
     check.add_argument(
         "--time-limit",
@@ -160,7 +160,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
             raise CannotCheck(f"There is no rule '{code}'; the rules are {', '.join(sorted(known))}.")
     default = Settings()
     return Settings(
-        interpreter=(_executable(arguments.python),) if arguments.python else (),
+        interpreter=(executable(arguments.python),) if arguments.python else (),
         time_limit=arguments.time_limit or default.time_limit,
         memory_limit=int(arguments.memory_limit or default.memory_limit),
         select=arguments.select,
@@ -195,7 +195,7 @@ def _format(arguments: argparse.Namespace) -> str:
     return arguments.format or ("full" if sys.stdout.isatty() else "concise")
 
 
-def _executable(python: str) -> str:
+def executable(python: str) -> str:
     """The absolute path of the interpreter that the user named. Raises CannotCheck if it can't be run."""
     found = shutil.which(python)
     if found is None:

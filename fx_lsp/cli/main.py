@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from fx_lsp import __version__
-from fx_lsp.cli import check_command
+from fx_lsp.cli import check_command, doctor_command, mcp_command, which_command
 from fx_lsp.cli.exit_status import FAILED
 from fx_lsp.cli.output import say, write
 
@@ -29,6 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int | None:
     arguments = _parser().parse_args(argv)
     if arguments.command == "check":
         return check_command.run(arguments)
+    if arguments.command == "which":
+        return which_command.run(arguments)
+    if arguments.command == "doctor":
+        return doctor_command.run(arguments)
+    if arguments.command == "mcp":
+        return mcp_command.run(arguments)
     if arguments.command == "cache":
         return _clear_cache()
     if arguments.command == "rule":
@@ -54,14 +60,23 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="trace the models in files and show where tracing fails")
     check.set_defaults(command="check")
     check_command.add_arguments(check)
+    which = commands.add_parser("which", help="show which Python traces a file, and why")
+    which.set_defaults(command="which")
+    which_command.add_arguments(which)
+    doctor = commands.add_parser("doctor", help="find out what is wrong with the set-up")
+    doctor.set_defaults(command="doctor")
+    doctor_command.add_arguments(doctor)
+    mcp = commands.add_parser("mcp", help="serve a coding agent (Model Context Protocol)")
+    mcp.set_defaults(command="mcp")
+    mcp_command.add_arguments(mcp)
     cache = commands.add_parser("cache", help="delete the cached results of earlier runs")
     cache.set_defaults(command="cache")
     cache.add_argument("action", choices=("clear",))
     rule = commands.add_parser("rule", help="explain a rule")
     rule.set_defaults(command="rule")
-    which = rule.add_mutually_exclusive_group(required=True)
-    which.add_argument("code", metavar="CODE", nargs="?", help="the rule's code, e.g. control-flow")
-    which.add_argument("--all", action="store_true", help="explain every rule")
+    chosen = rule.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("code", metavar="CODE", nargs="?", help="the rule's code, e.g. control-flow")
+    chosen.add_argument("--all", action="store_true", help="explain every rule")
     rule.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: %(default)s")
     return parser
 

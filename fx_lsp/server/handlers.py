@@ -12,6 +12,7 @@ from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
 
 from fx_lsp import __version__
+from fx_lsp.interpreters.project_environments import DECIDING_FILES
 from fx_lsp.server.features.code_actions import KINDS, Takes, code_actions
 from fx_lsp.server.features.code_lens import code_lenses
 from fx_lsp.server.features.directive_help import completions, directive_hover, links
@@ -71,7 +72,7 @@ _REGISTRATIONS = (
         types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
         "workspace.did_change_watched_files.dynamic_registration",
         types.DidChangeWatchedFilesRegistrationOptions(
-            [types.FileSystemWatcher("**/*.{py,md,rst,yaml,yml}"), types.FileSystemWatcher(f"**/{FILE}")]
+            [types.FileSystemWatcher(glob) for glob in ("**/*.{py,md,rst,yaml,yml}", f"**/{FILE}", *DECIDING_FILES)]
         ),
     ),
     (

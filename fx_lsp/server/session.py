@@ -13,6 +13,8 @@ from pygls.progress import Progress
 
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.documents.positions import Encoding
+from fx_lsp.interpreters.interpreter_choice import Interpreter
+from fx_lsp.interpreters.project_environments import decides
 from fx_lsp.server.features import notebook_sync
 from fx_lsp.server.features.client_places import ClientPlaces, change_of
 from fx_lsp.server.features.diagnostics import DiagnosticsPublisher, Shows
@@ -25,7 +27,6 @@ from fx_lsp.server.features.views import CHANGED, Views
 from fx_lsp.settings.precedence import override
 from fx_lsp.settings.pyproject import FILE, project_of
 from fx_lsp.settings.settings import Settings
-from fx_lsp.supervisor.interpreter_choice import Interpreter
 from fx_lsp.supervisor.supervised_agent import AgentState
 from fx_lsp.workspace.disk_cache import Cache, cache_folder
 
@@ -197,6 +198,8 @@ class ClientSession:
             self.projects.refresh(self.documents.paths)
             self.engine.scheduler.trace_all()
             return
+        if any(path and decides(path) for path in changed):
+            self.engine.interpreters_may_have_changed()
         own = {path: how for path, how in changed.items() if path and self._is_watched(path)}
         if all(how == types.FileChangeType.Changed for how in own.values()):
             for path in own:
@@ -253,7 +256,7 @@ class ClientSession:
         if self.options.get("status"):
             self._notify(STATUS, status(state, interpreter))
         elif self.can("window.work_done_progress"):
-            self._progress.note(folder, state.phase in ("starting", "busy"))
+            self._progress.note((folder, interpreter.command), state.phase in ("starting", "busy"))
         self._agent_log.note(state, interpreter)
 
     def _paths(self, uris: list[str]) -> list[str]:

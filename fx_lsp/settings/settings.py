@@ -56,8 +56,9 @@ class Settings:
         (),
         "The Python that traces your models, as a command and its arguments. Choose the Python that runs your "
         "project, with PyTorch installed. `~`, `${workspaceFolder}` and `${env:NAME}` are expanded. If empty, fx-lsp "
-        "uses the first of these that exists: the interpreter that is selected in the editor, `$VIRTUAL_ENV`, `.venv` "
-        "or `venv` in the workspace folder, `python` on the PATH.",
+        "uses the interpreter that is selected in the editor. If none is selected, fx-lsp uses the first environment "
+        "with PyTorch among those of the nearest folder that has one, the activated one, and those on the PATH; "
+        "`fx-lsp which` prints the choice and the reasons.",
         _STRINGS,
         scope="machine-overridable",
     )

@@ -1,10 +1,9 @@
-"""One agent for each workspace folder, started when it is first needed."""
+"""One agent for each workspace folder and Python, started when it is first needed."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from pathlib import Path
+from collections.abc import AsyncGenerator, Callable, Hashable, Iterable
 from typing import Protocol
 
 from fx_lsp.agent.messages import Details, Done, Proof, Prove, Report, Trace
@@ -33,30 +32,27 @@ class AgentPool:
     """The running agents. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._agents: dict[Path, tuple[object, TracingAgent]] = {}
-        """By folder: what its agent was started with, and the agent."""
+        self._agents: dict[Hashable, TracingAgent] = {}
+        """By what they were started with."""
         self._closing: set[asyncio.Task[None]] = set()
 
-    def agent_for(self, folder: Path, started_with: object, start: Callable[[], TracingAgent]) -> TracingAgent:
-        """The agent of a workspace folder.
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._agents
 
-        ``start`` makes a new agent if the folder has none, or if its agent was started with something other than
-        ``started_with``.
-        """
-        if folder in self._agents:
-            before, agent = self._agents[folder]
-            if before == started_with:
-                return agent
-            self._retire(agent)
-        agent = start()
-        self._agents[folder] = (started_with, agent)
-        return agent
+    def agent_for(self, key: Hashable, start: Callable[[], TracingAgent]) -> TracingAgent:
+        """The agent with this ``key``, which contains all that an agent is started with; ``start`` makes a new one."""
+        if key not in self._agents:
+            self._agents[key] = start()
+        return self._agents[key]
+
+    def retain(self, keys: Iterable[Hashable]) -> None:
+        """End every agent whose key is not among ``keys``."""
+        for key in self._agents.keys() - set(keys):
+            self._retire(self._agents.pop(key))
 
     def restart(self) -> None:
         """End every agent; the next trace starts new ones."""
-        for _, agent in self._agents.values():
-            self._retire(agent)
-        self._agents.clear()
+        self.retain(())
 
     async def close(self) -> None:
         """End every agent, and wait until they are gone."""

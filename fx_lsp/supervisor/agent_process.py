@@ -34,7 +34,7 @@ from fx_lsp.agent.wire import HEADER, body_length, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_environment import without_secrets
 
-BOOT = """
+LOAD = """
 import sys
 if sys.path[:1] == [""]:
     del sys.path[0]
@@ -46,15 +46,19 @@ package.__path__ = []
 spec = spec_from_file_location("fx_lsp.agent", sys.argv[1] + "/__init__.py")
 agent = sys.modules["fx_lsp.agent"] = package.agent = module_from_spec(spec)
 spec.loader.exec_module(agent)
-from fx_lsp.agent.serving.agent_main import main
-main(*sys.argv[2:])
 """
-"""The program that the user's Python runs. Its arguments are the folders of fx_lsp.agent, fxcore and scratch files.
+"""The beginning of every program that the user's Python runs. Its first argument is the folder of fx_lsp.agent.
 
 It makes ``fx_lsp.agent`` importable, and nothing else from the folder that contains it. It removes the current folder
 from ``sys.path``, so that a user's ``json.py`` can't replace the standard library's in the agent; the code that imports
 the user's files adds their folders.
 """
+
+BOOT = f"""{LOAD}
+from fx_lsp.agent.serving.agent_main import main
+main(*sys.argv[2:])
+"""
+"""The agent. Its arguments are the folders of fx_lsp.agent, fxcore and scratch files."""
 
 REPRODUCIBLE = {"PYTHONHASHSEED": "0"}
 """Environment variables of every agent, unless the user sets them. They fix the order of sets, so that all agents

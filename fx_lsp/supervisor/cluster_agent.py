@@ -57,7 +57,7 @@ async def connected(address: str) -> AsyncIterator[Cluster]:
     try:
         from distributed import Client
     except ImportError:
-        raise CannotCheck("--cluster needs dask.distributed: pip install 'fx-lsp[cluster]'.") from None
+        raise CannotCheck("--cluster needs dask.distributed: install fx-lsp with its extra `cluster`.") from None
     try:
         client = await Client(address, asynchronous=True, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

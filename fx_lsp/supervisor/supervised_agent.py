@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from fx_lsp.agent.messages import Details, Done, Failure, Hello, Proof, Prove, Report, Trace
+from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProcess, Answer
-from fx_lsp.supervisor.interpreter_choice import Interpreter
 
 BACK_OFF_SECONDS = (0.0, 0.5, 2.0, 5.0)
 """How long to wait before a process is started, by the number of deaths in a row. After as many deaths as there are

@@ -49,7 +49,7 @@ class TestArguments:
             main(["--version"])
         assert capsys.readouterr().out == f"fx-lsp {__version__}\n"
 
-    @pytest.mark.parametrize("command", [[], ["check"], ["rule"]])
+    @pytest.mark.parametrize("command", [[], ["check"], ["rule"], ["which"], ["doctor"], ["mcp"]])
     def test_help_names_every_argument(self, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit, match="0"):
             main([*command, "--help"])
@@ -57,6 +57,9 @@ class TestArguments:
         named = {
             "": ["--tcp", "check", "rule"],
             "check": ["PATH", "--format", "--python", "--time-limit"],
+            "which": ["FILE"],
+            "mcp": ["FOLDER", "--python"],
+            "doctor": ["FILE", "--python", "--bundle"],
             "rule": ["CODE", "--all", "--format"],
         }
         assert [word for word in named["".join(command)] if word not in text] == []

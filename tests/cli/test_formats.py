@@ -13,7 +13,7 @@ from junitparser import JUnitXml
 from pydantic import BaseModel
 from sarif_pydantic import Location, Sarif
 
-from fx_lsp.agent.messages import Failure, Recipe, Report, Snippet, Span, Step, Target
+from fx_lsp.agent.messages import Failure, Proof, Recipe, Report, Snippet, Span, Step, Target
 from fx_lsp.analysis.findings import Finding
 from fx_lsp.analysis.related_places import Link
 from fx_lsp.analysis.results import FileResult, Traced
@@ -190,6 +190,28 @@ class TestFull:
         assert summary(found.checked(problem)) == "Traced 2 models and functions in 1 file: 1 problem found."
         assert summary(found.checked()) == "Traced 2 models and functions in 1 file: no problem found."
         assert summary(Checked((), found.documents, {}, {})) == "Nothing to trace was found."
+
+
+def test_agents_are_shown_the_smallest_edit(found: Found) -> None:
+    found.write("model.py", "x = 1\ny = len(x)\n")
+    place, path = found.place("model.py", "len(x)"), str(found.folder / "model.py")
+    large = Fix("Wrap it", (TextChange(Span(path, 1, 0, 1, 0), "import torch.fx\n\ntorch.fx.wrap('len')\n\n"),))
+    small = Fix("Use size", (TextChange(Span(path, 2, 4, 2, 10), "x.size(0)"),))
+    problem = found.problem(place, fixes=(large, small))
+    expected = [
+        "model.py:2:5: error[control-flow] No way. Not here.",
+        "edit: Use size",
+        "--- a/model.py",
+        "+++ b/model.py",
+        "@@ -2 +2 @@",
+        "-y = len(x)",
+        "+y = x.size(0)",
+    ]
+    assert render("agent", found.checked(problem)).splitlines() == expected
+    proven = dataclasses.replace(problem, proofs={large: Proof(0, "proven", ""), small: Proof(0, "untried", "")})
+    assert "edit: (proven) Wrap it" in render("agent", found.checked(proven))
+    refuted = dataclasses.replace(problem, fixes=(small,), proofs={small: Proof(0, "refuted", "")})
+    assert "edit:" not in render("agent", found.checked(refuted))
 
 
 def test_concise_is_one_line_with_columns_in_characters(found: Found) -> None:

@@ -57,17 +57,54 @@ async def test_each_folder_has_its_python(folder: Path) -> None:
     (package / "__init__.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')\n")
     for name, entry in {"good": installed(), "none": "", "broken": str(package.parent)}.items():
         environment(folder / name, entry)
+    without = str(folder / "none" / ".venv" / "bin" / "python")
     async with editor.session(python=(), roots=["good", "none", "broken"]):
         for name in ("none", "broken", "good"):
             editor.open(f"{name}/net.py", MODEL)
             assert await editor.diagnostics(f"{name}/net.py") == []
-        assert "can be traced" in await editor.hover("good/net.py", "Net")
-        problems = [status.message for status in editor.statuses if status.phase == "no-torch"]
-    none, broken = sorted(problems, key=lambda message: "libtorch" in message)
-    assert "torch is not installed in this Python." in none
-    assert f"{folder / 'none' / '.venv'}" in none
+        for name in ("good", "none"):
+            assert "can be traced" in await editor.hover(f"{name}/net.py", "Net")
+        (broken,) = (status.message for status in editor.statuses if status.phase == "no-torch")
+        reasons = {reason for status in editor.statuses for reason in status.reasons}
+    assert f"taken: {folder}/good/.venv/bin/python (.venv in {folder}/good) has torch" in reasons
+    assert f"not taken: {without} (.venv in {folder}/none) has no torch" in reasons
     assert "torch is installed in this Python but can't be imported" in broken
     assert "libtorch_cpu.so: cannot open shared object file" in broken
+
+
+def taken(editor: Editor, phase: str) -> list[str]:
+    """The Pythons of the agents that have been in this phase, in order."""
+    first = [status.reasons[0] for status in editor.statuses if status.phase == phase]
+    return list(dict.fromkeys(reason.removeprefix("taken: ").partition(" (")[0] for reason in first))
+
+
+async def test_the_packages_of_one_folder_have_their_own_pythons(folder: Path) -> None:
+    editor = Editor(folder)
+    for name in ("a", "b"):
+        environment(folder / "packages" / name, installed())
+    async with editor.session(python=()):
+        for name in ("a", "b"):
+            editor.open(f"packages/{name}/net.py", MODEL)
+            assert await editor.diagnostics(f"packages/{name}/net.py") == []
+            assert "can be traced" in await editor.hover(f"packages/{name}/net.py", "Net")
+        editor.edit("packages/a/net.py", "x.relu()", "x.relu() + 1")
+        assert await editor.diagnostics("packages/a/net.py") == []
+        assert len(editor.agents()) == 2
+    assert taken(editor, "ready") == [f"{folder}/packages/{name}/.venv/bin/python" for name in ("a", "b")]
+
+
+async def test_an_environment_that_gets_torch_traces_from_then_on(folder: Path) -> None:
+    editor = Editor(folder)
+    environment(folder)
+    async with editor.session(python=()):
+        editor.open("net.py", MODEL)
+        assert await editor.diagnostics("net.py") == []
+        assert "can be traced" in await editor.hover("net.py", "Net")
+        environment(folder, installed())
+        event = types.FileEvent(editor.uri(".venv/pyvenv.cfg"), types.FileChangeType.Changed)
+        editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+        await editor.until(lambda: len(taken(editor, "ready")) == 2)
+    assert taken(editor, "ready")[-1] == f"{folder}/.venv/bin/python"
 
 
 async def test_each_folder_has_its_settings(folder: Path) -> None:

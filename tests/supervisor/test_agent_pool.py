@@ -23,7 +23,7 @@ class Pool(AgentPool):
         super().__init__()
 
     def agent_in(self, folder: Path) -> TracingAgent:
-        return self.agent_for(folder, self.python, lambda: self._make(folder))
+        return self.agent_for((folder, self.python), lambda: self._make(folder))
 
     def _make(self, folder: Path) -> ClosableAgent:
         self.made.append(ClosableAgent(self.python, folder))
@@ -42,13 +42,26 @@ async def test_each_folder_has_one_agent() -> None:
     assert all(agent.closed for agent in pool.made)
 
 
-async def test_another_python_has_another_agent_and_the_old_one_is_closed() -> None:
+async def test_another_python_has_another_agent_beside_the_first() -> None:
+    pool = Pool()
+    first = pool.agent_in(A)
+    pool.python = "other"
+    assert pool.agent_in(A) is not first
+    pool.python = "python"
+    assert pool.agent_in(A) is first
+    await pool.close()
+
+
+async def test_agents_that_are_not_retained_are_closed() -> None:
     pool = Pool()
     pool.agent_in(A)
-    pool.python = "other"
-    pool.agent_in(A)
+    pool.agent_in(B)
+    pool.retain([(B, "python"), "a key that no agent has"])
+    assert (A, "python") not in pool
+    assert (B, "python") in pool
+    pool.retain([])
     await pool.close()
-    assert [(agent.made_for[0], agent.closed) for agent in pool.made] == [("python", True), ("other", True)]
+    assert [agent.closed for agent in pool.made] == [True, True]
 
 
 async def test_after_a_restart_there_are_new_ones() -> None:

@@ -21,7 +21,7 @@ from fx_lsp.agent.wire import decode, encode
 from fx_lsp.supervisor.cluster_worker import SentWorkspace, answered
 from tests.cli.test_cli import ROOT, check
 
-pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install 'fx-lsp[cluster]'")
+pytest.importorskip("distributed", reason="dask.distributed is not installed")
 
 MODEL = """\
 import torch

@@ -32,7 +32,9 @@ def test_each_command_is_run_in_a_real_window() -> None:
 
 
 def test_version_is_the_servers() -> None:
-    assert manifest()["version"] == fx_lsp.__version__, REMEDY
+    lock = json.loads((CLIENT / "package-lock.json").read_text("utf-8"))
+    versions = {manifest()["version"], lock["version"], lock["packages"][""]["version"]}
+    assert versions == {fx_lsp.__version__}, REMEDY
 
 
 def test_the_bundle_has_what_the_package_asks_for() -> None:

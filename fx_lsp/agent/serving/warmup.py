@@ -30,7 +30,8 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
         _load_fxcore(fxcore_folder)
         _trace_something()
     except Exception as error:
-        return None, f"torch {torch.__version__} can't be used for tracing: {type(error).__name__}: {error}."
+        version = getattr(torch, "__version__", "of unknown version")  # a folder that is left of a torch has none
+        return None, f"torch {version} can't be used for tracing: {type(error).__name__}: {error}."
     return torch.__version__, None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fx_lsp.supervisor.interpreter_choice import Interpreter
+from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.supervisor.supervised_agent import AgentState, why_not
 
 STATUS = "fxLsp/status"
@@ -13,13 +13,15 @@ STATUS = "fxLsp/status"
 
 
 def status(state: AgentState, interpreter: Interpreter) -> dict[str, Any]:
-    """The notification's parameters: ``phase``, a readable ``message``, and the versions ``python`` and ``torch``."""
+    """The notification's parameters: ``phase``, a readable ``message``, the versions ``python`` and ``torch``, and the
+    ``reasons`` for the choice of the Python: one line for each that was found."""
     hello = state.hello
     return {
         "phase": state.phase,
         "message": _message(state, interpreter),
         "python": hello.python if hello else None,
         "torch": hello.torch if hello else None,
+        "reasons": list(interpreter.reasons),
     }
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from fx_lsp.agent.messages import Hello
+from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.server.features.status import AgentLog, status
-from fx_lsp.supervisor.interpreter_choice import Interpreter
 from fx_lsp.supervisor.supervised_agent import AgentState
 
 PYTHON = Interpreter(("/v/bin/python", "-E"), "$VIRTUAL_ENV")

@@ -1,0 +1,53 @@
+"""Whether an interpreter has torch, seen in its folders of packages.
+
+Nothing is run: not before the user trusts the workspace, and starting several Pythons would take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fx_lsp.interpreters.environment_layout import import_folders
+
+_LONGEST_PTH = 1 << 16
+
+
+def has_torch(python: Path) -> bool:
+    """Whether ``import torch`` would find a package."""
+    return any(_holds_torch(folder) for folder in _searched(python))
+
+
+def _searched(python: Path) -> Iterator[Path]:
+    """The folders of packages, and after each those that its ``.pth`` files add."""
+    for folder in filter(Path.is_dir, import_folders(python)):
+        yield folder
+        for file in sorted(_listed(folder, "*.pth")):
+            yield from _added_by(file)
+
+
+def _added_by(pth: Path) -> Iterator[Path]:
+    """The folders that the lines of a ``.pth`` file name. Lines that Python would run are not run."""
+    try:
+        text = pth.read_bytes()[:_LONGEST_PTH].decode("utf-8", "replace")
+    except OSError:
+        return
+    for line in text.splitlines():
+        if line.strip() and not line.startswith(("#", "import ", "import\t")) and "\0" not in line:
+            yield pth.parent / line.strip()
+
+
+def _holds_torch(folder: Path) -> bool:
+    if (folder / "torch" / "__init__.py").is_file():
+        return True
+    # A package that was built in its own checkout leaves only its description here.
+    described = (*_listed(folder, "torch-*.dist-info"), *_listed(folder, "torch-*.egg-info"))
+    return any(described) or (folder / "torch.egg-link").is_file()
+
+
+def _listed(folder: Path, pattern: str) -> list[Path]:
+    """What matches the pattern in a folder; nothing if the folder can't be read."""
+    try:
+        return list(folder.glob(pattern))
+    except OSError:
+        return []

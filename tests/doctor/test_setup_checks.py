@@ -1,0 +1,217 @@
+"""``fx-lsp doctor`` names the cause and the remedy of set-ups that are really broken."""
+
+import importlib.util
+import os
+import re
+import sys
+import venv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fx_lsp.cli.main import main
+
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A set-up that something is wrong with."""
+
+    name: str
+    make: Callable[[Path, Patch], object]
+    """Makes it in a folder; returns the Python to examine, or None if fx-lsp chooses it."""
+    verdict: str
+    cause: str
+    """A regular expression."""
+    remedy: str
+
+
+def package(name: str, text: str) -> Callable[[Path, Patch], str]:
+    """A package of this name comes before the installed one."""
+
+    def make(folder: Path, patch: Patch) -> str:
+        place = folder / "packages" / name
+        place.mkdir(parents=True)
+        (place / "__init__.py").write_text(text)
+        patch.setenv("PYTHONPATH", str(place.parent))
+        return sys.executable
+
+    return make
+
+
+def program(text: str) -> Callable[[Path, Patch], str]:
+    """A program that is not the Python that it should be."""
+
+    def make(folder: Path, patch: Patch) -> str:
+        (folder / "python").write_text(text)
+        (folder / "python").chmod(0o755)
+        return str(folder / "python")
+
+    return make
+
+
+def older(folder: Path, patch: Patch) -> str:
+    """A Python that believes to be 3.9."""
+    (folder / "sitecustomize.py").write_text("import sys\nsys.version_info = (3, 9, 18, 'final', 0)\n")
+    patch.setenv("PYTHONPATH", str(folder))
+    return sys.executable
+
+
+def without_torch(folder: Path, patch: Patch) -> None:
+    venv.create(folder / ".venv", symlinks=True)
+    patch.setattr(sys, "executable", str(folder / ".venv" / "bin" / "python"))
+
+
+def left_over(folder: Path, patch: Patch) -> str:
+    venv.create(folder / "env", symlinks=True)
+    (packages,) = (folder / "env").glob("lib/python*/site-packages")
+    (packages / "torch").mkdir()
+    return str(folder / "env" / "bin" / "python")
+
+
+def gone_environment(folder: Path, patch: Patch) -> None:
+    venv.create(folder / ".venv", symlinks=True)
+    for python in (folder / ".venv" / "bin").glob("python*"):
+        python.unlink()
+        python.symlink_to(folder / "gone")
+
+
+def variable(name: str, value: str) -> Callable[[Path, Patch], None]:
+    return lambda folder, patch: patch.setenv(name, value.replace("~", str(folder)))
+
+
+def python_home(folder: Path, patch: Patch) -> str:
+    patch.setenv("PYTHONHOME", str(folder))
+    return sys.executable
+
+
+def cache_is_a_file(folder: Path, patch: Patch) -> None:
+    (folder / "file").touch()
+    patch.setenv("FX_LSP_CACHE", str(folder / "file" / "cache"))
+
+
+def wrong_setting(folder: Path, patch: Patch) -> None:
+    (folder / "pyproject.toml").write_text("[tool.fx-lsp]\ntime-limit = 'long'\n")
+
+
+def no_libcst(folder: Path, patch: Patch) -> None:
+    find = importlib.util.find_spec
+    patch.setattr(importlib.util, "find_spec", lambda name: None if name == "libcst" else find(name))
+
+
+BROKEN = (
+    Broken("no torch", without_torch, "problem", r"\.venv in .*torch is not installed in this Python", "Install torch"),
+    Broken("no such Python", lambda *_: "/no/such/python", "problem", "can't be run: No such file", "another Python"),
+    Broken("not a Python", program("#!/bin/sh\nexit 3\n"), "problem", "ended with status 3", "another Python"),
+    Broken(
+        "a script that talks", program("#!/bin/sh\necho hello\necho no >&2"), "problem", "trace: no", "another Python"
+    ),
+    Broken("an old Python", older, "problem", "needs Python 3.10 or later, but this is Python 3.9", "a newer Python"),
+    Broken(
+        "torch without its libraries",
+        package("torch", "raise ImportError('libtorch_cpu.so: cannot open shared object file')\n"),
+        "problem",
+        "torch is installed in this Python but can't be imported: .*libtorch_cpu.so",
+        "Install torch again",
+    ),
+    Broken(
+        "an old torch", package("torch", "__version__ = '1.13.1'\n"), "problem", "torch 1.13.1 can't be used", "2.4"
+    ),
+    Broken("what is left of a torch", left_over, "problem", "a folder without __init__.py", "Remove that"),
+    Broken("a file that hides torch", package("torch", "x = 1\n"), "problem", "imported from .*__init__", "rename it"),
+    Broken(
+        "a torchvision that does not fit",
+        package("torchvision", "raise RuntimeError('operator torchvision::nms does not exist')\n"),
+        "warning",
+        "torchvision .*can't be used with torch 2.*operator torchvision::nms does not exist",
+        "torchvision that was released with this torch",
+    ),
+    Broken(
+        "a broken torchaudio",
+        package("torchaudio", "raise OSError('libsox.so')\n"),
+        "warning",
+        "torchaudio .*OSError: libsox.so",
+        "Install torchaudio again",
+    ),
+    Broken(
+        "a broken numpy",
+        package("numpy", "raise ImportError('numpy.core.multiarray failed to import')\n"),
+        "problem",
+        "can't be imported: .*multiarray failed",
+        "Install numpy again",
+    ),
+    Broken("an unusable cache", cache_is_a_file, "warning", "file/cache can't be written to", "FX_LSP_CACHE"),
+    Broken("an environment whose Python is gone", gone_environment, "warning", "made with is gone", "create it again"),
+    Broken("an activated environment that is gone", variable("VIRTUAL_ENV", "~/x"), "warning", "no Python", "Deactiv"),
+    Broken("PYTHONHOME", python_home, "problem", "can't trace", "Remove the environment variable PYTHONHOME"),
+    Broken("a wrong setting", wrong_setting, "problem", "pyproject.toml:2: `time-limit` must be a number", "Correct"),
+    Broken("no fork", variable("FX_LSP_WITHOUT", "fork"), "warning", "cannot fork", "trust"),
+    Broken("no Landlock", variable("FX_LSP_WITHOUT", "landlock"), "warning", "Landlock is not available", "trust"),
+    Broken("no seccomp", variable("FX_LSP_WITHOUT", "seccomp"), "warning", "seccomp is not available", "trust"),
+    Broken("no libcst", no_libcst, "warning", "libcst is missing", "Install libcst"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch: Patch, tmp_path: Path) -> None:
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "PYENV_VERSION", "FX_LSP_WITHOUT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def findings(text: str) -> list[tuple[str, str, str]]:
+    """Verdict, cause and remedy of each result that was printed."""
+    found = re.findall(r"^(ok|warning|problem) +(.*)(?:\n +-> (.*))?", text, re.MULTILINE)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=[broken.name for broken in BROKEN])
+def test_the_cause_and_the_remedy(
+    broken: Broken, tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    python = broken.make(tmp_path, monkeypatch)
+    status = main(["doctor", *(["--python", str(python)] if python else [])])
+    found = findings(capsys.readouterr().out)
+    assert [
+        verdict for verdict, cause, remedy in found if re.search(broken.cause, cause) and broken.remedy in remedy
+    ] == [broken.verdict], found
+    assert status == (1 if broken.verdict == "problem" else 0)
+
+
+def test_a_set_up_without_problems(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--python", sys.executable]) == 0
+    found = findings(capsys.readouterr().out)
+    assert not [verdict for verdict, _, _ in found if verdict == "problem"]
+    assert any(f"{sys.executable} (--python) is Python 3." in text and "has torch 2." in text for _, text, _ in found)
+
+
+def test_the_report_has_no_secrets_and_no_code(
+    tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "hunter2-a")
+    monkeypatch.setenv("EDITOR_STATE", "hunter2-b")
+    monkeypatch.setenv("PYTHONPATH", "https://me:hunter2-c@index")
+    (tmp_path / "model.py").write_text("hunter2_d = 1\n")
+    assert main(["doctor", "model.py", "--python", sys.executable, "--bundle", "report.txt"]) == 0
+    assert "Read it before you send it." in capsys.readouterr().out
+    report = (tmp_path / "report.txt").read_text()
+    assert "hunter2" not in report
+    assert str(tmp_path) not in report
+    for part in ("## Found by fx-lsp doctor", "has torch 2.", "FX_LSP_CACHE=", '"python": "3.', "taken: "):
+        assert part in report
+
+
+def test_a_report_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--python", "/no/such/python", "--bundle", f"no{os.sep}such{os.sep}report.txt"]) == 2
+    assert "Could not write" in capsys.readouterr().err
+
+
+def test_a_file_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "gone.py"]) == 2
+    assert capsys.readouterr().err == "fx-lsp: gone.py does not exist.\n"
