@@ -56,7 +56,7 @@ class Scheduler:
         self.on_result: Callable[[str, bool], None] = lambda path, complete: None
         """Called whenever the result of a file, or the place of a finding in its text, may have changed.
 
-        The arguments are the file's path and whether its current text is fully traced.
+        The arguments are the file's path and whether no more results are expected for its current text.
         """
         self._finder = finder or TargetFinder(lambda: workspace.folders, documents.text)
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -108,10 +108,8 @@ class Scheduler:
             self._again(path)
 
     def trace_anew(self, path: str) -> None:
-        """Trace a file now, without its earlier results."""
-        self.results.pop(path, None)
+        """Trace a file and those that import it now, even if nothing has changed."""
         self._start(path, self._trace_edited(path))
-        self.on_result(path, False)
 
     def forget(self, path: str) -> None:
         """Drop the result of a file, and stop tracing it."""
@@ -188,8 +186,8 @@ class Scheduler:
         traced = self.results[path].traced
         for target in await self.completed(path, [item.target for item in traced.values()]):
             traced[target.key] = dataclasses.replace(traced[target.key], target=target)
+        snapshot = self.documents.snapshot()
         if traced and not self.held_back:
-            snapshot = self.documents.snapshot()
             silent = set(traced)
             request = self.request(path, self._by_distance(path, traced.values()), snapshot)
             # Leaving the block closes the generator, and that cancels the request.
@@ -205,6 +203,7 @@ class Scheduler:
             for key in silent:
                 # No agent could be started: an earlier agent's report is about another text or another Python.
                 traced[key] = Traced(traced[key].target, traced[key].place)
+        self.results.complete(path, snapshot)
         self.on_result(path, True)
 
     def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
