@@ -102,6 +102,18 @@ class Engine:
             work.pause()
         self.scheduler.edited(path)
 
+    def pause(self) -> None:
+        """Stop all work, except for files that the user asks for."""
+        self.scheduler.pause()
+        for work in self._idle_work:
+            work.pause()
+
+    def resume(self) -> None:
+        """Trace what has changed meanwhile, and continue the idle work."""
+        self.scheduler.resume()
+        for work in self._idle_work:
+            work.begin()
+
     def closed(self, path: str) -> None:
         """Close a document, dropping edits that were not saved."""
         self.documents.close(path)

@@ -138,6 +138,11 @@ class Editor:
         """Put ``new`` in the place of ``text[start:end]``, without saving."""
         self._apply(name, [types.TextEdit(self._range(name, start, end), new)])
 
+    def save(self, name: str) -> None:
+        """Write a document's text to its file, and tell the server."""
+        self.write(name, self._texts[name])
+        self.client.text_document_did_save(types.DidSaveTextDocumentParams(self._identifier(name)))
+
     def apply(self, action: types.CodeAction) -> None:
         """Take a code action."""
         assert action.edit is not None
