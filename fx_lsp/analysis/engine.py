@@ -6,11 +6,13 @@ trace a workspace should also start here.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from fx_lsp.agent.messages import Preload
 from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_work import IdleWork
@@ -28,6 +30,7 @@ from fx_lsp.supervisor.interpreter_choice import Interpreter, choose
 from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
 from fx_lsp.targets.target_finder import CachedTargetFinder
 from fx_lsp.workspace.disk_cache import Cache
+from fx_lsp.workspace.import_graph import imported_first
 from fx_lsp.workspace.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -72,6 +75,9 @@ class Engine:
         self._cluster = cluster
         self._interactive = interactive
         self._agents = AgentPool()
+        self._preloaded: dict[str, tuple[str, ...]] = {}
+        """By file, the modules that its agent was last told to import."""
+        self._preloading: set[asyncio.Task[None]] = set()
         finder = None
         if findings_cache:
             finder = CachedTargetFinder(self.workspace.folders, self.documents.text, findings_cache)
@@ -117,6 +123,7 @@ class Engine:
     def closed(self, path: str) -> None:
         """Close a document, dropping edits that were not saved."""
         self.documents.close(path)
+        self._preloaded.pop(path, None)
         self.scheduler.forget(path)
         self.scheduler.trace_dependants(path)
 
@@ -132,10 +139,13 @@ class Engine:
     def restart_agents(self) -> None:
         """End every tracing process, and trace everything with new ones."""
         self._agents.restart()
+        self._preloaded.clear()
         self.scheduler.trace_all()
 
     async def close(self) -> None:
         """Stop all work and every tracing process."""
+        for task in self._preloading:
+            task.cancel()
         await self.scheduler.close()
         for work in self._idle_work:
             await work.close()
@@ -143,8 +153,26 @@ class Engine:
 
     def _on_result(self, path: str, complete: bool) -> None:
         self._listener(path, complete)
+        if self._interactive and self.documents.is_open(path):
+            self._preload(path)
         for work in self._idle_work:
             work.on_result(path, complete)
+
+    def _preload(self, path: str) -> None:
+        """Have the agent import what an open file imports, once the first report on the file is here.
+
+        If the report came from the cache, the agent has not imported anything yet.
+        """
+        result, text = self.results.get(path), self.documents.text(path)
+        if text is None or result is None or not any(traced.report for traced in result.traced.values()):
+            return
+        modules = imported_first(text)
+        if self._preloaded.get(path) != modules:
+            self._preloaded[path] = modules
+            request = Preload(path, modules, self.workspace.roots_of(path))
+            task = asyncio.get_running_loop().create_task(self.agent_for(path).preload(request))
+            self._preloading.add(task)
+            task.add_done_callback(self._preloading.discard)
 
     def _settings_in(self, folder: Path) -> Settings:
         return self.settings_of(str(folder / FILE))

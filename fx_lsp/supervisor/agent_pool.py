@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Protocol
 
-from fx_lsp.agent.messages import Details, Done, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Details, Done, Preload, Proof, Prove, Report, Trace
 
 
 class TracingAgent(Protocol):
@@ -24,6 +24,9 @@ class TracingAgent(Protocol):
 
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request."""
+
+    async def preload(self, request: Preload) -> None:
+        """Have the agent's process, which is started if there is none, import modules that it will need."""
 
     async def close(self) -> None:
         """End the agent's process, and wait until the process is gone."""
