@@ -74,7 +74,9 @@ def test_modules_that_several_requests_import_are_tried_while_others_run_and_imp
     preloader.proceed()
     children.hear(ImportPassed("missing_one"))
     children.end()
-    assert (preloader.is_ready, preloader.is_pressing) == (True, False), "the import takes time, during which no trace is answered"
+    assert (preloader.is_ready, preloader.is_pressing) == (True, False), (
+        "the import takes time, during which no trace is answered"
+    )
 
 
 def test_workspace_code_is_never_preloaded_wherever_it_is_installed(
