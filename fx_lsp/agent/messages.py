@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 9
+PROTOCOL = 10
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -203,6 +203,17 @@ class Prove:
 
 
 @dataclass(frozen=True)
+class Preload:
+    """Server to agent: future requests about ``file`` will import these modules. There is no answer."""
+
+    file: str
+    modules: tuple[str, ...]
+    """Absolute names, in the order in which the file imports them. Those that belong to the workspace are ignored."""
+    roots: tuple[str, ...] = ()
+    """As in `Trace`."""
+
+
+@dataclass(frozen=True)
 class Cancel:
     """Server to agent: drop request ``id``; the agent still answers it with `Done`."""
 
@@ -376,4 +387,4 @@ class Done:
     cancelled: bool = False
 
 
-Message = Trace | Prove | Cancel | Hello | Report | Details | Proof | Heartbeat | Done
+Message = Trace | Prove | Preload | Cancel | Hello | Report | Details | Proof | Heartbeat | Done

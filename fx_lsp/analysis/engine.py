@@ -6,12 +6,14 @@ trace a workspace should also start here.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache as cache_results
 from functools import partial
 from pathlib import Path
 
+from fx_lsp.agent.messages import Preload
 from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_work import IdleWork
@@ -29,6 +31,7 @@ from fx_lsp.supervisor.cluster_agent import Cluster, ClusterAgent
 from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
 from fx_lsp.targets.target_finder import CachedTargetFinder
 from fx_lsp.workspace.disk_cache import Cache
+from fx_lsp.workspace.import_graph import imported_first
 from fx_lsp.workspace.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -76,6 +79,9 @@ class Engine:
         self._interactive = interactive
         self._one_run = one_run
         self._agents = AgentPool()
+        self._preloaded: dict[str, tuple[str, ...]] = {}
+        """By file, the modules that its agent was last told to import."""
+        self._preloading: set[asyncio.Task[None]] = set()
         finder = None
         if findings_cache:
             finder = CachedTargetFinder(self.workspace.folders, self.documents.text, findings_cache)
@@ -113,9 +119,22 @@ class Engine:
             work.pause()
         self.scheduler.edited(path)
 
+    def pause(self) -> None:
+        """Stop all work, except for files that the user asks for."""
+        self.scheduler.pause()
+        for work in self._idle_work:
+            work.pause()
+
+    def resume(self) -> None:
+        """Trace what has changed meanwhile, and continue the idle work."""
+        self.scheduler.resume()
+        for work in self._idle_work:
+            work.begin()
+
     def closed(self, path: str) -> None:
         """Close a document, dropping edits that were not saved."""
         self.documents.close(path)
+        self._preloaded.pop(path, None)
         self.scheduler.forget(path)
         self.scheduler.trace_dependants(path)
 
@@ -131,10 +150,13 @@ class Engine:
     def restart_agents(self) -> None:
         """End every tracing process, and trace everything with new ones."""
         self._agents.restart()
+        self._preloaded.clear()
         self.scheduler.trace_all()
 
     async def close(self) -> None:
         """Stop all work and every tracing process."""
+        for task in self._preloading:
+            task.cancel()
         await self.scheduler.close()
         for work in self._idle_work:
             await work.close()
@@ -142,6 +164,8 @@ class Engine:
 
     def _on_result(self, path: str, complete: bool) -> None:
         self._listener(path, complete)
+        if self._interactive and self.documents.is_open(path):
+            self._preload(path)
         for work in self._idle_work:
             work.on_result(path, complete)
 
@@ -157,6 +181,22 @@ class Engine:
         settings = self._settings_in(folder)
         env = tuple(sorted(settings.env.items()))
         return folder, interpreter.command, interpreter.has_torch, env, settings.cache
+
+    def _preload(self, path: str) -> None:
+        """Have the agent import what an open file imports, once the first report on the file is here.
+
+        If the report came from the cache, the agent has not imported anything yet.
+        """
+        result, text = self.results.get(path), self.documents.text(path)
+        if text is None or result is None or not any(traced.report for traced in result.traced.values()):
+            return
+        modules = imported_first(text)
+        if self._preloaded.get(path) != modules:
+            self._preloaded[path] = modules
+            request = Preload(path, modules, self.workspace.roots_of(path))
+            task = asyncio.get_running_loop().create_task(self.agent_for(path).preload(request))
+            self._preloading.add(task)
+            task.add_done_callback(self._preloading.discard)
 
     def _settings_in(self, folder: Path) -> Settings:
         return self.settings_of(str(folder / FILE))

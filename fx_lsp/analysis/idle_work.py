@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class IdleWork(ABC):
-    """Runs `work` while ``scheduler`` traces nothing. Must be used from one event loop."""
+    """Runs `work` while ``scheduler`` traces nothing and is not paused. Must be used from one event loop."""
 
     name: str
     """The name of the work in log messages."""
@@ -55,6 +55,8 @@ class IdleWork(ABC):
             await asyncio.gather(worker, return_exceptions=True)
 
     def _start(self) -> None:
+        if self._scheduler.paused:
+            return
         if any(map(self._scheduler.is_tracing, self._scheduler.results)):
             self.begin()
         elif self._worker is None or self._worker.done():

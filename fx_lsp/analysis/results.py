@@ -26,7 +26,9 @@ class Traced:
     """None until the first report arrives."""
     findings: tuple[Finding, ...] = ()
     kept: tuple[Finding, ...] = ()
-    """While the report is partial: findings of earlier reports, beyond the first failure, that may still be valid."""
+    """While the report is partial: findings of earlier reports, beyond the first failure, that may still be valid.
+
+    Their text may have been edited since."""
 
     @property
     def was_traced(self) -> bool:
@@ -44,6 +46,8 @@ class FileResult:
     """Findings in the text itself, e.g. comments that are not valid fx-lsp directives."""
     dependencies: frozenset[str] = frozenset()
     """The other files of the workspace that were imported to trace this one."""
+    moment: int | None = None
+    """The moment (see `Documents`) of the text that all of its targets were traced at; None while some are not."""
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -68,8 +72,30 @@ class Results(dict[str, FileResult]):
 
         Leaves out findings whose text was edited.
         """
-        all_findings = (finding for result in self.values() for finding in result.findings)
-        yield from self._standing(found for found in all_findings if files is None or found.place.path in files)
+        yield from self._standing(self._in(files))
+
+    def shown(self, files: Collection[str]) -> Iterator[Finding]:
+        """The findings in ``files`` to show: also those whose text was edited, until a new trace reaches that text.
+
+        Until its target is traced again, an edited finding keeps its message, and follows its text. If another target
+        is traced first and fails there too, that finding replaces it.
+        """
+        standing, edited = [], []
+        for finding in self._in(files):
+            if now := self._documents.now(finding.place):
+                standing.append(dataclasses.replace(finding, place=now))
+            elif around := self._documents.around(finding.place):
+                edited.append(dataclasses.replace(finding, place=around))
+        yield from standing
+        for finding in edited:
+            newer = [new for new in standing if new.moment > finding.moment and new.place.touches(finding.place)]
+            if not newer:
+                yield finding
+            yield from (dataclasses.replace(new, targets=finding.targets) for new in newer if new.rule is finding.rule)
+
+    def is_current(self, path: str) -> bool:
+        """Whether everything that is known about ``path`` was found in the current texts."""
+        return self._is_traced(path) and all(map(self._is_traced, self.dependants(path)))
 
     def files_concerned(self, path: str) -> set[str]:
         """The files whose diagnostics may change with the text or the result of ``path``.
@@ -118,10 +144,12 @@ class Results(dict[str, FileResult]):
         result = self.setdefault(path, FileResult())
         selection = self._settings_of(path).selection
         result.mistakes = findings_in_text(path, snapshot, selection) if with_mistakes else ()
+        result.moment = None
         before, result.traced = result.traced, {}
+        gone = [before[key] for key in before.keys() - {target.key for target in targets}]
         for target in targets:
             if place := snapshot.place(target.span):
-                last = before.get(target.key, Traced(target, place))
+                last = before.get(target.key) or self._replaced(place, gone) or Traced(target, place)
                 result.traced[target.key] = dataclasses.replace(last, target=target, place=place)
 
     def keep_report(self, path: str, report: Report, snapshot: Snapshot) -> None:
@@ -133,6 +161,10 @@ class Results(dict[str, FileResult]):
         findings = findings_of(last.target, report, snapshot, lambda file: self._workspace.owns(file, roots), selection)
         kept = self._behind(findings, last, selection) if report.partial else ()
         traced[report.target] = Traced(last.target, last.place, report, tuple(findings), kept)
+
+    def complete(self, path: str, snapshot: Snapshot) -> None:
+        """Record that every target of a file was traced; ``snapshot`` has the texts that were traced."""
+        self[path].moment = snapshot.moment
 
     def drop_kept(self, path: str) -> bool:
         """Drop the `Traced.kept` findings of a file, because no more reports will come that could confirm them.
@@ -151,6 +183,23 @@ class Results(dict[str, FileResult]):
                 if traced.report is not None and failure in traced.report.failures:
                     yield path, traced
 
+    def _in(self, files: Collection[str] | None) -> Iterator[Finding]:
+        """Every finding in one of ``files`` (None: in any file), at its place in the text that was traced."""
+        for result in self.values():
+            yield from (found for found in result.findings if files is None or found.place.path in files)
+
+    def _is_traced(self, path: str) -> bool:
+        """Whether a file was fully traced, and neither it nor a file that it imports was edited since then."""
+        result = self.get(path)
+        if result is None or result.moment is None:
+            return False
+        return not any(self._documents.changed_since(file, result.moment) for file in (path, *result.dependencies))
+
+    def _replaced(self, place: Place, gone: Iterable[Traced]) -> Traced | None:
+        """The target, of those that are ``gone``, that an edit has turned into the one at ``place``."""
+        around = ((old, self._documents.around(old.place)) for old in gone)
+        return next((old for old, now in around if now and now.touches(place)), None)
+
     def _standing(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         for finding in findings:
             if now := self._documents.now(finding.place):
@@ -161,12 +210,14 @@ class Results(dict[str, FileResult]):
         if not last.was_traced:
             return ()
         snapshot, places = self._documents.snapshot(), [item.place for item in self._standing(found)]
-        known = [*self._standing((*last.findings, *last.kept))]
-        again = [any(map(item.place.touches, places)) for item in known]
+        known = [(item, now) for item in (*last.findings, *last.kept) if (now := self._documents.around(item.place))]
+        again = [any(map(now.touches, places)) for _, now in known]
         # The trace has passed what came before a failure that was found again.
         passed = again.index(True) + 1 if True in again else 0
         return tuple(
             item
-            for item, is_again in zip(known[passed:], again[passed:], strict=True)
-            if not is_again and self._documents.is_open(item.place.path) and is_shown(item, snapshot, selection)
+            for (item, now), is_again in zip(known[passed:], again[passed:], strict=True)
+            if not is_again
+            and self._documents.is_open(item.place.path)
+            and is_shown(dataclasses.replace(item, place=now), snapshot, selection)
         )

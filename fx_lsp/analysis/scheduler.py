@@ -3,7 +3,8 @@
 After an edit, the scheduler looks for the file's targets, has the agent trace them, and stores each report in the
 results as it arrives. When edits follow each other quickly, only the first and the last are traced; if a line is half
 typed, the scheduler waits. A new edit cancels the running trace of the file: a cancelled task takes no further step, so
-nothing outdated is stored. Files that import the edited file are also traced again.
+nothing outdated is stored. Files that import the edited file are also traced again. The setting ``trace`` can restrict
+all this to saved files, or to files that the user asks for; and tracing can be paused.
 
 Nothing here depends on a client: the language server and the command line both use this module.
 """
@@ -19,7 +20,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from fx_lsp.agent.messages import Done, Target, Trace
-from fx_lsp.analysis import half_typed
+from fx_lsp.analysis import half_typed, machine_load
 from fx_lsp.analysis.results import Results, Traced
 from fx_lsp.documents.documents import Documents, Snapshot, on_disk
 from fx_lsp.settings.settings import Settings
@@ -53,10 +54,12 @@ class Scheduler:
         self.results = Results(documents, workspace, settings_of)
         self.held_back = ""
         """The reason why targets are found but not traced; empty if they are traced."""
+        self.paused = False
+        """Whether files are traced only when the user asks for it, whatever the settings say."""
         self.on_result: Callable[[str, bool], None] = lambda path, complete: None
         """Called whenever the result of a file, or the place of a finding in its text, may have changed.
 
-        The arguments are the file's path and whether its current text is fully traced.
+        The arguments are the file's path and whether no more results are expected for its current text.
         """
         self._finder = finder or TargetFinder(lambda: workspace.folders, documents.text)
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -69,6 +72,10 @@ class Scheduler:
 
     def opened(self, path: str) -> None:
         """Trace ``path`` now; if the editor restored unsaved edits of it, also trace the files that import it."""
+        if not self._traces_when(path, "onType"):
+            if self._find_targets(path):
+                self.on_result(path, False)
+            return
         disk = on_disk(path)
         saved = disk is not None and disk.text == self.documents.text(path)
         self._start(path, self.trace(path) if saved else self._trace_edited(path))
@@ -79,12 +86,31 @@ class Scheduler:
         The delay gives the user time to finish if edits follow each other quickly or a line is half typed.
         """
         self._stop(path)
+        if not self._traces_when(path, "onType"):
+            return
         loop = asyncio.get_running_loop()
         before, self._edited_at[path] = self._edited_at.get(path), loop.time()
         if seconds := self._seconds_to_wait(path, math.inf if before is None else loop.time() - before):
             self._quiet[path] = loop.call_later(seconds, lambda: self._start(path, self._trace_edited(path)))
         else:
             self._start(path, self._trace_edited(path))
+
+    def saved(self, path: str) -> None:
+        """Trace ``path``, which was saved, if saved files are traced or if it is waiting to be traced."""
+        if path in self._quiet or self._traces_when(path, "onSave"):
+            self._start(path, self._trace_edited(path))
+
+    def pause(self) -> None:
+        """Stop tracing, except for files that the user asks for."""
+        self.paused = True
+        self.cancel()
+
+    def resume(self) -> None:
+        """Trace as the settings say, beginning with the open files that have changed since they were last traced."""
+        self.paused = False
+        for path in self.documents.paths:
+            if self._traces_when(path, "onType") and not self.results.is_current(path):
+                self._start(path, self._trace_edited(path))
 
     def trace_dependants(self, path: str) -> None:
         """Trace the files that may depend on ``path``, whose text has changed.
@@ -108,10 +134,8 @@ class Scheduler:
             self._again(path)
 
     def trace_anew(self, path: str) -> None:
-        """Trace a file now, without its earlier results."""
-        self.results.pop(path, None)
+        """Trace a file and those that import it now, even if nothing has changed."""
         self._start(path, self._trace_edited(path))
-        self.on_result(path, False)
 
     def forget(self, path: str) -> None:
         """Drop the result of a file, and stop tracing it."""
@@ -161,7 +185,8 @@ class Scheduler:
     def request(self, path: str, traced: Sequence[Traced], snapshot: Snapshot, time_factor: int = 1) -> Trace:
         """A request to trace or describe targets of a file, with ``time_factor`` times the time limit of a trace."""
         limits = self.settings_of(path).limits
-        limits = dataclasses.replace(limits, seconds=time_factor * limits.seconds)
+        at_once = 1 if machine_load.is_loaded() else limits.at_once
+        limits = dataclasses.replace(limits, seconds=time_factor * limits.seconds, at_once=at_once)
         targets = tuple(item.target for item in traced)
         return Trace(path, targets, snapshot.overlays(), self.workspace.roots_of(path), limits)
 
@@ -170,6 +195,8 @@ class Scheduler:
         delay, edit = self.settings_of(path).trace_delay / 1000, self.documents.last_edit(path)
         if delay and edit.is_typed and half_typed.is_half_typed(self.documents.text(path) or "", edit.new_end):
             return max(delay, half_typed.SECONDS)
+        if delay and machine_load.is_loaded():
+            return max(delay, machine_load.QUIET_SECONDS)
         return delay if since_edit < delay else 0.0
 
     def _find_targets(self, path: str) -> bool:
@@ -188,8 +215,8 @@ class Scheduler:
         traced = self.results[path].traced
         for target in await self.completed(path, [item.target for item in traced.values()]):
             traced[target.key] = dataclasses.replace(traced[target.key], target=target)
+        snapshot = self.documents.snapshot()
         if traced and not self.held_back:
-            snapshot = self.documents.snapshot()
             silent = set(traced)
             request = self.request(path, self._by_distance(path, traced.values()), snapshot)
             # Leaving the block closes the generator, and that cancels the request.
@@ -205,6 +232,7 @@ class Scheduler:
             for key in silent:
                 # No agent could be started: an earlier agent's report is about another text or another Python.
                 traced[key] = Traced(traced[key].target, traced[key].place)
+        self.results.complete(path, snapshot)
         self.on_result(path, True)
 
     def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
@@ -228,8 +256,12 @@ class Scheduler:
 
     def _again(self, path: str) -> None:
         """Trace a file for a reason other than its own edit, unless it is waiting to be traced anyway."""
-        if path in self.results and path not in self._quiet:
+        if path in self.results and path not in self._quiet and self._traces_when(path, "onType", "onSave"):
             self._start(path, self.trace(path))
+
+    def _traces_when(self, path: str, *modes: str) -> bool:
+        """Whether the setting ``trace`` of a file is one of ``modes``, and tracing is not paused."""
+        return not self.paused and self.settings_of(path).trace in modes
 
     def _start(self, path: str, work: Coroutine[Any, Any, None]) -> None:
         self._stop(path)

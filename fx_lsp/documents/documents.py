@@ -8,14 +8,14 @@ import io
 import itertools
 import stat
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fx_lsp.agent.messages import Span
 from fx_lsp.documents.notebooks import Notebook
 from fx_lsp.documents.parse import syntax_tree
-from fx_lsp.documents.positions import Change, Edit, Encoding, LineIndex, shifted
+from fx_lsp.documents.positions import Change, Edit, Encoding, LineIndex, shifted, stretched
 from fx_lsp.documents.source_size import is_oversize, oversize
 
 MOST_EDITS = 2000
@@ -174,11 +174,11 @@ class Documents:
 
     def now(self, place: Place) -> Place | None:
         """Where the text of ``place`` is now; None if it was edited."""
-        document = self._open.get(place.path)
-        if document and place.moment < document.forgotten:
-            return None
-        moved = shifted(place.start, place.end, document.edits_since(place.moment) if document else ())
-        return Place(place.path, *moved, self._moment) if moved else None
+        return self._moved(place, shifted)
+
+    def around(self, place: Place) -> Place | None:
+        """Where the text of ``place`` is now, with any edits in it; None if it was deleted or replaced as a whole."""
+        return self._moved(place, stretched)
 
     def last_edit(self, path: str) -> Edit:
         """The last edit of an open file; an empty edit at its start if there was none."""
@@ -189,6 +189,13 @@ class Documents:
         """Whether an open file was edited after ``moment``."""
         document = self._open.get(path)
         return bool(document and document.edits_since(moment))
+
+    def _moved(self, place: Place, move: Callable[[int, int, list[Edit]], tuple[int, int] | None]) -> Place | None:
+        document = self._open.get(place.path)
+        if document and place.moment < document.forgotten:
+            return None
+        moved = move(place.start, place.end, document.edits_since(place.moment) if document else [])
+        return Place(place.path, *moved, self._moment) if moved else None
 
     def _replace(self, document: Document, start: int, end: int, text: str) -> None:
         old = document.lines.text

@@ -151,3 +151,17 @@ def shifted(start: int, end: int, edits: Iterable[Edit]) -> tuple[int, int] | No
         elif edit.start < end:
             return None
     return start, end
+
+
+def stretched(start: int, end: int, edits: Iterable[Edit]) -> tuple[int, int] | None:
+    """Where ``text[start:end]`` is after ``edits``, with what they put into it; None if nothing of it is left."""
+    for edit in edits:
+        growth = edit.length - (edit.end - edit.start)
+        if edit.end <= start:
+            start, end = start + growth, end + growth
+        elif edit.start < end:
+            start = start if start <= edit.start else edit.new_end
+            end = end + growth if edit.end <= end else edit.start
+            if start >= end:
+                return None
+    return start, end

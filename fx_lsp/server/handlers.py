@@ -107,6 +107,12 @@ def did_change(ls: FxLanguageServer, params: types.DidChangeTextDocumentParams) 
         ls.session.edited(path, params.content_changes, params.text_document.version)
 
 
+@server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+def did_save(ls: FxLanguageServer, params: types.DidSaveTextDocumentParams) -> None:
+    """The client has saved a document."""
+    ls.session.saved(params.text_document.uri)
+
+
 @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
 def did_close(ls: FxLanguageServer, params: types.DidCloseTextDocumentParams) -> None:
     """The client has closed a document."""
@@ -125,6 +131,12 @@ def did_open_notebook(ls: FxLanguageServer, params: types.DidOpenNotebookDocumen
 def did_change_notebook(ls: FxLanguageServer, params: types.DidChangeNotebookDocumentParams) -> None:
     """The client has edited, added, removed or moved cells, or changed something else about a notebook."""
     ls.session.notebook_changed(params)
+
+
+@server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+def did_save_notebook(ls: FxLanguageServer, params: types.DidSaveNotebookDocumentParams) -> None:
+    """The client has saved a notebook."""
+    ls.session.saved(params.notebook_document.uri)
 
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
@@ -308,6 +320,18 @@ def trace_file(ls: FxLanguageServer, *arguments: Any) -> None:
     path = ls.session.places.path(uri) if isinstance(uri, str) else None
     if path and ls.session.documents.is_open(path):
         ls.session.engine.trace_anew(path)
+
+
+@server.command("fxLsp.pause")
+def pause(ls: FxLanguageServer, *arguments: Any) -> None:
+    """Stop tracing, except for files that ``fxLsp.traceFile`` names."""
+    ls.session.set_paused(True)
+
+
+@server.command("fxLsp.resume")
+def resume(ls: FxLanguageServer, *arguments: Any) -> None:
+    """Trace again, beginning with what has changed."""
+    ls.session.set_paused(False)
 
 
 @server.feature(types.SHUTDOWN)

@@ -11,6 +11,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.progress import Progress
 
+from fx_lsp.analysis import machine_load
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.documents.positions import Encoding
 from fx_lsp.interpreters.interpreter_choice import Interpreter
@@ -96,6 +97,8 @@ class ClientSession:
         self.configured = False
         """Whether the settings are known. Nothing is traced before that, because they may name another Python."""
         self._notify = notify
+        self._agent_state = AgentState("stopped"), Interpreter((), "")
+        """The last state of an agent that was reported, and the Python that the agent runs in."""
         self._agent_log = AgentLog(log_to_client)
         self._progress = TracingProgress(progress)
 
@@ -157,6 +160,17 @@ class ClientSession:
         """Apply the client's edits to an open file, and trace it."""
         self.documents.change(path, map(change_of, changes), version)
         self._edited(path)
+
+    def saved(self, uri: str) -> None:
+        """Trace a document that the client has saved, if it has to be traced then."""
+        path = self.places.path(uri)
+        if path and self.configured and self.documents.is_open(path):
+            self.engine.scheduler.saved(path)
+
+    def set_paused(self, paused: bool) -> None:
+        """Stop tracing until the user asks for it again, or go on."""
+        (self.engine.pause if paused else self.engine.resume)()
+        self._show_status()
 
     def closed(self, path: str) -> None:
         """Drop the text and the result of a file that the client has closed."""
@@ -253,11 +267,16 @@ class ClientSession:
         return self.engine.workspace.owns(path) and not self.documents.is_open(path)
 
     def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
-        if self.options.get("status"):
-            self._notify(STATUS, status(state, interpreter))
-        elif self.can("window.work_done_progress"):
+        self._agent_state = state, interpreter
+        self._show_status()
+        if not self.options.get("status") and self.can("window.work_done_progress"):
             self._progress.note((folder, interpreter.command), state.phase in ("starting", "busy"))
         self._agent_log.note(state, interpreter)
+
+    def _show_status(self) -> None:
+        if self.options.get("status"):
+            paused, loaded = self.engine.scheduler.paused, machine_load.is_loaded()
+            self._notify(STATUS, status(*self._agent_state, paused=paused, loaded=loaded))
 
     def _paths(self, uris: list[str]) -> list[str]:
         return [path for path in map(self.places.path, uris) if path]

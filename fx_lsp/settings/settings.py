@@ -69,12 +69,20 @@ class Settings:
         scope="machine-overridable",
         project=False,
     )
+    trace: str = _setting(
+        "onType",
+        "When to trace a file: `onType` traces it when you open it and while you type, `onSave` only when you save it, "
+        "and `manual` only when you run the command `fx-lsp: Trace This File`. Until then, the earlier results stay "
+        "with their text.",
+        {"type": "string", "enum": ["onType", "onSave", "manual"]},
+        project=False,
+    )
     trace_delay: int = _setting(
         80,
         "Milliseconds to wait while you type. fx-lsp traces a change at once unless it follows another change within "
         "this time; in that case, fx-lsp waits until the file has not changed for this long. It waits for at least "
         "half a second while the line that you are typing ends in a space or in a word that occurs nowhere else in "
-        "the file. If 0, it never waits.",
+        "the file, or while other programs keep the processors busy. If 0, it never waits.",
         {"type": "integer", "minimum": 0},
         project=False,
     )

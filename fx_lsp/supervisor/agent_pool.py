@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterable
 from typing import Protocol
 
-from fx_lsp.agent.messages import Details, Done, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Details, Done, Preload, Proof, Prove, Report, Trace
 
 
 class TracingAgent(Protocol):
@@ -23,6 +23,9 @@ class TracingAgent(Protocol):
 
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request."""
+
+    async def preload(self, request: Preload) -> None:
+        """Have the agent's process, which is started if there is none, import modules that it will need."""
 
     async def close(self) -> None:
         """End the agent's process, and wait until the process is gone."""

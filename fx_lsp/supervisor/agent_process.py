@@ -155,7 +155,7 @@ class AgentProcess:
         self._lines_to_log = LOGGED_LINES
         done = False
         try:
-            self._send(request)
+            self.send(request)
             while not done:
                 answer = await self._next(answers)
                 done = isinstance(answer, Done)
@@ -164,7 +164,7 @@ class AgentProcess:
         finally:
             del self._answers[request.id]
             if not done and not self.dead:
-                self._send(Cancel(request.id))
+                self.send(Cancel(request.id))
 
     async def close(self) -> None:
         """Close the agent's input, and wait until the agent and its children are gone."""
@@ -207,7 +207,8 @@ class AgentProcess:
             raise AgentFailed(self._obituary())
         return answer
 
-    def _send(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
+        """Send a message to which no answer is expected."""
         assert self._process.stdin is not None
         self._process.stdin.write(encode(message))
 

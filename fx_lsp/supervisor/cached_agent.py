@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fx_lsp import __version__
-from fx_lsp.agent.messages import PROTOCOL, Details, Done, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import PROTOCOL, Details, Done, Preload, Proof, Prove, Report, Trace
 from fx_lsp.agent.wire import HEADER, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_pool import TracingAgent
@@ -91,6 +91,10 @@ class CachedAgent:
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target; proofs are not cached."""
         return await self._agent.prove(request)
+
+    async def preload(self, request: Preload) -> None:
+        """Have the agent's process import modules that it will need."""
+        await self._agent.preload(request)
 
     async def close(self) -> None:
         """End the agent's process."""

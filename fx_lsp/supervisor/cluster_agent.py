@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fx_lsp.agent.messages import Details, Done, Failure, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Details, Done, Failure, Preload, Proof, Prove, Report, Trace
 from fx_lsp.agent.wire import decode, encode
 from fx_lsp.errors import CannotCheck
 from fx_lsp.supervisor.cluster_worker import SentWorkspace, answered
@@ -97,6 +97,9 @@ class ClusterAgent:
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target."""
         return next(answer for answer in await self._answered(request) if isinstance(answer, Proof))
+
+    async def preload(self, request: Preload) -> None:
+        """Do nothing: no one waits for the first edit of what a cluster traces."""
 
     async def close(self) -> None:
         """Do nothing: the workers' agents end with the workers."""

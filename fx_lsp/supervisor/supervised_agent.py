@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from fx_lsp.agent.messages import Details, Done, Failure, Hello, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Details, Done, Failure, Hello, Preload, Proof, Prove, Report, Trace
 from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProcess, Answer
 
@@ -145,6 +145,11 @@ class SupervisedAgent:
             async for answer in answers:
                 proof = answer if isinstance(answer, Proof) else proof
         return proof
+
+    async def preload(self, request: Preload) -> None:
+        """Have the process, which is started if there is none, import modules that it will need. Raises nothing."""
+        with contextlib.suppress(AgentFailed):
+            (await self._ready()).send(request)
 
     async def close(self) -> None:
         """Stop the process and everything that it runs, and wait until it is gone. Open requests are cancelled."""

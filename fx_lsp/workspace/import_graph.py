@@ -77,3 +77,21 @@ def _modules(file: str, package: tuple[str, ...]) -> Iterator[str]:
             module = ".".join((*parents, *filter(None, [node.module])))
             yield module
             yield from (f"{module}.{alias.name}" if module else alias.name for alias in node.names)
+
+
+def imported_first(text: str) -> tuple[str, ...]:
+    """The modules that a file imports under no condition, by absolute name, in the order of its ``text``.
+
+    ``from a import b`` counts as an import of ``a``, because ``b`` need not be a module.
+    """
+    tree = parsed(text)
+    statements = [
+        inner for node in (tree.body if tree else ()) for inner in (node.body if isinstance(node, ast.Try) else [node])
+    ]
+    found: list[str] = []
+    for node in statements:
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.append(node.module)
+    return tuple(dict.fromkeys(found))

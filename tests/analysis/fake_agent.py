@@ -12,6 +12,7 @@ from fx_lsp.agent.messages import (
     Done,
     Failure,
     Outcome,
+    Preload,
     Proof,
     Prove,
     Report,
@@ -78,6 +79,7 @@ class FakeAgent:
         """The requests for details."""
         self.details: asyncio.Queue[Details | None] = asyncio.Queue()
         """What these are answered with; None is the end."""
+        self.preloaded: list[Preload] = []
 
     async def trace(self, message: Trace) -> AsyncGenerator[Report | Done, None]:
         request = Request(message)
@@ -105,6 +107,9 @@ class FakeAgent:
 
     async def start(self) -> None:
         pass
+
+    async def preload(self, message: Preload) -> None:
+        self.preloaded.append(message)
 
     async def close(self) -> None:
         pass

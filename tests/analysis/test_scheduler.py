@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from fx_lsp.agent.messages import Report
-from fx_lsp.analysis import half_typed
+from fx_lsp.analysis import half_typed, machine_load
 from fx_lsp.settings.settings import Settings
 from tests.analysis.fake_agent import PATIENCE, Bench, Request, failure_at, span_of
 
@@ -198,6 +198,74 @@ async def test_a_word_that_is_being_typed_is_waited_for(bench: Bench, monkeypatc
     bench.edit(path, "hop", "ho")
     request = await bench.traced(path)
     assert "x / ho + len(x)" in request.message.overlays[path]
+
+
+async def test_on_a_loaded_machine_one_model_is_traced_at_a_time_after_a_longer_pause(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path)
+    monkeypatch.setattr(machine_load, "is_loaded", lambda: True)
+    monkeypatch.setattr(machine_load, "QUIET_SECONDS", 3_600)
+    bench.settings = Settings(trace_delay=1)
+    bench.edit(path, "len(x)", "1 + len(x)")
+    assert bench.scheduler.is_tracing(path)
+    assert bench.agent.requests.empty()
+    monkeypatch.setattr(machine_load, "QUIET_SECONDS", 0.01)
+    bench.edit(path, "1 +", "2 +")
+    request = await bench.traced(path)
+    assert request.message.limits.at_once == 1
+    assert "x / 2 + len(x)" in request.message.overlays[path]
+
+
+async def test_a_saved_file_is_traced_with_those_that_import_it(bench: Bench) -> None:
+    bench.settings = Settings(trace="onSave", trace_delay=0)
+    helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
+    assert bench.agent.requests.empty()
+    bench.scheduler.saved(model)
+    await bench.traced(model, dependencies=[helper])
+    bench.edit(helper, "len(x)", "2")
+    assert not bench.scheduler.is_tracing(helper)
+    bench.scheduler.saved(helper)
+    request = await bench.traced(model, dependencies=[helper])
+    assert (request.message.file, list(request.message.overlays)) == (model, [helper])
+
+
+async def test_a_file_that_waits_to_be_traced_is_traced_when_it_is_saved(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path)
+    bench.settings = Settings(trace_delay=3_600_000)
+    for digit in "12":
+        bench.edit(path, "len(x)", f"{digit} + len(x)")
+    bench.scheduler.saved(path)
+    request = await bench.traced(path)
+    assert "x / 1 + 2 + len(x)" in request.message.overlays[path]
+
+
+async def test_manually_neither_saved_files_nor_those_that_import_them_are_traced(bench: Bench) -> None:
+    helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
+    await bench.traced(model, dependencies=[helper])
+    bench.settings = Settings(trace="manual", trace_delay=0)
+    bench.edit(helper, "len(x)", "2")
+    bench.scheduler.saved(helper)
+    bench.scheduler.trace_dependants(helper)
+    bench.scheduler.trace_all()
+    assert not any(map(bench.scheduler.is_tracing, (helper, model)))
+    bench.scheduler.trace_anew(model)
+    await bench.traced(model, dependencies=[helper])
+
+
+async def test_a_pause_ends_what_is_under_way_and_afterward_only_what_changed_is_traced(bench: Bench) -> None:
+    other, model = bench.open("other.py", MODEL), bench.open("model.py", MODEL)
+    await bench.traced(other)
+    request = await bench.agent.asked()
+    bench.scheduler.pause()
+    await asyncio.wait_for(request.ended.wait(), PATIENCE)
+    bench.edit(model, "len(x)", "2")
+    assert not bench.scheduler.is_tracing(model)
+    bench.scheduler.resume()
+    assert not bench.scheduler.is_tracing(other)
+    await bench.traced(model)
 
 
 async def test_while_a_file_does_not_parse_its_findings_follow_their_text(bench: Bench) -> None:

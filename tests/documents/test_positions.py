@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fx_lsp.documents.positions import Edit, Encoding, LineIndex, Position, shifted
+from fx_lsp.documents.positions import Edit, Encoding, LineIndex, Position, shifted, stretched
 
 ENCODINGS: list[Encoding] = ["utf-8", "utf-16", "utf-32"]
 TEXTS = st.text(st.sampled_from("aé😋\t\f\u2028\r\n "), max_size=30)
@@ -111,3 +111,23 @@ def test_a_span_that_is_kept_has_the_same_text(data: st.DataObject) -> None:
     moved = shifted(start, end, edits)
     if moved is not None:
         assert text[slice(*moved)] == kept
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (Edit(1, 4, 0), (2, 6)),
+        (Edit(5, 5, 1), (6, 10)),
+        (Edit(9, 9, 1), (5, 9)),
+        (Edit(7, 7, 3), (5, 12)),
+        (Edit(6, 8, 0), (5, 7)),
+        (Edit(5, 9, 2), (5, 7)),
+        (Edit(4, 6, 1), (5, 8)),
+        (Edit(8, 12, 1), (5, 8)),
+        (Edit(5, 9, 0), None),
+        (Edit(4, 9, 3), None),
+        (Edit(0, 99, 99), None),
+    ],
+)
+def test_an_edited_span_keeps_to_what_is_left_of_its_text(edit: Edit, expected: tuple[int, int] | None) -> None:
+    assert stretched(5, 9, [edit]) == expected

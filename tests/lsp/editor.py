@@ -34,6 +34,8 @@ class Editor:
         self.client = LanguageClient(converter_factory=_converter)
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         """By file name, what was published last."""
+        self.publications: list[tuple[str, int, list[types.Diagnostic]]] = []
+        """Everything that was published: the file name, the version of the text then, the diagnostics."""
         self.statuses: list[Any] = []
         self.changes: list[Any] = []
         """What ``fx/changed`` told."""
@@ -123,7 +125,8 @@ class Editor:
         for name in self._texts:
             self.close(name)
         await self.settled()
-        for kept in (self._texts, self._versions, self.published, self.statuses, self.changes):
+        sent = (self.published, self.publications, self.statuses, self.changes)
+        for kept in (self._texts, self._versions, *sent):
             kept.clear()
 
     def edit(self, name: str, old: str, new: str) -> None:
@@ -134,6 +137,11 @@ class Editor:
     def replace(self, name: str, start: int, end: int, new: str) -> None:
         """Put ``new`` in the place of ``text[start:end]``, without saving."""
         self._apply(name, [types.TextEdit(self._range(name, start, end), new)])
+
+    def save(self, name: str) -> None:
+        """Write a document's text to its file, and tell the server."""
+        self.write(name, self._texts[name])
+        self.client.text_document_did_save(types.DidSaveTextDocumentParams(self._identifier(name)))
 
     def apply(self, action: types.CodeAction) -> None:
         """Take a code action."""
@@ -256,7 +264,9 @@ class Editor:
         return handle
 
     def _on_publish(self, params: types.PublishDiagnosticsParams) -> None:
-        self.published[self._name(params.uri)] = params
+        name = self._name(params.uri)
+        self.published[name] = params
+        self.publications.append((name, self._versions.get(name, 0), list(params.diagnostics)))
 
     def _on_register(self, params: types.RegistrationParams) -> None:
         self.registered += [registration.method for registration in params.registrations]

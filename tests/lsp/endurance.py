@@ -154,9 +154,9 @@ async def endure(folder: Path, names: tuple[str, ...], *, edits: int, seed: int,
             typist.edit()
             if typist.chance(1 / KILL_EVERY):
                 editor.kill_agents()
-                await editor.diagnostics(typist.name)  # that the trace under way has ended so is the truth
+                await _traced(editor, names)  # that the trace under way has ended so is the truth
             if typist.chance(0.2):
-                await editor.diagnostics(typist.name)
+                await _traced(editor, names)
             if number % NOTE_EVERY == 0:
                 await _note(editor, names, uses)
             if number % compare_every == 0 or number == edits:
@@ -168,11 +168,17 @@ async def endure(folder: Path, names: tuple[str, ...], *, edits: int, seed: int,
 
 async def _note(editor: Editor, names: tuple[str, ...], uses: Uses) -> None:
     """Look at both processes once nothing is traced."""
-    for name in names:
-        await editor.diagnostics(name)
+    await _traced(editor, names)
     uses.server.append(Use.of(editor.server.pid))
     for agent in editor.agents():
         uses.agent.append(Use.of(agent))
+
+
+async def _traced(editor: Editor, names: tuple[str, ...]) -> None:
+    """Wait until the texts of now are traced, if all of them can be read as Python."""
+    if all(_parses(editor.text(name)) for name in names):
+        for name in names:
+            await editor.diagnostics(name)
 
 
 async def _compare(editor: Editor, names: tuple[str, ...], number: int) -> None:

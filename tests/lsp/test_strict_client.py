@@ -171,6 +171,8 @@ async def change_things(driver: Driver) -> None:
     driver.tell("textDocument/didChange", textDocument=edited, contentChanges=[change])
     (found,) = await driver.diagnostics(2)
     assert found["range"] == driver.range(MODEL, "len(x)")
+    assert driver.client.server["textDocumentSync"]["save"], "or a client would not tell that a document was saved"
+    driver.tell("textDocument/didSave", textDocument=driver.document)
     driver.tell("workspace/didChangeWatchedFiles", changes=[{"uri": driver.document["uri"], "type": 2}])
     renamed = {"oldUri": (driver.client.folder / "a.py").as_uri(), "newUri": (driver.client.folder / "b.py").as_uri()}
     driver.tell("workspace/didRenameFiles", files=[renamed])
@@ -179,8 +181,9 @@ async def change_things(driver: Driver) -> None:
     driver.tell("workspace/didChangeConfiguration", settings={"fxLsp": {"traceDelay": 10}})
     driver.tell("fx/interpreterChanged", interpreter=None, folder=None)
     driver.tell("fx/trustGranted")
-    for command, arguments in (("fxLsp.traceFile", [driver.document["uri"]]), ("fxLsp.restartAgent", [])):
-        await driver.client.ask("workspace/executeCommand", {"command": command, "arguments": arguments})
+    document = driver.document["uri"]
+    for command in ("fxLsp.pause", "fxLsp.resume", "fxLsp.traceFile", "fxLsp.restartAgent"):
+        await driver.client.ask("workspace/executeCommand", {"command": command, "arguments": [document]})
     driver.tell("textDocument/didClose", textDocument=driver.document)
     if "diagnosticProvider" not in driver.client.server:
         await driver.client.until("textDocument/publishDiagnostics", lambda said: not said["diagnostics"])
@@ -218,5 +221,6 @@ async def look_into_a_notebook(driver: Driver) -> None:
         await client.until(publish, lambda said: said["uri"] == second and said.get("version") == 2)
     while pulls and (await driver.ask("textDocument/diagnostic"))["items"]:
         await asyncio.sleep(POLL_SECONDS)
+    driver.tell("notebookDocument/didSave", notebookDocument=notebook)
     closed = [{"uri": uri} for uri in texts]
     driver.tell("notebookDocument/didClose", notebookDocument=notebook, cellTextDocuments=closed)

@@ -109,7 +109,7 @@ async def test_a_lens_is_shown_even_if_the_client_has_no_command_for_it(editor: 
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-async def test_shapes_are_shown_where_all_calls_agree_and_vanish_when_their_statement_changes(
+async def test_shapes_are_shown_where_all_calls_agree_and_stay_while_their_statement_is_edited(
     folder: Path, encoding: Encoding
 ) -> None:
     async with Editor(folder, encoding=encoding).session() as editor:
@@ -125,7 +125,12 @@ async def test_shapes_are_shown_where_all_calls_agree_and_vanish_when_their_stat
         editor.edit("model.py", "import torch\n", "import torch\n\n# 😋\n")
         assert await editor.hints("model.py") == hints
         editor.edit("model.py", "z.mean((2, 3))", "z.mean((2, 3)).abs(")
-        del hints["pooled"]  # its statement was edited
+        assert await editor.hints("model.py") == hints
+        editor.edit("model.py", "softmax(1)", "softmax(1) * (")
+        hints["return logits.softmax(1) * ("] = hints.pop("return logits.softmax(1)")
+        assert await editor.hints("model.py") == hints
+        editor.edit("model.py", "        pooled = z.mean((2, 3)).abs(\n", "")
+        del hints["pooled"]
         assert await editor.hints("model.py") == hints
         editor.edit("model.py", "second = Block(16)", "other = Block(16)")
         assert await editor.hints("model.py") == hints

@@ -31,7 +31,7 @@ def test_values_are_read_by_their_names_in_camel_case() -> None:
 
 
 def test_names_that_are_not_settings_are_ignored() -> None:
-    assert Settings.read({"trace": {"server": "off"}, "hover": None}) == (Settings(), [])
+    assert Settings.read({"server": {"python": ["python3"]}, "hover": None}) == (Settings(), [])
 
 
 @pytest.mark.parametrize(

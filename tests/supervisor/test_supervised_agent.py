@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fx_lsp.agent.messages import Done, Hello, Limits, Report
+from fx_lsp.agent.messages import Done, Hello, Limits, Preload, Report
 from fx_lsp.agent.processes.priority import NICENESS
 from fx_lsp.agent.wire import encode
 from fx_lsp.supervisor import agent_process, supervised_agent
@@ -52,6 +52,23 @@ async def test_states_on_the_way(connect: Connect) -> None:
     await client.agent.close()
     assert client.phases[-1] == "stopped"
     await gone(pid)
+
+
+async def test_expected_packages_are_loaded_before_a_trace_needs_them(connect: Connect, tmp_path: Path) -> None:
+    (tmp_path / "package_ahead.py").write_text("import os, sys\nprint('loaded in', os.getpid(), file=sys.stderr)\n")
+    client = connect(env={"PYTHONPATH": str(tmp_path)})
+    file = client.write("net.py", "import package_ahead\n\ndef model(x):\n    return x\n")
+    client.write("own.py", "print('own code ran')\n")
+    await client.agent.preload(Preload(file, ("own", "no_such_package", "package_ahead"), (str(client.root),)))
+
+    async def loaded() -> None:
+        while client.agent._process is None or f"loaded in {agent_pid(client)}" not in client.log:
+            await asyncio.sleep(0.02)
+
+    await asyncio.wait_for(loaded(), 60)
+    client.log.clear()
+    assert (await client.trace(file, "model")).only.outcome == "traced"
+    assert not [line for line in client.log if "loaded in" in line or "own code" in line]
 
 
 async def test_the_editor_goes_first(connect: Connect) -> None:

@@ -95,6 +95,21 @@ suite("extension", {}, (editor) => {
     await editor.openFile("rectify.py");
   });
 
+  test("tracing is paused and goes on, by command and from the status", async () => {
+    await editor.command("fx-lsp: Pause Tracing");
+    await until("the status", async () => /paused/.test(await editor.languageStatus()));
+    await editor.goInto("rectify.py", "x.sum()");
+    await editor.page.keyboard.press("ArrowLeft");
+    await editor.page.keyboard.type("1 + ");
+    await editor.command("fx-lsp: Show Actions");
+    await editor.answer("Resume Tracing");
+    await editor.underlined(["1 + x.sum() > 0"]);
+    await editor.revert();
+    await editor.command("fx-lsp: Pause Tracing");
+    await editor.command("fx-lsp: Resume Tracing");
+    await answersAnEdit();
+  });
+
   test("the cache is cleared on request, and everything is traced anew", async () => {
     await editor.command("fx-lsp: Clear Cache");
     await editor.page.locator(".notification-toast", { hasText: /Deleted .* MiB/ }).waitFor();

@@ -1,6 +1,7 @@
 /**
- * The commands of the palette and of the lenses. `fxLsp.restartAgent` and `fxLsp.traceFile` are the server's own: the
- * language client registers them under these names as soon as a server announces them.
+ * The commands of the palette and of the lenses. `fxLsp.restartAgent`, `fxLsp.traceFile`, `fxLsp.pause` and
+ * `fxLsp.resume` are the server's own: the language client registers them under these names as soon as a server announces
+ * them.
  */
 import * as vscode from "vscode";
 import type { Location } from "vscode-languageserver-protocol";
@@ -31,7 +32,7 @@ export function registerCommands({ server, log, forwards, graphs, diagnosis }: P
     "fxLsp.showLogs": () => {
       log.show();
     },
-    "fxLsp.showActions": showActions,
+    "fxLsp.showActions": () => showActions(server.paused),
     "fxLsp.clearCache": () => clearCache(server),
     "fxLsp.selectInterpreter": selectInterpreter,
     "fxLsp.debugInformation": () => diagnosis.open(),
@@ -47,10 +48,13 @@ export function registerCommands({ server, log, forwards, graphs, diagnosis }: P
 }
 
 /** The status item's click: everything that can be done about the state that it shows. */
-async function showActions(): Promise<void> {
+async function showActions(paused: boolean): Promise<void> {
   const actions = [
     { label: "$(output) Show Logs", command: "fxLsp.showLogs" },
     { label: "$(debug-rerun) Trace This File", command: "fxLsp.traceFile" },
+    paused
+      ? { label: "$(debug-continue) Resume Tracing", command: "fxLsp.resume" }
+      : { label: "$(debug-pause) Pause Tracing", command: "fxLsp.pause" },
     { label: "$(debug-restart) Restart Tracing Process", command: "fxLsp.restartAgent" },
     { label: "$(refresh) Restart Language Server", command: "fxLsp.restart" },
     { label: "$(trash) Clear Cache", command: "fxLsp.clearCache" },

@@ -41,7 +41,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.workspace.onDidChangeWorkspaceFolders(() => void running.interpretersChanged()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void running.trustGranted()),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration(`${SECTION}.server`)) {
+      if (event.affectsConfiguration(`${SECTION}.server.python`)) {
         void running.restart();
       }
     }),

@@ -19,8 +19,11 @@ import type { Status } from "./status";
 
 const run = promisify(execFile);
 
-/** The configuration section; as the client's id it is also what `fxLsp.trace.server` belongs to. */
+/** The configuration section. */
 export const SECTION = "fxLsp";
+
+/** The language client's id. Its setting `trace.server` belongs to it; `fxLsp.trace` is a setting of the server. */
+const CLIENT_ID = `${SECTION}.server`;
 
 /** The commands of this extension that the server's lenses call. */
 export const LENS_COMMANDS = [
@@ -52,6 +55,8 @@ export class Server {
   private turn: Promise<void> = Promise.resolve();
   /** The Python that runs the server; empty while none does. */
   python: Python = [];
+  /** Whether the user has paused tracing. */
+  paused = false;
   private readonly changedTargets = new vscode.EventEmitter<Changed>();
   /** The answers to our own requests for these targets may be others than before. */
   readonly onDidChangeTargets = this.changedTargets.event;
@@ -66,6 +71,12 @@ export class Server {
     private readonly interpreters: Interpreters,
     private readonly onStatus: (status: Status) => void,
   ) {}
+
+  private readonly show = (status: Status): void => {
+    this.paused = status.phase === "paused";
+    void vscode.commands.executeCommand("setContext", "fxLsp.paused", this.paused);
+    this.onStatus(status);
+  };
 
   /** Starts the server, after stopping the one that runs. */
   restart(): Promise<void> {
@@ -118,20 +129,20 @@ export class Server {
     await this.interpretersChanged();
     if (this.client?.state === State.Running) {
       await this.client.sendNotification("fx/trustGranted");
-      this.onStatus(STATUS[State.Running]);
+      this.show(STATUS[State.Running]);
     }
   }
 
   private next(step: () => Promise<void>): Promise<void> {
     this.turn = this.turn.then(step).catch((error: unknown) => {
       this.log.error(error instanceof Error ? error : String(error));
-      this.onStatus({ phase: "failed", message: NOT_RUNNING });
+      this.show({ phase: "failed", message: NOT_RUNNING });
     });
     return this.turn;
   }
 
   private async begin(): Promise<void> {
-    this.onStatus({ phase: "starting", message: "Looking for a Python to run the language server" });
+    this.show({ phase: "starting", message: "Looking for a Python to run the language server" });
     const folders = vscode.workspace.workspaceFolders ?? [];
     // An interpreter that is selected may be the workspace's own: it does not even run the server before that is trusted.
     const interpreter = vscode.workspace.isTrusted ? await this.interpreters.selected(folders[0]?.uri) : [];
@@ -140,7 +151,7 @@ export class Server {
       this.log.warn(sentence);
     });
     if (!python) {
-      this.onStatus({ phase: "failed", message: NOT_RUNNING });
+      this.show({ phase: "failed", message: NOT_RUNNING });
       void offerSettings();
       return;
     }
@@ -172,7 +183,7 @@ export class Server {
     // Isolated (-I): a PYTHONPATH that is meant for the user's programs must not reach the server's imports. And not
     // in the workspace's folder, where Windows would look for a program first.
     const client: LanguageClient = new LanguageClient(
-      SECTION,
+      CLIENT_ID,
       "fx-lsp",
       { command, args: [...args, "-I", this.launcher], options: { cwd: dirname(this.launcher) } },
       {
@@ -187,13 +198,13 @@ export class Server {
     );
     const usual = client.createDefaultErrorHandler();
     this.log.info(`Starting the server with ${python.join(" ")}`);
-    client.onNotification("fxLsp/status", this.onStatus);
+    client.onNotification("fxLsp/status", this.show);
     client.onNotification("fx/changed", (changed: Changed) => {
       this.changedTargets.fire(changed);
     });
     client.onDidChangeState(({ newState }) => {
       void vscode.commands.executeCommand("setContext", "fxLsp.running", newState === State.Running);
-      this.onStatus(STATUS[newState]);
+      this.show(STATUS[newState]);
     });
     return client;
   }

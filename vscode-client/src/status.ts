@@ -3,7 +3,7 @@ import type { Disposable } from "vscode";
 
 /** The server's `fxLsp/status` notification, as far as it is shown. */
 export interface Status {
-  phase: "starting" | "ready" | "busy" | "no-torch" | "failed" | "stopped";
+  phase: "starting" | "ready" | "busy" | "paused" | "no-torch" | "failed" | "stopped";
   /** One line for a person: versions, or what is wrong and what to do. */
   message: string;
   python?: string | null;
@@ -27,6 +27,7 @@ const APPEARANCE = {
   starting: { text: "fx-lsp: starting", severity: INFORMATION, busy: true },
   ready: { text: "fx-lsp: ready", severity: INFORMATION, busy: false },
   busy: { text: "fx-lsp: tracing", severity: INFORMATION, busy: true },
+  paused: { text: "fx-lsp: paused", severity: INFORMATION, busy: false },
   "no-torch": { text: "fx-lsp: no usable PyTorch", severity: WARNING, busy: false },
   failed: { text: "fx-lsp: failed", severity: ERROR, busy: false },
   stopped: { text: "fx-lsp: idle", severity: INFORMATION, busy: false },

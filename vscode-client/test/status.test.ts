@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Appearance, appearance, StatusLine, type Status } from "../src/status";
 
-const phases: Status["phase"][] = ["starting", "ready", "busy", "no-torch", "failed", "stopped"];
+const phases: Status["phase"][] = ["starting", "ready", "busy", "paused", "no-torch", "failed", "stopped"];
 
 test("the server's message is the detail", () => {
   const message = "torch 2.13.0 · Python 3.11.7";

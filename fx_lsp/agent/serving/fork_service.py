@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
-from fx_lsp.agent.messages import Details, Done, Failure, Limits, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.messages import Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.limits import GRACE
 from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
@@ -78,12 +78,22 @@ class ForkService(Service[_Request]):
         freeze()
 
     def _proceed(self) -> None:
-        if not self._children or self._preloader.is_due:
-            self._preloader.proceed()
+        # Nothing is answered while the agent imports modules. Proofs and descriptions can wait, traces can't.
+        preloader = self._preloader
+        if not self._children or preloader.is_pressing or (preloader.is_due and not self._is_tracing):
+            preloader.proceed()
         if not self._children or self._compiler.is_due:
             self._compiler.proceed()
 
+    @property
+    def _is_tracing(self) -> bool:
+        """Whether someone is waiting for the result of a trace."""
+        messages = [request.message for request in self._requests.values() if not request.cancelled]
+        return any(isinstance(message, Trace) and not message.details for message in messages)
+
     def _start_trace(self, trace: Trace) -> None:
+        if self._preloader.is_ready:
+            self._preloader.proceed()  # otherwise, the trace would import these modules itself, and take no less time
         request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
         self._requests[trace.id] = request
         self._start_session(request)
@@ -110,6 +120,10 @@ class ForkService(Service[_Request]):
             gone=partial(self._gone, request),
             leads_group=True,
         )
+
+    def _preload(self, message: Preload) -> None:
+        self._preloader.heed(message)
+        self._preloader.expect(third_party_modules(message.modules, message))
 
     def _cancel(self, number: int) -> None:
         request = self._requests.get(number)

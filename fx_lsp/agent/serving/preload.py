@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from fx_lsp.agent.importing.workspace_roots import Roots, real
-from fx_lsp.agent.messages import Prove, Trace
+from fx_lsp.agent.messages import Preload, Prove, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.watchdog import ChildProcess
 from fx_lsp.agent.sandbox.audit_guard import GUARD
@@ -57,16 +57,28 @@ class Preloader:
         self._running = False
         self._repeated = False
         """Whether several requests have imported the same module."""
+        self._expected = False
+        """Whether modules are wanted that no request has imported yet."""
 
     @property
     def is_due(self) -> bool:
-        """Whether to call `proceed` even while there is other work.
+        """Whether to call `proceed` even while there is other work, as long as nobody waits for it.
 
-        That work may never pause, and until the agent has imported the modules, each request has to import them.
+        That work may take long, and until the agent has imported the modules, each request has to import them.
         """
-        return not self._running and (self._repeated or bool(self._passed))
+        return self.is_ready or self.is_pressing or (self._expected and not self._running)
 
-    def heed(self, request: Trace | Prove) -> None:
+    @property
+    def is_pressing(self) -> bool:
+        """Whether several requests had to import the same modules, which now have to be tried; that takes no time."""
+        return self._repeated and not self._passed and not self._running
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether modules have passed their trial, so that `proceed` would import them while nothing else runs."""
+        return bool(self._passed) and not self._running
+
+    def heed(self, request: Trace | Prove | Preload) -> None:
         """Keep the workspace of ``request`` from being imported, directly or indirectly."""
         folders = _folders(request)
         self._roots.setdefault(folders, Roots(folders))
@@ -78,12 +90,21 @@ class Preloader:
             self._repeated |= name in wanted and package(name) not in self._refused
             self._wanted.append(name)
 
+    def expect(self, modules: Iterable[str]) -> None:
+        """Queue ``modules``, in the order in which a file imports them, before those that requests have imported.
+
+        Some modules can only be imported after others, which need not be those that they import themselves.
+        """
+        new = [name for name in modules if name not in self._wanted and name not in sys.modules]
+        self._wanted[:0] = new
+        self._expected |= bool(new)
+
     def proceed(self) -> None:
         """Import the modules that passed, and have a child try the new ones that are wanted.
 
         Call this preferably while there are no other children, since these have to wait until it returns.
         """
-        self._repeated = False
+        self._repeated = self._expected = False
         if self._passed:
             self._import()
         new = [name for name in dict.fromkeys(self._wanted) if name not in sys.modules]
@@ -137,7 +158,7 @@ def _try_imports(modules: Iterable[str], roots: Sequence[Roots], emit: Emit) -> 
         emit(ImportPassed(name))
 
 
-def third_party_modules(modules: Sequence[str], trace: Trace | Prove) -> list[str]:
+def third_party_modules(modules: Sequence[str], trace: Trace | Prove | Preload) -> list[str]:
     """Return the ``modules`` (imported by the work on ``trace``) whose packages are not in the workspace.
 
     The agent must never run the workspace's modules, and has to check this itself: the process that named ``modules``
@@ -149,7 +170,7 @@ def third_party_modules(modules: Sequence[str], trace: Trace | Prove) -> list[st
     return [module for module in modules if not own[package(module)]]
 
 
-def _folders(request: Trace | Prove) -> tuple[str, ...]:
+def _folders(request: Trace | Prove | Preload) -> tuple[str, ...]:
     return request.roots or (str(Path(request.file).parent),)
 
 

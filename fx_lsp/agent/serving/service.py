@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from fx_lsp.agent.messages import Cancel, Heartbeat, Message, Prove, Trace
+from fx_lsp.agent.messages import Cancel, Heartbeat, Message, Preload, Prove, Trace
 from fx_lsp.agent.processes.children import ForkedChildren, adopt_orphans
 from fx_lsp.agent.processes.framing import Frames, write_all
 from fx_lsp.agent.processes.scratch_folder import remove
@@ -56,6 +56,8 @@ class Service(abc.ABC, Generic[R]):
                 self._start_trace(message)
             elif isinstance(message, Prove):
                 self._start_proof(message)
+            elif isinstance(message, Preload):
+                self._preload(message)
             elif isinstance(message, Cancel):
                 self._cancel(message.id)
 
@@ -71,6 +73,10 @@ class Service(abc.ABC, Generic[R]):
 
     @abc.abstractmethod
     def _start_proof(self, message: Prove) -> None: ...
+
+    @abc.abstractmethod
+    def _preload(self, message: Preload) -> None:
+        """Import third-party modules once there is nothing more urgent to do."""
 
     @abc.abstractmethod
     def _cancel(self, number: int) -> None:

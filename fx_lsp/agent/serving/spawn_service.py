@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from fx_lsp.agent.messages import Details, Done, Failure, Message, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Details, Done, Failure, Message, Preload, Proof, Prove, Report, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.limits import GRACE
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
@@ -56,6 +56,9 @@ class SpawnService(Service["_Request"]):
     def _start_proof(self, message: Prove) -> None:
         self._send(Proof(message.id, "untried", "fixes are tried in forked processes, and this system cannot fork"))
         self._send(Done(message.id, (message.file,)))
+
+    def _preload(self, message: Preload) -> None:
+        self._pool.want(third_party_modules(message.modules, message))
 
     def _cancel(self, number: int) -> None:
         request = self._requests.pop(number, None)

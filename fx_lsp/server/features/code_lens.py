@@ -31,7 +31,8 @@ def code_lenses(
     by_symbol = Counter(traced.target.symbol for traced in result.traced.values())
     for traced in result.traced.values():
         symbol = traced.target.symbol
-        found = places.location(outline.get(symbol or "", traced.place))
+        place = outline.get(symbol or "") or scheduler.documents.around(traced.place)
+        found = places.location(place) if place else None
         text = summary(traced, tracing=scheduler.is_tracing(path), held_back=scheduler.held_back)
         if found is None or found.uri != uri or not text:
             continue

@@ -91,8 +91,8 @@ def _related(finding: Finding, places: ClientPlaces) -> list[types.DiagnosticRel
 class DiagnosticsPublisher:
     """Keeps the diagnostics that the client shows up to date with the results.
 
-    Diagnostics with a version are complete for that version of the document; while reports are still coming, they are
-    published without a version.
+    Diagnostics with a version are all that traces of that version of the document have found. Until then, earlier
+    diagnostics follow their text and are replaced as reports come; these are published without a version.
     """
 
     def __init__(
@@ -116,8 +116,7 @@ class DiagnosticsPublisher:
     def on_result(self, path: str, complete: bool) -> None:
         """Publish the changed diagnostics of all documents that this result of ``path``, or the previous one, concerns.
 
-        If the result is ``complete``, also publish unchanged diagnostics of those documents of ``path`` that have a new
-        version.
+        If the result is ``complete``, also publish unchanged diagnostics of documents whose new version is now traced.
         """
         reached = self._scheduler.results.files_concerned(path)
         files = reached | self._reached.get(path, set())
@@ -126,12 +125,11 @@ class DiagnosticsPublisher:
         before = {uri: diagnostics for file in files for uri, diagnostics in self._shown.pop(file, {}).items()}
         self._shown |= current
         now = {uri: diagnostics for documents in current.values() for uri, diagnostics in documents.items()}
+        traced = self._traced_versions() if complete else {}
         stale = {uri for uri in {*now, *before} if now.get(uri) != before.get(uri)}
-        dealt_with = self._places.uris(path) if complete else []
-        stale.update(uri for uri in dealt_with if self._places.version(uri) != self._versions.get(uri))
+        stale.update(uri for uri, version in traced.items() if version != self._versions.get(uri))
         for uri in sorted(stale):
-            is_settled = uri in dealt_with or not self._is_being_traced(uri)
-            self._versions[uri] = self._places.version(uri) if is_settled else None
+            self._versions[uri] = traced.get(uri)
             self._publish(types.PublishDiagnosticsParams(uri, now.get(uri, []), self._versions[uri]))
 
     def current(self, uri: str) -> list[types.Diagnostic]:
@@ -142,12 +140,13 @@ class DiagnosticsPublisher:
     def _diagnostics(self, files: Collection[str]) -> dict[str, dict[str, list[types.Diagnostic]]]:
         """By file and document, the diagnostics in ``files``, at the current places of their text."""
         found: dict[str, dict[str, list[types.Diagnostic]]] = {}
-        for finding in merged(self._scheduler.results.findings(files)):
+        for finding in merged(self._scheduler.results.shown(files)):
             if location := self._places.location(finding.place):
                 shown = diagnostic(finding, location.range, self._places, self._shows)
                 found.setdefault(finding.place.path, {}).setdefault(location.uri, []).append(shown)
         return found
 
-    def _is_being_traced(self, uri: str) -> bool:
-        path = self._places.path(uri)
-        return path is not None and self._scheduler.is_tracing(path)
+    def _traced_versions(self) -> dict[str, int | None]:
+        """The version of each open document whose diagnostics were all found in the current text."""
+        current = filter(self._scheduler.results.is_current, self._scheduler.documents.paths)
+        return {uri: self._places.version(uri) for path in current for uri in self._places.uris(path)}

@@ -1,7 +1,7 @@
 """Inlay hints: the shapes of the values that a ``forward`` assigns and returns, if all traces of that code agree.
 
-The positions are found in the text that was traced, and move with edits. A hint disappears when its statement is
-edited.
+The positions are found in the text that was traced, and move with edits. A hint stays until its target is described
+again, even if its statement is edited, unless the statement is deleted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from fx_lsp.documents.parse import parsed
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.server.features.client_places import ClientPlaces
 
-_ENDED = re.compile(r"[ \t]*(?:[#;\r\n]|\Z)")
-"""What may follow a statement. If anything else follows, the statement was extended, although its own text is
-unchanged."""
+_TYPED_AFTER_NAME, _TYPED_AFTER_VALUE = re.compile(r"\w*"), re.compile(r"[^#;\r\n]*")
+"""What was typed after a name or a value since it was traced, and now belongs to it."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +102,7 @@ def hints_of(descriptions: GraphDescriptions, documents: Documents, path: str) -
     text = documents.text(path) or ""
     for description in descriptions:
         for anchor, hint in _told(description, path):
-            moment = description.snapshot.moment
-            statement = documents.now(Place(path, *anchor.statement, moment))
-            if statement is not None and _ENDED.match(text, statement.end):
-                at = anchor.at + statement.start - anchor.statement[0]
+            if (at := _offset_now(documents, path, text, anchor, description.snapshot.moment)) is not None:
                 if not description.is_assumed:
                     sure.add(at)
                 elif at in sure:
@@ -117,6 +113,13 @@ def hints_of(descriptions: GraphDescriptions, documents: Documents, path: str) -
         for at, hints in found.items()
         if len({hint.text for hint in hints}) == 1
     }
+
+
+def _offset_now(documents: Documents, path: str, text: str, anchor: Anchor, moment: int) -> int | None:
+    """The offset of an anchor's hint in the current ``text``; None if its name or its value was deleted."""
+    ahead = documents.around(Place(path, anchor.statement[0], anchor.at, moment))
+    typed = ahead and (_TYPED_AFTER_VALUE if anchor.arrow else _TYPED_AFTER_NAME).match(text, ahead.end)
+    return ahead.end + len(typed[0].rstrip()) if ahead and typed else None
 
 
 def _told(description: GraphDescription, path: str) -> Iterator[tuple[Anchor, Hint]]:

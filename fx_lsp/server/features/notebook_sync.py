@@ -11,7 +11,7 @@ from fx_lsp.documents.positions import Encoding
 from fx_lsp.server.features.client_places import change_of
 
 SYNC = types.NotebookDocumentSyncOptions(
-    [types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage("python")])]
+    [types.NotebookDocumentFilterWithCells(cells=[types.NotebookCellLanguage("python")])], save=True
 )
 """Tells the client to synchronize notebooks that have Python cells."""
 

@@ -66,7 +66,7 @@ class Outlines:
             self._places[path] = {item.name: Place(path, item.start, item.end, moment) for item in found}
             return self._places[path]
         known = self._places.get(path, {})
-        return {name: now for name, place in known.items() if (now := self._documents.now(place))}
+        return {name: now for name, place in known.items() if (now := self._documents.around(place))}
 
     def around(self, path: str, offset: int) -> list[str]:
         """The qualified names of the definitions that contain an offset, the innermost first.

@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fx_lsp.analysis import machine_load
 from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.supervisor.supervised_agent import AgentState, why_not
 
 STATUS = "fxLsp/status"
 """The notification's method. It is sent to clients whose ``initializationOptions`` contain ``"status": true``."""
 
+PAUSED = "Tracing is paused. To continue, run the command Resume Tracing"
 
-def status(state: AgentState, interpreter: Interpreter) -> dict[str, Any]:
+
+def status(
+    state: AgentState, interpreter: Interpreter, *, paused: bool = False, loaded: bool = False
+) -> dict[str, Any]:
     """The notification's parameters: ``phase``, a readable ``message``, the versions ``python`` and ``torch``, and the
-    ``reasons`` for the choice of the Python: one line for each that was found."""
-    hello = state.hello
+    ``reasons`` for the choice of the Python: one line for each that was found.
+
+    ``paused``: the user has paused tracing. ``loaded``: other programs keep the computer busy.
+    """
+    hello, is_idle = state.hello, state.phase in ("ready", "stopped")
     return {
-        "phase": state.phase,
-        "message": _message(state, interpreter),
+        "phase": "paused" if paused and is_idle else state.phase,
+        "message": PAUSED if paused and is_idle else _message(state, interpreter, loaded),
         "python": hello.python if hello else None,
         "torch": hello.torch if hello else None,
         "reasons": list(interpreter.reasons),
@@ -31,7 +39,7 @@ def complaint(state: AgentState, interpreter: Interpreter) -> str | None:
     return reason and f"Nothing is traced: {reason}"
 
 
-def _message(state: AgentState, interpreter: Interpreter) -> str:
+def _message(state: AgentState, interpreter: Interpreter, loaded: bool) -> str:
     if problem := complaint(state, interpreter):
         return problem
     if state.phase == "starting":
@@ -39,7 +47,8 @@ def _message(state: AgentState, interpreter: Interpreter) -> str:
     if state.phase == "stopped":
         return "Nothing to trace"
     versions = f"torch {state.hello.torch} · Python {state.hello.python}" if state.hello else ""
-    return f"Tracing · {versions}" if state.phase == "busy" else versions
+    parts = ("Tracing" if state.phase == "busy" else "", versions, machine_load.NOTE if loaded else "")
+    return " · ".join(filter(None, parts))
 
 
 class AgentLog:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fx_lsp.agent.messages import Report
+from collections.abc import Iterable
+
+from fx_lsp.agent.messages import Failure, Report
 from fx_lsp.analysis.results import Traced
 
 LONGEST = 80
@@ -33,8 +35,7 @@ def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
     if report.outcome == "traced":
         return f"✓ traces{_short(f' {report.reason}') if report.reason else ''} · {_traced(report)}"
     if report.outcome == "failed":
-        met = [failure for failure in report.failures if not failure.other_side]
-        places = len({failure.chain[-1].span if failure.chain else None for failure in met})
+        places = _places(report.failures) + _places(finding.failure for finding in traced.kept)
         return "✗ 1 place" if places == 1 else f"✗ {places} places"
     if report.outcome == "unchecked":
         return f"could not be checked: {_short(report.reason.removesuffix('.'))}"
@@ -47,6 +48,12 @@ def counted(number: int) -> str:
         if number >= unit:
             return f"{number / unit:.3g} {letter}"
     return str(number)
+
+
+def _places(failures: Iterable[Failure]) -> int:
+    """In how many places these failures are; those that only another answer to a condition leads to don't count."""
+    met = [failure for failure in failures if not failure.other_side]
+    return len({failure.chain[-1].span if failure.chain else None for failure in met})
 
 
 def _short(text: str) -> str:

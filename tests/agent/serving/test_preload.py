@@ -14,7 +14,7 @@ from fx_lsp.agent.messages import Trace
 from fx_lsp.agent.processes.children import ForkedChildren
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
 from fx_lsp.agent.serving import preload
-from fx_lsp.agent.serving.preload import Preloader, third_party_modules
+from fx_lsp.agent.serving.preload import ImportPassed, Preloader, third_party_modules
 
 
 class FakeChildren:
@@ -50,6 +50,33 @@ def test_preloading_goes_on_after_a_failing_module_without_its_package() -> None
     children.tried.clear()
     trials.proceed()
     assert children.tried == []
+
+
+def test_what_a_file_imports_is_tried_first_and_in_its_order() -> None:
+    children = FakeChildren()
+    preloader = Preloader(cast(ForkedChildren, children))
+    preloader.want(["missing_one", "missing_two"])
+    preloader.expect(["missing_three", "missing_two", "missing_four", "sys"])
+    assert (preloader.is_due, preloader.is_pressing) == (True, False)
+    preloader.proceed()
+    assert children.tried == ["missing_three", "missing_four", "missing_one", "missing_two"]
+    assert not preloader.is_due
+
+
+def test_modules_that_several_requests_import_are_tried_while_others_run_and_imported_later() -> None:
+    children = FakeChildren()
+    preloader = Preloader(cast(ForkedChildren, children))
+    preloader.want(["missing_one"])
+    pressing = [preloader.is_pressing]
+    preloader.want(["missing_one"])
+    pressing.append(preloader.is_pressing)
+    assert pressing == [False, True]
+    preloader.proceed()
+    children.hear(ImportPassed("missing_one"))
+    children.end()
+    assert (preloader.is_ready, preloader.is_pressing) == (True, False), (
+        "the import takes time, during which no trace is answered"
+    )
 
 
 def test_workspace_code_is_never_preloaded_wherever_it_is_installed(

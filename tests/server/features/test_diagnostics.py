@@ -144,7 +144,118 @@ async def test_while_the_text_does_not_parse_diagnostics_keep_to_their_text(benc
     assert shown.range.start.line == 4
     bench.edit(model, "trace(scale)", "trace(scal)")
     await bench.complete(model)
-    assert screen.published() == [("model.py", 2, 1), ("model.py", 3, 0)]
+    assert screen.published() == [("model.py", None, 1), ("model.py", None, 1)]
+    bench.edit(model, "(\n", "")
+    await bench.traced(model)
+    assert screen.published() == [("model.py", None, 0), ("model.py", 4, 0)]
+
+
+TWO = """\
+import torch.fx
+
+def first(x):
+    return x / len(x)
+
+def second(x):
+    return first(x)
+
+torch.fx.symbolic_trace(first)
+torch.fx.symbolic_trace(second)
+"""
+
+
+def said(screen: Screen) -> list[str]:
+    """The targets that the one diagnostic of each message since the last call names."""
+    messages, screen.messages[:] = list(screen.messages), []
+    assert all(len(params.diagnostics) == 1 for params in messages), messages
+    return [params.diagnostics[0].message.rpartition("While tracing ")[2] for params in messages]
+
+
+BOTH = "`torch.fx.symbolic_trace(first)` and `torch.fx.symbolic_trace(second)`."
+
+
+async def failing_in_both(bench: Bench) -> str:
+    """Open a file whose two targets fail at one place."""
+    path = bench.open("two.py", TWO)
+    request = await bench.agent.asked()
+    for target in request.targets:
+        request.report(target.key, failure_at(span_of(path, TWO, "len(x)")))
+    request.done()
+    await bench.complete(path)
+    return path
+
+
+async def test_an_edited_diagnostic_stays_until_its_target_is_traced_again(bench: Bench) -> None:
+    screen = Screen(bench)
+    path = await failing_in_both(bench)
+    said(screen)
+    bench.edit(path, "len(x)", "len(x + 1)")
+    request = await bench.agent.asked()
+    first, second = (target.key for target in request.targets)
+    failure = failure_at(span_of(path, bench.documents.text(path) or "", "len(x + 1)"))
+    request.report(first, failure)
+    request.report(second, failure)
+    request.done()
+    await bench.complete(path)
+    shown = screen.messages[-1]
+    assert (shown.version, shown.diagnostics[0].range.end) == (2, types.Position(3, 25))
+    assert set(said(screen)) == {BOTH}, "the first report gives the diagnostic its new range and message, and stays it"
+
+
+async def test_an_edited_diagnostic_goes_with_the_last_report_that_does_not_find_it(bench: Bench) -> None:
+    screen = Screen(bench)
+    path = await failing_in_both(bench)
+    said(screen)
+    bench.edit(path, "len(x)", "x.size(0)")
+    request = await bench.agent.asked()
+    first, second = sorted(target.key for target in request.targets)
+    request.report(first)
+    await bench.results.get()
+    assert said(screen) == ["`torch.fx.symbolic_trace(second)`."]
+    request.report(second)
+    await bench.results.get()
+    assert screen.published() == [("two.py", None, 0)]
+    request.done()
+    await bench.complete(path)
+    assert screen.published() == [("two.py", 2, 0)]
+
+
+async def test_a_diagnostic_stays_while_the_call_that_traces_its_function_is_edited(bench: Bench) -> None:
+    screen = Screen(bench)
+    path = await failing_in_both(bench)
+    said(screen)
+    bench.edit(path, "trace(first)", "trace(first, {})")
+    request = await bench.agent.asked()
+    changed, same = request.targets[0], request.targets[1]
+    if "{}" not in changed.title:
+        changed, same = same, changed
+    failure = failure_at(span_of(path, TWO, "len(x)"))
+    request.report(same.key, failure)
+    request.report(changed.key, failure)
+    request.done()
+    await bench.complete(path)
+    assert said(screen)[-1] == BOTH.replace("(first)", "(first, {})")
+
+
+async def test_a_deleted_diagnostic_is_not_shown(bench: Bench) -> None:
+    screen = Screen(bench)
+    path = await failing_in_both(bench)
+    bench.edit(path, "    return x / len(x)\n", "    (\n")
+    await bench.complete(path)
+    assert screen.publisher.current(Path(path).as_uri()) == []
+
+
+async def test_a_version_of_a_helper_is_named_once_the_files_that_import_it_are_traced(bench: Bench) -> None:
+    screen = Screen(bench)
+    helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
+    failure = failure_at(span_of(model, MODEL, "symbolic_trace"), span_of(helper, HELPER, "len(x)"))
+    await bench.traced(model, failure, dependencies=[helper])
+    assert screen.published()[-2:] == [("helper.py", 1, 1), ("model.py", 1, 0)]
+    bench.edit(helper, "len(x)", "2")
+    await bench.complete(helper)
+    assert ("helper.py", 2) not in [published[:2] for published in screen.published()]
+    await bench.traced(model, dependencies=[helper])
+    assert screen.published() == [("helper.py", None, 0), ("helper.py", 2, 0)]
 
 
 async def test_a_report_makes_diagnostics_only_for_the_documents_that_it_concerns(

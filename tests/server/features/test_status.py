@@ -24,6 +24,19 @@ def test_a_status_is_one_line(state: AgentState, message: str) -> None:
     assert status(state, PYTHON)["message"] == message
 
 
+def test_a_paused_server_says_so_unless_it_works_or_something_is_wrong() -> None:
+    phases = [
+        status(AgentState(phase, HELLO), PYTHON, paused=True)["phase"]
+        for phase in ("stopped", "ready", "busy", "failed")
+    ]
+    assert phases == ["paused", "paused", "busy", "failed"]
+    assert "Resume Tracing" in status(AgentState("ready", HELLO), PYTHON, paused=True)["message"]
+
+
+def test_a_loaded_machine_is_why_diagnostics_take_longer() -> None:
+    assert "the computer is busy" in status(AgentState("ready", HELLO), PYTHON, loaded=True)["message"]
+
+
 def test_the_versions_travel_on_their_own() -> None:
     shown = status(AgentState("ready", HELLO), PYTHON)
     assert (shown["python"], shown["torch"]) == ("3.11.7", "2.13.0")

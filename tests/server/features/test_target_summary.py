@@ -1,6 +1,7 @@
 import pytest
 
 from fx_lsp.agent.messages import Failure, Outcome, Recipe, Report, Snippet, Span, Step, Target
+from fx_lsp.analysis.findings import Finding
 from fx_lsp.analysis.results import Traced
 from fx_lsp.documents.documents import Place
 from fx_lsp.server.features.target_summary import LONGEST, counted, summary
@@ -32,6 +33,13 @@ def test_a_summary_says_how_a_trace_ended() -> None:
     assert said(Report(1, "key", "skipped")) == ""
     assert said(Report(1, "key", "unchecked", reason="It lacks einops.")) == "could not be checked: It lacks einops"
     assert len(said(Report(1, "key", "unchecked", reason="long " * 99))) == len("could not be checked: ") + LONGEST
+
+
+def test_while_a_report_is_partial_the_places_that_were_known_behind_it_count() -> None:
+    report = Report(1, "key", "failed", (failure(1),), partial=True)
+    place = Place("/model.py", 0, 1, 0)
+    kept = tuple(Finding(failure(line), "", place, (), (), 0, "warning") for line in (2, 3, 3))
+    assert summary(Traced(TARGET, place, report, kept=kept), tracing=True) == "✗ 3 places"
 
 
 @pytest.mark.parametrize("outcome", ["not-imported", "not-built", "timed-out", "out-of-memory", "crashed"])

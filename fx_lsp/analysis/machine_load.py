@@ -1,0 +1,35 @@
+"""Whether other programs keep the computer's processors busy, so that tracing should make do with less."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from pathlib import Path
+
+PRESSURE = Path("/proc/pressure/cpu")
+"""Linux's pressure stall information: for which share of the time some process had to wait for a processor."""
+
+MOST_WAITING = 80.0
+"""The machine is loaded if, in the last ten seconds, a process had to wait for more than this percentage of the time.
+On a machine that is otherwise idle, tracing stays below."""
+
+MOST_RUNNING = 1.5
+"""Without pressure information, the machine is loaded if more than this number of processes per processor run."""
+
+QUIET_SECONDS = 0.5
+"""How long a file has to be unchanged before it is traced on a loaded machine."""
+
+NOTE = "waiting longer before each trace, because the computer is busy"
+"""What the status says while the machine is loaded."""
+
+
+def is_loaded() -> bool:
+    """Whether the processors are busy; False if the system does not tell."""
+    with contextlib.suppress(OSError):
+        if found := re.search(r"^some avg10=(\d+\.\d+)", PRESSURE.read_text("ascii"), re.MULTILINE):
+            return float(found[1]) > MOST_WAITING
+    try:
+        return os.getloadavg()[0] > MOST_RUNNING * (os.cpu_count() or 1)
+    except (AttributeError, OSError):  # Windows has no load average
+        return False

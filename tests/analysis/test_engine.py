@@ -1,0 +1,68 @@
+"""What the agent is told to load ahead, and when."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from fx_lsp.agent.messages import Preload
+from fx_lsp.analysis.engine import Engine
+from fx_lsp.settings.settings import Settings
+from fx_lsp.supervisor.agent_pool import TracingAgent
+from tests.analysis.fake_agent import PATIENCE, FakeAgent
+
+MODEL = """\
+import torch.fx
+import torchvision.models
+import einops
+
+def f(x):
+    return x
+
+torch.fx.symbolic_trace(f)
+"""
+
+
+class FakeEngine(Engine):
+    """Its agent answers what a test tells it to."""
+
+    def __init__(self, folder: Path, *, interactive: bool) -> None:
+        self.agent = FakeAgent()
+        super().__init__(lambda path: Settings(trace_delay=0), folders=[str(folder)], interactive=interactive)
+
+    def agent_for(self, path: str) -> TracingAgent:
+        return self.agent
+
+
+async def answered(engine: FakeEngine, path: str) -> None:
+    """Answer the next request, and wait until it is dealt with."""
+    request = await engine.agent.asked()
+    assert engine.agent.preloaded == [], "the file comes first"
+    request.report(request.targets[0].key)
+    request.done()
+    while engine.scheduler.is_tracing(path):
+        await asyncio.wait_for(asyncio.sleep(0), PATIENCE)
+
+
+async def test_what_an_open_file_imports_is_loaded_after_its_first_report(tmp_path: Path) -> None:
+    engine = FakeEngine(tmp_path, interactive=True)
+    path = str(tmp_path / "model.py")
+    engine.documents.open(path, MODEL, 1)
+    engine.scheduler.opened(path)
+    await answered(engine, path)
+    expected = Preload(path, ("torch.fx", "torchvision.models", "einops"), (str(tmp_path),))
+    assert engine.agent.preloaded == [expected], "once, although more reports came"
+    await engine.close()
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_a_run_of_the_command_line_loads_nothing_ahead(tmp_path: Path, is_open: bool) -> None:
+    engine = FakeEngine(tmp_path, interactive=False)
+    path = str(tmp_path / "model.py")
+    (tmp_path / "model.py").write_text(MODEL)
+    if is_open:
+        engine.documents.open(path, MODEL, 1)
+    engine.scheduler.opened(path)
+    await answered(engine, path)
+    assert engine.agent.preloaded == []
+    await engine.close()
