@@ -15,6 +15,7 @@ from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_work import IdleWork
 from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.analysis.target_captures import TargetCaptures
 from fx_lsp.documents.documents import Documents
 from fx_lsp.documents.positions import Encoding
 from fx_lsp.fixes import fixes_for
@@ -72,6 +73,7 @@ class Engine:
         self._cluster = cluster
         self._interactive = interactive
         self._agents = AgentPool()
+        self._capturing_agents = AgentPool()
         finder = None
         if findings_cache:
             finder = CachedTargetFinder(self.workspace.folders, self.documents.text, findings_cache)
@@ -82,14 +84,22 @@ class Engine:
             self.scheduler, partial(kept_fixes_for, findings_cache) if findings_cache else fixes_for
         )
         self.descriptions = GraphDescriptions(self.scheduler)
+        self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
         self._idle_work: tuple[IdleWork, ...] = (self.proofs, self.descriptions) if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:
         """The agent that traces the file ``path``."""
+        return self._agent_in(self._agents, path)
+
+    def _capturing_agent_for(self, path: str) -> TracingAgent:
+        """The agent that captures the targets of ``path`` by other means; its process starts when it is first used."""
+        return self._agent_in(self._capturing_agents, path)
+
+    def _agent_in(self, agents: AgentPool, path: str) -> TracingAgent:
         folder = Path(self.workspace.folder_of(path))
         interpreter, settings = self.interpreter_of(folder), self._settings_in(folder)
         started_with = (interpreter.command, settings.env, settings.cache)
-        return self._agents.agent_for(folder, started_with, lambda: self._start_agent(interpreter, settings, folder))
+        return agents.agent_for(folder, started_with, lambda: self._start_agent(interpreter, settings, folder))
 
     def interpreter_of(self, folder: Path) -> Interpreter:
         """The Python that traces the files of ``folder``."""
@@ -120,6 +130,7 @@ class Engine:
     def restart_agents(self) -> None:
         """End every tracing process, and trace everything with new ones."""
         self._agents.restart()
+        self._capturing_agents.restart()
         self.scheduler.trace_all()
 
     async def close(self) -> None:
@@ -128,6 +139,7 @@ class Engine:
         for work in self._idle_work:
             await work.close()
         await self._agents.close()
+        await self._capturing_agents.close()
 
     def _on_result(self, path: str, complete: bool) -> None:
         self._listener(path, complete)
