@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 10
+PROTOCOL = 11
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -20,6 +20,9 @@ NOTEBOOK = ".ipynb"
 
 STATIC_FORWARD = "static forward"
 """The `Failure.operation` of a ``call-binding`` failure that is caused by a static ``forward`` method."""
+
+Capture = Literal["fx", "export", "compile"]
+"""A way to get a graph of a program: ``torch.fx.symbolic_trace``, ``torch.export.export``, ``torch.compile``."""
 
 Intent = Literal["explicit", "inferred", "assumed"]
 """How certain it is that the target should be traced. ``explicit``: the workspace requests it; ``inferred``: fx-lsp
@@ -118,7 +121,7 @@ class Failure:
 
     kind: str
     """The value of a ``fxcore.failures.FailureKind``, or one of the agent's own kinds: ``import``, ``build``,
-    ``time-limit``, ``memory-limit``, ``crash``, ``denied``."""
+    ``time-limit``, ``memory-limit``, ``crash``, ``denied``, and those of the captures in ``capturing``."""
     error: str
     """The exception's type and text, e.g. ``TypeError: 'int' object is not callable``."""
     chain: tuple[Step, ...] = ()
@@ -171,6 +174,8 @@ class Trace:
     """Whether the `Report` of each target that was traced or failed is to be followed by `Details`."""
     slow_work: Failure | None = None
     """The statement in which an earlier import ran out of time. If it is given, only the file's definitions are run."""
+    capture: Capture = "fx"
+    """How to capture the targets. ``details`` are described only for ``fx``."""
 
 
 @dataclass(frozen=True)
@@ -272,6 +277,10 @@ class Report:
     ``without its optional inputs``."""
     partial: bool = False
     """Whether the agent is still looking for further failures, which a later report will add."""
+    inputs: str = ""
+    """For ``export`` and ``compile``: the example inputs that the verdict is for, e.g. ``x: [2, 3] float32``."""
+    dynamic_batch: bool | None = None
+    """For ``export``: whether the exported program accepts batches of other sizes; None if that was not tried."""
 
 
 @dataclass(frozen=True)

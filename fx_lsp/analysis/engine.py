@@ -18,6 +18,7 @@ from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_work import IdleWork
 from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.analysis.target_captures import TargetCaptures
 from fx_lsp.documents.documents import Documents
 from fx_lsp.documents.positions import Encoding
 from fx_lsp.fixes import fixes_for
@@ -79,6 +80,7 @@ class Engine:
         self._interactive = interactive
         self._one_run = one_run
         self._agents = AgentPool()
+        self._capturing_agents = AgentPool()
         self._preloaded: dict[str, tuple[str, ...]] = {}
         """By file, the modules that its agent was last told to import."""
         self._preloading: set[asyncio.Task[None]] = set()
@@ -92,15 +94,23 @@ class Engine:
             self.scheduler, partial(kept_fixes_for, findings_cache) if findings_cache else fixes_for
         )
         self.descriptions = GraphDescriptions(self.scheduler)
+        self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
         self._idle_work: tuple[IdleWork, ...] = (self.proofs, self.descriptions) if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:
         """The agent that traces the file ``path``."""
+        return self._agent_in(self._agents, path)
+
+    def _capturing_agent_for(self, path: str) -> TracingAgent:
+        """The agent that captures the targets of ``path`` by other means; its process starts when it is first used."""
+        return self._agent_in(self._capturing_agents, path)
+
+    def _agent_in(self, agents: AgentPool, path: str) -> TracingAgent:
         folder, interpreter = Path(self.workspace.folder_of(path)), self.interpreter_of(path)
         key = self._agent_key(path, interpreter)
-        if not self._one_run and key not in self._agents:
-            self._agents.retain(map(self._current_key, self.documents.paths))
-        return self._agents.agent_for(key, lambda: self._start_agent(interpreter, self._settings_in(folder), folder))
+        if not self._one_run and key not in agents:
+            agents.retain(map(self._current_key, self.documents.paths))
+        return agents.agent_for(key, lambda: self._start_agent(interpreter, self._settings_in(folder), folder))
 
     def interpreter_of(self, path: str) -> Interpreter:
         """The Python that traces a file, as the files and folders are now."""
@@ -151,6 +161,7 @@ class Engine:
         """End every tracing process, and trace everything with new ones."""
         self._agents.restart()
         self._preloaded.clear()
+        self._capturing_agents.restart()
         self.scheduler.trace_all()
 
     async def close(self) -> None:
@@ -161,6 +172,7 @@ class Engine:
         for work in self._idle_work:
             await work.close()
         await self._agents.close()
+        await self._capturing_agents.close()
 
     def _on_result(self, path: str, complete: bool) -> None:
         self._listener(path, complete)

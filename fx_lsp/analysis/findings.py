@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from fx_lsp.agent.messages import Failure, Intent, Report, Span, Step, Target
+from fx_lsp.agent.messages import Capture, Failure, Intent, Report, Span, Step, Target
 from fx_lsp.analysis.related_places import Link, call_links, cause_links, expression_at, guess_link
 from fx_lsp.documents.directives import directives_of
 from fx_lsp.documents.documents import Place, Snapshot
 from fx_lsp.documents.source_size import is_oversize, oversize
 from fx_lsp.rules import Rule, Severity, rule_for
 from fx_lsp.settings.rule_selection import SEVERITIES, Selection
+
+Identity = tuple[str, int, int, str, Capture]
+"""A path, the start and end of a place, a kind of failure, and a capture."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Finding:
     moment: int
     """The moment (see `Documents`) of the traced text, which the spans of ``failure`` refer to."""
     severity: Severity
+    capture: Capture = "fx"
+    """How the target was captured."""
 
     @property
     def rule(self) -> Rule:
@@ -39,8 +44,9 @@ class Finding:
 
     @property
     def line(self) -> str:
-        """The message on one line."""
-        return " ".join(self.message.split())
+        """The message on one line, which ends with the capture if that is not symbolic tracing."""
+        text = " ".join(self.message.split())
+        return text if self.capture == "fx" else f"{text} [{self.capture}]"
 
     @property
     def is_serious(self) -> bool:
@@ -48,9 +54,9 @@ class Finding:
         return self.severity in ("error", "warning")
 
     @property
-    def identity(self) -> tuple[str, int, int, str]:
+    def identity(self) -> Identity:
         """The place and kind of the failure: targets that fail in the same way at the same place share one finding."""
-        return self.place.path, self.place.start, self.place.end, self.failure.kind
+        return self.place.path, self.place.start, self.place.end, self.failure.kind, self.capture
 
 
 def findings_of(
@@ -117,7 +123,7 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
 
     A merged finding has the highest severity of the findings that it replaces.
     """
-    by_place: dict[tuple[str, int, int, str], Finding] = {}
+    by_place: dict[Identity, Finding] = {}
     for finding in findings:
         first = by_place.setdefault(finding.identity, finding)
         if first is not finding:

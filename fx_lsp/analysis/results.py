@@ -6,13 +6,16 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fx_lsp.agent.messages import Failure, Report, Span, Target
+from fx_lsp.agent.messages import Capture, Failure, Report, Span, Target
 from fx_lsp.analysis.findings import Finding, findings_in_text, findings_of, is_shown
 from fx_lsp.documents.documents import Documents, Place, Snapshot
 from fx_lsp.settings.rule_selection import Selection
 from fx_lsp.settings.settings import Settings
 from fx_lsp.targets.workspace_recipes import lacks_own_recipe
 from fx_lsp.workspace.workspace import Workspace
+
+_ENDED = ("time-limit", "memory-limit", "crash")
+"""The kinds of failure with which any capture can end."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class FileResult:
     """By the target's key, in the order of the file."""
     mistakes: tuple[Finding, ...] = ()
     """Findings in the text itself, e.g. comments that are not valid fx-lsp directives."""
+    captured: dict[tuple[str, Capture], Traced] = field(default_factory=dict)
+    """By the target's key and the capture: the results of captures other than symbolic tracing."""
     dependencies: frozenset[str] = frozenset()
     """The other files of the workspace that were imported to trace this one."""
     moment: int | None = None
@@ -68,7 +73,7 @@ class Results(dict[str, FileResult]):
         self._settings_of = settings_of
 
     def findings(self, files: Collection[str] | None = None) -> Iterator[Finding]:
-        """Every finding in one of ``files`` (None: in any file), at its place in the current text.
+        """Every finding of a trace in one of ``files`` (None: in any file), at its place in the current text.
 
         Leaves out findings whose text was edited.
         """
@@ -96,6 +101,18 @@ class Results(dict[str, FileResult]):
     def is_current(self, path: str) -> bool:
         """Whether everything that is known about ``path`` was found in the current texts."""
         return self._is_traced(path) and all(map(self._is_traced, self.dependants(path)))
+
+    def findings_of_captures(self, captures: Collection[Capture]) -> Iterator[Finding]:
+        """Every finding of these captures, at its place in the current text, without those whose text was edited."""
+        if "fx" in captures:
+            yield from self.findings()
+        yield from self._standing(
+            finding
+            for result in self.values()
+            for (_, capture), traced in result.captured.items()
+            if capture in captures
+            for finding in traced.findings
+        )
 
     def files_concerned(self, path: str) -> set[str]:
         """The files whose diagnostics may change with the text or the result of ``path``.
@@ -165,6 +182,21 @@ class Results(dict[str, FileResult]):
     def complete(self, path: str, snapshot: Snapshot) -> None:
         """Record that every target of a file was traced; ``snapshot`` has the texts that were traced."""
         self[path].moment = snapshot.moment
+
+    def keep_capture(self, path: str, capture: Capture, report: Report, snapshot: Snapshot) -> None:
+        """Record a report on another capture of a target that was traced; ``snapshot`` has the captured texts.
+
+        What the report says about the import or the build is left out, since the trace has said the same.
+        """
+        traced, roots = self[path].traced[report.target], self._workspace.roots_of(path)
+        selection = self._settings_of(path).selection
+        found = findings_of(traced.target, report, snapshot, lambda file: self._workspace.owns(file, roots), selection)
+        own = tuple(
+            dataclasses.replace(finding, capture=capture)
+            for finding in found
+            if finding.rule.capture == capture or finding.failure.kind in _ENDED
+        )
+        self[path].captured[report.target, capture] = Traced(traced.target, traced.place, report, own)
 
     def drop_kept(self, path: str) -> bool:
         """Drop the `Traced.kept` findings of a file, because no more reports will come that could confirm them.

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import NOTEBOOK, Proof
+from fx_lsp.agent.messages import NOTEBOOK, Capture, Proof
 from fx_lsp.analysis.apply_fixes import mend, write
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.findings import Finding, merged
-from fx_lsp.analysis.results import FileResult
+from fx_lsp.analysis.results import FileResult, Traced
 from fx_lsp.documents.documents import Documents, why_not_python
 from fx_lsp.documents.nbformat import read_notebook
 from fx_lsp.errors import CannotCheck
@@ -63,8 +63,17 @@ class Checked:
     """The results by path, in the order of the files."""
     unread: Mapping[Path, str]
     """Files that can't be read or parsed, and why."""
+    captures: tuple[Capture, ...] = ("fx",)
+    """The captures that ``problems`` are about."""
     edits: Mapping[str, str] = field(default_factory=dict)
     """Path -> new text of each file that fixes change; ``problems`` are those that remain after the fixes."""
+
+    def verdicts(self, result: FileResult) -> Iterator[tuple[Capture, Traced]]:
+        """Each target of a file with each capture that was asked for, and what came of it."""
+        for key, traced in result.traced.items():
+            for capture in self.captures:
+                not_tried = Traced(traced.target, traced.place)
+                yield capture, traced if capture == "fx" else result.captured.get((key, capture), not_tried)
 
     def traced_targets(self) -> list[int]:
         """For each file with traced targets, how many of them were traced, to their end or to a failure."""
@@ -80,6 +89,7 @@ async def check(
     jobs: int = 1,
     cache: Cache | None = None,
     cluster: str | None = None,
+    captures: Sequence[Capture] = ("fx",),
     mending: Mending | None = None,
     with_fixes: bool = True,
     progress: Progress = lambda done, of, next: None,
@@ -90,12 +100,15 @@ async def check(
     selects some of the files, and traces in ``cache`` are not repeated. With ``mending``, fixes are applied first.
     Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``cluster`` is the
     address of a Dask scheduler whose workers trace instead of this machine, as many files at a time as they can; their
-    results are not cached.
+    results are not cached. ``captures`` are the captures to check; a target is traced even if ``fx`` is not among
+    them, but its failures are then not reported.
 
     Raises CannotCheck if a path does not exist, a project's settings can't be used, a notebook would have to be fixed,
     or there is no PyTorch to trace with.
     """
     files = (scope or FileSelection()).of(paths)
+    if mending and tuple(captures) != ("fx",):
+        raise CannotCheck("fx-lsp only fixes failures of symbolic tracing; use --fix and --diff without --capture.")
     if mending and (notebook := next(filter(_is_notebook, files), None)):
         raise CannotCheck(
             f"{notebook} can't be fixed: fx-lsp check reports problems in notebooks but does not fix them."
@@ -107,7 +120,15 @@ async def check(
             await workers.send(folders_of(paths), files[0])
             jobs = workers.threads
         shared = _shared_out(settings or Settings(), jobs, len(files))
-        run = _Run(folders_of(paths), shared, cache, workers, with_fixes=with_fixes, edits=mending is not None)
+        run = _Run(
+            folders_of(paths),
+            shared,
+            cache,
+            workers,
+            with_fixes=with_fixes,
+            captures=tuple(captures),
+            edits=mending is not None,
+        )
         stack.push_async_callback(run.close)
         return await run.check(files, jobs, progress, mending)
 
@@ -128,9 +149,11 @@ class _Run:
         cluster: Cluster | None,
         *,
         with_fixes: bool,
+        captures: tuple[Capture, ...],
         edits: bool,
     ) -> None:
         self._settings = settings
+        self._captures = captures
         self._with_fixes = with_fixes
         self._problem: str | None = None
         """Why the agent can't trace."""
@@ -154,11 +177,15 @@ class _Run:
         await self._trace([file for file in files if file not in self._no_notebooks], jobs, progress)
         edits = await self._mend(files, mending, jobs, progress) if mending else {}
         results = self._engine.results
-        findings = sorted(merged(results.findings()), key=lambda found: (found.place.path, found.place.start))
+        findings = sorted(
+            merged(results.findings_of_captures(self._captures)),
+            key=lambda found: (found.place.path, found.place.start),
+        )
         return Checked(
             problems=tuple(map(self._as_problem, findings)),
             documents=self._engine.documents,
             results=results,
+            captures=self._captures,
             unread={
                 file: self._no_notebooks.get(file) or why_not_python(str(file))
                 for file in files
@@ -187,6 +214,10 @@ class _Run:
             for done, file in waiting:
                 progress(done, len(files), f"tracing {file.name}")
                 await self._engine.scheduler.trace(str(file))
+                for capture in self._captures:
+                    if capture != "fx":
+                        progress(done, len(files), f"{_VERBS[capture]} {file.name}")
+                        await self._engine.captures.capture(str(file), capture)
                 if self._problem is not None:
                     raise CannotCheck(self._problem)
 
@@ -234,6 +265,9 @@ class _Run:
 
     def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
         self._problem = why_not(state, interpreter, "specify your project's Python with --python") or self._problem
+
+
+_VERBS: Mapping[Capture, str] = {"export": "exporting", "compile": "compiling"}
 
 
 def _is_notebook(file: Path) -> bool:

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from fx_lsp.cli.exit_status import FAILED, INTERRUPTED, of_check
 from fx_lsp.cli.output import progress_bar, say, write, write_file
@@ -69,6 +69,14 @@ def _add_many_files(check: argparse.ArgumentParser) -> None:
 
 
 def _add_output(check: argparse.ArgumentParser) -> None:
+    check.add_argument(
+        "--capture",
+        metavar="NAMES",
+        type=_codes,
+        default=("fx",),
+        help="which captures to check, separated by commas: fx (symbolic tracing), export (torch.export), compile "
+        "(torch.compile without graph breaks); default: fx",
+    )
     output = check.add_argument_group("output")
     output.add_argument(
         "--format", choices=FORMATS, help="output format; default: full in a terminal, concise otherwise"
@@ -122,10 +130,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _check(arguments: argparse.Namespace) -> Checked:
+    from fx_lsp.agent.messages import Capture
     from fx_lsp.check.check_files import Mending, check
     from fx_lsp.workspace.disk_cache import Cache, cache_folder
     from fx_lsp.workspace.python_files import FileSelection, Shard
 
+    captures = tuple(capture for capture in get_args(Capture) if capture in arguments.capture)
+    if unknown := [name for name in arguments.capture if name not in captures]:
+        raise CannotCheck(f"'{unknown[0]}' is not a capture; the captures are {', '.join(get_args(Capture))}.")
     if arguments.write_baseline and not arguments.baseline:
         raise CannotCheck("--write-baseline needs --baseline FILE.")
     try:
@@ -141,6 +153,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
             jobs=arguments.jobs or os.cpu_count() or 1,
             cache=None if arguments.no_cache else Cache(cache_folder()),
             cluster=arguments.cluster,
+            captures=captures,
             mending=mending,
             with_fixes=_format(arguments) in SHOW_FIXES,
             progress=show,

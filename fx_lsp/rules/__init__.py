@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from fx_lsp.agent.messages import Failure
+from fx_lsp.agent.messages import Capture, Failure
 
 Severity = Literal["error", "warning", "information", "hint"]
 """For a failure, ``error``: tracing fails at the marked place; ``warning``: fx-lsp could not trace, so it knows nothing
@@ -52,6 +52,8 @@ class Rule:
     """
     kinds: tuple[str, ...] = ()
     """The values of ``Failure.kind`` that the rule applies to."""
+    capture: Capture = "fx"
+    """The capture that has these failures or notices, of which the examples are, too."""
     severity: Severity = "error"
     is_certain: bool = False
     """Whether a finding holds regardless of how the traced module is built."""

@@ -22,6 +22,12 @@ _NOTICES = {
     "hint": "Hint: tracing continues, but the graph lacks something that the program has. This is often intended.",
 }
 
+_CAPTURES = {
+    False: "Error: `{capture}` fails at the marked place. Shown by `fx-lsp check --capture {capture}`.",
+    True: "Information: `{capture}` succeeds, but with a limit. Shown by `fx-lsp check --capture {capture}`.",
+}
+"""By whether the rule is a notice."""
+
 _OFF = "This hint is shown only if the setting `fxLsp.notices` includes the code of this rule."
 
 _SHARE = """\
@@ -56,6 +62,8 @@ def page(rule: Rule) -> str:
 
 def _standing(rule: Rule) -> str:
     """What the rule's severity means and, for a rule that is off by default, how to turn it on."""
+    if rule.capture != "fx":
+        return _CAPTURES[rule.is_notice].format(capture=rule.capture)
     if not rule.is_notice:
         return _SEVERITIES[rule.severity]
     if rule.default_on:

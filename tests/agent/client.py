@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Done, Limits, Recipe, Report, Snippet, Span, Step, Target, Trace
+from fx_lsp.agent.messages import Capture, Done, Limits, Recipe, Report, Snippet, Span, Step, Target, Trace
 from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
 
 PATIENT = Limits(seconds=60)
@@ -57,10 +57,11 @@ class Client:
         *targets: str | Target,
         overlays: dict[str, str] | None = None,
         limits: Limits = PATIENT,
+        capture: Capture = "fx",
     ) -> Answer:
         """Trace targets, or what the expressions among them yield, and wait for the last word."""
         answer = Answer()
-        stream = self.stream(file, *targets, overlays=overlays, limits=limits)
+        stream = self.stream(file, *targets, overlays=overlays, limits=limits, capture=capture)
         async with contextlib.aclosing(stream):
             async for item in stream:
                 if isinstance(item, Report):
@@ -78,9 +79,10 @@ class Client:
         *targets: str | Target,
         overlays: dict[str, str] | None = None,
         limits: Limits = PATIENT,
+        capture: Capture = "fx",
     ) -> AsyncGenerator[Report | Done, None]:
         wanted = tuple(target if isinstance(target, Target) else target_of(file, target) for target in targets)
-        return self.agent.trace(Trace(file, wanted, overlays or {}, (str(self.root),), limits))
+        return self.agent.trace(Trace(file, wanted, overlays or {}, (str(self.root),), limits, capture=capture))
 
 
 def target_of(

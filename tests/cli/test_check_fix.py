@@ -119,7 +119,7 @@ def test_a_diff_counts_lines_as_git_does(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.py").write_bytes(old.encode())
-    shown = render(Checked((), Documents(), {}, {}, {str(tmp_path / "a.py"): new}))
+    shown = render(Checked((), Documents(), {}, {}, edits={str(tmp_path / "a.py"): new}))
     assert shown.split("\n")[3:] == rows
 
 

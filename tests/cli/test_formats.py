@@ -241,6 +241,7 @@ def test_json_counts_as_the_protocol_does(found: Found) -> None:
             "severity": "warning",
             "code": "time-limit",
             "message": "No way.\nNot here.",
+            "capture": "fx",
             "target": "f, g(é)",
             "related": [{"path": "lib/é.py", "range": range_of(1, 0, 1, 6), "message": "called in `f`"}],
             "fixes": [

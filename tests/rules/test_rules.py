@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
 import torch.fx
 
-from fx_lsp.agent.messages import Failure
+from fx_lsp.agent.messages import Capture, Failure
 from fx_lsp.check.check_files import Checked, check
 from fx_lsp.rules import GENERAL, Rule, all_rules, rule_for
 from fx_lsp.rules.rule_pages import page, pages
@@ -23,27 +24,28 @@ ROOT = Path(__file__).parents[2]
 OWN_KINDS = ("import", "missing-package", "definitions-only", "build", "time-limit", "memory-limit", "crash", "denied")
 """Those of the agent, beside fxcore's."""
 
-ALL_KINDS = [*(kind.value for kind in (*FailureKind, *NoticeKind)), *OWN_KINDS, "directive"]
+CAPTURE_KINDS = [kind for rule in all_rules() if rule.capture != "fx" for kind in rule.kinds]
+"""Those of the captures other than symbolic tracing."""
+
+ALL_KINDS = [*CAPTURE_KINDS, *(kind.value for kind in (*FailureKind, *NoticeKind)), *OWN_KINDS, "directive"]
 
 by_code = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 
+FX_RULES = [rule for rule in all_rules() if rule.capture == "fx"]
 
-@pytest.fixture(scope="module")
-def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Checked]:
-    """The folder of every rule's examples, ``<code>-bad.py`` and ``<code>-good.py``, and what checking them found."""
-    folder = tmp_path_factory.mktemp("examples")
-    for rule in all_rules():
+
+def checked_examples(folder: Path, rules: Sequence[Rule], captures: Sequence[Capture]) -> Checked:
+    """Write the examples of rules, ``<code>-bad.py`` and ``<code>-good.py``, and check them."""
+    for rule in rules:
         (folder / f"{rule.code}-bad.py").write_text(rule.bad, encoding="utf-8")
         (folder / f"{rule.code}-good.py").write_text(rule.good, encoding="utf-8")
-    files = sorted(folder.glob("*.py"))
     settings = Settings(interpreter=(sys.executable,), time_limit=8.0, notices=("all",))
-    return folder, asyncio.run(check(files, settings))
+    return asyncio.run(check(sorted(folder.glob("*.py")), settings, captures=captures))
 
 
-@by_code
-def test_the_bad_example_fails_and_the_good_one_traces(rule: Rule, examples: tuple[Path, Checked]) -> None:
-    folder, checked = examples
-    codes = {
+def codes_of(rule: Rule, folder: Path, checked: Checked) -> dict[str, list[str]]:
+    """The codes that were found in each of a rule's examples."""
+    return {
         name: [
             rule_for(problem.finding.failure.kind).code
             for problem in checked.problems
@@ -51,18 +53,40 @@ def test_the_bad_example_fails_and_the_good_one_traces(rule: Rule, examples: tup
         ]
         for name in ("bad", "good")
     }
-    assert codes == {"bad": [rule.code], "good": []}
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Checked]:
+    """The folder of the examples of symbolic tracing's rules, and what checking them found."""
+    folder = tmp_path_factory.mktemp("examples")
+    return folder, checked_examples(folder, FX_RULES, ("fx",))
+
+
+@pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked")
+@pytest.mark.parametrize("capture", ["export", "compile"])
+def test_the_bad_examples_of_a_capture_fail_and_the_good_ones_do_not(capture: Capture, tmp_path: Path) -> None:
+    rules = [rule for rule in all_rules() if rule.capture == capture]
+    checked = checked_examples(tmp_path, rules, (capture,))
+    assert {rule.code: codes_of(rule, tmp_path, checked) for rule in rules} == {
+        rule.code: {"bad": [rule.code], "good": []} for rule in rules
+    }
+
+
+@pytest.mark.parametrize("rule", FX_RULES, ids=lambda rule: rule.code)
+def test_the_bad_example_fails_and_the_good_one_traces(rule: Rule, examples: tuple[Path, Checked]) -> None:
+    folder, checked = examples
+    assert codes_of(rule, folder, checked) == {"bad": [rule.code], "good": []}
 
 
 def test_the_kinds_of_the_agent_mean_that_the_target_was_not_traced(examples: tuple[Path, Checked]) -> None:
     _, checked = examples
     assert checked.unread == {}
     untraced = {*OWN_KINDS} - {"definitions-only", "denied"}
-    assert len(checked.traced_targets()) == len(all_rules()) + sum(rule.code not in untraced for rule in all_rules())
+    assert len(checked.traced_targets()) == len(FX_RULES) + sum(rule.code not in untraced for rule in FX_RULES)
 
 
 def test_a_notice_has_a_rule_of_its_own_and_no_other_rule_is_a_notice() -> None:
-    kinds = {kind for rule in all_rules() if rule.is_notice for kind in rule.kinds}
+    kinds = {kind for rule in all_rules() if rule.is_notice and rule.capture == "fx" for kind in rule.kinds}
     assert kinds == {kind.value for kind in NoticeKind}
     assert all(rule.default_on for rule in all_rules() if not rule.is_notice)
     assert not any(rule.severity == "error" for rule in all_rules() if rule.is_notice)
@@ -88,7 +112,7 @@ def test_no_two_rules_share_a_code_or_a_kind() -> None:
     assert rule_for("a kind of the future").code == GENERAL
 
 
-FAILURES = [*(kind.value for kind in FailureKind), *OWN_KINDS]
+FAILURES = [*(kind.value for kind in FailureKind), *OWN_KINDS, *CAPTURE_KINDS]
 
 
 @pytest.mark.parametrize("kind", FAILURES)

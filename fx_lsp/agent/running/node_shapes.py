@@ -107,7 +107,7 @@ def _varied(program: _Program, given: Input, base: Run) -> NodeValues:
         for node, value in base.items()
         if node in together and all(node in run for run in runs.values())
     }
-    return NodeValues(_described(program.bound(given)), symbols.sizes, values)
+    return NodeValues(described(program.bound(given)), symbols.sizes, values)
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _resized(given: Input, sizes: Mapping[int, int], factor: int) -> Input:
     return Input(map_tensors(resized, given.args), map_tensors(resized, dict(given.kwargs)))
 
 
-def _described(arguments: inspect.BoundArguments) -> str:
+def described(arguments: inspect.BoundArguments) -> str:
     """The arguments as text, e.g. ``x: [2, 3, 224, 224], mask: None``; the dtype ``float32`` is not shown."""
     parts = []
     for name, argument in arguments.arguments.items():

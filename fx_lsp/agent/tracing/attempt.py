@@ -17,6 +17,7 @@ from fx_lsp.agent.running.node_shapes import MODULES_FOR_META
 from fx_lsp.agent.sandbox.confinement import confine_alone
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
 from fx_lsp.agent.traceback_steps import chain_of_frame, is_outside_python
+from fx_lsp.agent.tracing.capture_run import CaptureRun
 from fx_lsp.agent.tracing.submodule_targets import Host, held_classes
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun, is_explorable
 from fx_lsp.agent.wire import wire_message
@@ -78,10 +79,30 @@ def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit
         emit(with_notices(item, file.notices) if isinstance(item, Report) else item)
 
     told = reporting_denials(emit_noted, file.workspace.owns)
+    if request.capture != "fx":
+        _capture(attempt, request, file, told)
+        return
     missing = [name for name in MODULES_FOR_META if name not in sys.modules]
     (_trace_parts if attempt.parts else _trace)(attempt, request, file, told)
     if loaded := tuple(name for name in missing if name in sys.modules):
         emit(Imported(file.workspace.dependencies, loaded))
+
+
+def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+    """Capture one target by another means than a trace, and emit the report; parts of targets are not captured."""
+    if attempt.parts:
+        return
+    run = CaptureRun(request, attempt.target, file)
+
+    def timed_out(frame: FrameType | None) -> None:
+        error = f"the capture took longer than {request.limits.seconds:g} seconds"
+        emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_outside_python))))
+
+    try:
+        with time_limit(request.limits.seconds, timed_out):
+            emit(run.run(on_meta=attempt.on_meta))
+    except InconclusiveOnMeta:
+        emit(RetryOnCpu())
 
 
 def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:

@@ -14,6 +14,7 @@ from types import FrameType
 
 from fx_lsp.agent.building.device_redirection import Devices, stand_in_for_accelerators
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.capturing.modules import MODULES
 from fx_lsp.agent.importing.file_loading import FileLoader
 from fx_lsp.agent.importing.import_tolerance import failures_tolerated
 from fx_lsp.agent.importing.workspace_importer import Workspace, third_party
@@ -43,8 +44,8 @@ class TraceSession:
         file = self.imported()
         if file is None:
             return
-        if self._request.details:
-            self._load_for_meta()
+        if modules := MODULES if self._request.capture != "fx" else MODULES_FOR_META if self._request.details else ():
+            self._load(modules)
         children = ForkedChildren(heartbeat=lambda: self.emit(Heartbeat(self._request.id)))
         seconds = self._request.limits.seconds + GRACE
 
@@ -76,10 +77,10 @@ class TraceSession:
         self._emit_imported(third_party(new, self._workspace))
         return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
 
-    def _load_for_meta(self) -> None:
-        """Import what running on the meta device needs, before children are forked, and have the agent preload it."""
-        self._emit_imported(MODULES_FOR_META)
-        for name in MODULES_FOR_META:
+    def _load(self, modules: tuple[str, ...]) -> None:
+        """Import what all targets need, before children are forked, and have the agent preload it."""
+        self._emit_imported(modules)
+        for name in modules:
             with contextlib.suppress(ImportError):  # other versions of torch have other modules
                 importlib.import_module(name)
 

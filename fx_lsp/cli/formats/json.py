@@ -30,6 +30,7 @@ def _object(problem: Problem, documents: Documents) -> dict[str, Any]:
         "severity": finding.severity,
         "code": finding.rule.code,
         "message": finding.message,
+        "capture": finding.capture,
         "target": ", ".join(finding.targets),
         "related": [{**protocol_location(link.place, documents), "message": link.text} for link in finding.links],
         "fixes": [_fix(fix, problem.proofs.get(fix), documents) for fix in problem.fixes],

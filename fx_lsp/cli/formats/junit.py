@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+from fx_lsp.agent.messages import Capture
+from fx_lsp.analysis.findings import Identity
 from fx_lsp.analysis.results import Traced
 from fx_lsp.check.check_files import Checked
 from fx_lsp.check.shown_places import shown_path
@@ -19,7 +21,7 @@ def render(checked: Checked) -> str:
     shown = {problem.finding.identity for problem in checked.problems if problem.finding.is_serious}
     suites = ElementTree.Element("testsuites", name="fx-lsp")
     for path, result in checked.results.items():
-        cases = [_case(path, traced, shown, checked) for traced in result.traced.values()]
+        cases = [_case(path, traced, capture, shown, checked) for capture, traced in checked.verdicts(result)]
         failed, broken = (sum(case.find(tag) is not None for case in cases) for tag in ("failure", "error"))
         counts = {"tests": str(len(cases)), "failures": str(failed), "errors": str(broken)}
         suite = ElementTree.SubElement(suites, "testsuite", {"name": shown_path(path), **counts})
@@ -28,9 +30,10 @@ def render(checked: Checked) -> str:
     return ElementTree.tostring(suites, encoding="unicode")
 
 
-def _case(path: str, traced: Traced, shown: set[tuple[str, int, int, str]], checked: Checked) -> ElementTree.Element:
+def _case(path: str, traced: Traced, capture: Capture, shown: set[Identity], checked: Checked) -> ElementTree.Element:
+    name = traced.target.title if capture == "fx" else f"{traced.target.title} [{capture}]"
     seconds = f"{traced.report.seconds if traced.report else 0:.3f}"
-    case = ElementTree.Element("testcase", name=traced.target.title, classname=shown_path(path), time=seconds)
+    case = ElementTree.Element("testcase", name=name, classname=shown_path(path), time=seconds)
     findings = [finding for finding in traced.findings if finding.identity in shown]
     if findings:
         rule = findings[0].rule

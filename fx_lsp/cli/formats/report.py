@@ -1,4 +1,4 @@
-"""One JSON object per line for each target (a model or function to trace), ordered by file and by place in the file.
+"""One JSON object per line for each target (a model or function) and capture, ordered by file and place in the file.
 
 Everything except for ``seconds`` is the same in every run over the same files with the same versions of all software.
 """
@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from fx_lsp.agent.messages import Outcome
+from fx_lsp.agent.messages import Capture, Outcome
 from fx_lsp.analysis.findings import Finding
 from fx_lsp.analysis.results import Traced
 from fx_lsp.check.check_files import Checked
@@ -32,10 +32,10 @@ def render(checked: Checked) -> str:
 
 
 def rows(checked: Checked) -> Iterator[dict[str, Any]]:
-    """One object for each target."""
+    """One object for each target and capture."""
     for path, result in checked.results.items():
-        for traced in result.traced.values():
-            yield _row(path, traced, checked.documents)
+        for capture, traced in checked.verdicts(result):
+            yield _row(path, traced, capture, checked.documents)
 
 
 def verdict_of(traced: Traced) -> Verdict:
@@ -46,14 +46,16 @@ def verdict_of(traced: Traced) -> Verdict:
     return _VERDICTS.get(report.outcome, "unknown")
 
 
-def _row(path: str, traced: Traced, documents: Documents) -> dict[str, Any]:
+def _row(path: str, traced: Traced, capture: Capture, documents: Documents) -> dict[str, Any]:
     target, report = traced.target, traced.report
     return {
         "schema": SCHEMA,
         "path": shown_path(path),
         "qualname": target.symbol or target.title,
         "line": ends(traced.place, documents)[0][0],
-        "capture": "fx",
+        "capture": capture,
+        "dynamic_batch": report.dynamic_batch if report else None,
+        "inputs": report.inputs if report else "",
         "recipe": report.recipe if report else "",
         "intent": (report and report.intent) or target.intent,
         "verdict": verdict_of(traced),
@@ -72,7 +74,7 @@ def _reason(traced: Traced) -> str:
     if verdict_of(traced) != "unknown":
         return ""
     if traced.report is None:
-        return "no tracing process was running"
+        return "it was not captured, because it could not be imported or no tracing process was running"
     return traced.report.reason or next((finding.line for finding in traced.findings), traced.report.outcome)
 
 

@@ -56,6 +56,7 @@ def _result(problem: Problem, fingerprint: str, documents: Documents) -> dict[st
         "message": {"text": finding.line},
         "locations": [_location(finding.place, documents)],
         "relatedLocations": related,
+        "properties": {"capture": finding.capture},
         "partialFingerprints": {"source/v1": fingerprint},
         "fixes": [_fix(fix, documents) for fix in problem.fixes],
     }

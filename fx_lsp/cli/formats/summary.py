@@ -13,12 +13,14 @@ _COLUMNS = ("files", "ok", "fails", "unknown", "skipped")
 
 
 def render(checked: Checked) -> str:
-    """One row for each folder that has targets, and a row for the total."""
+    """One row for each folder that has targets and each capture, and a row for the total."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for path, result in checked.results.items():
         if result.traced:
-            verdicts = Counter(map(verdict_of, result.traced.values()))
-            counts[str(PurePath(shown_path(path)).parent)] += Counter(files=1) + Counter(verdicts)
+            folder = str(PurePath(shown_path(path)).parent)
+            for capture in checked.captures:
+                found = Counter(verdict_of(traced) for of, traced in checked.verdicts(result) if of == capture)
+                counts[folder if capture == "fx" else f"{folder} [{capture}]"] += Counter(files=1) + Counter(found)
     rows = [("", *_COLUMNS), *(_row(folder, counts[folder]) for folder in sorted(counts))]
     rows.append(_row("total", sum(counts.values(), Counter())))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -1,0 +1,50 @@
+"""What a capture yields, and which function makes each capture."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.messages import Failure, Step
+from fx_lsp.agent.running.observation import forward_of
+from fx_lsp.agent.traceback_steps import to_span
+from fxcore.source import SourceSpan, definition_span, is_user_file, return_span
+
+OLDEST = (2, 8)
+"""The oldest version of torch whose captures are checked; before it, ``strict=False`` was not the default."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """The verdict of one capture of a program, for one example input."""
+
+    failures: tuple[Failure, ...] = ()
+    """Why the program can't be captured; empty if it can."""
+    notices: tuple[Failure, ...] = ()
+    """Places that limit what the captured program can be used for."""
+    dynamic_batch: bool | None = None
+    """Whether the captured program accepts batches of other sizes; None if that was not asked."""
+    is_certain: bool = True
+    """Whether the failures are the capture's, whatever the weights are and even if the program rejects the input."""
+
+
+def why_not_checked() -> str | None:
+    """Why this version of torch is too old; None if it is not."""
+    version = tuple(map(int, re.findall(r"\d+", torch.__version__)[:2]))
+    if version >= OLDEST:
+        return None
+    return f"this needs torch {OLDEST[0]}.{OLDEST[1]} or later, and the version here is {torch.__version__}"
+
+
+def step_of_forward(root: Callable[..., Any], *, at_return: bool = False) -> tuple[Step, ...]:
+    """The name of the program's ``forward`` or, ``at_return``, its only ``return``; empty if it is not the user's."""
+    code = getattr(inspect.unwrap(forward_of(root)), "__code__", None)
+    if code is None or not is_user_file(code.co_filename):
+        return ()
+    found: SourceSpan | None = (return_span(code) if at_return else None) or definition_span(code)
+    return (Step(getattr(code, "co_qualname", code.co_name), to_span(found)),) if found else ()

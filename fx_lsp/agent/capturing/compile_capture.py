@@ -1,0 +1,55 @@
+"""Captures a program with ``torch.compile(fullgraph=True)``, without generating any code: the backend is ``eager``."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterable
+from traceback import FrameSummary
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.capturing.captures import Captured, step_of_forward
+from fx_lsp.agent.capturing.torch_internals import graph_break
+from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.traceback_steps import LONGEST_ERROR, chain_of_error, describe, is_user_code
+
+
+def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
+    """Compile ``root`` into one graph for the example ``given``; the tensors of both may be fake.
+
+    Raises nothing that the program or torch raises; that becomes a failure.
+    """
+    torch.compiler.reset()
+    try:
+        torch.compile(root, backend="eager", fullgraph=True)(*given.args, **given.kwargs)
+    except Exception as error:
+        return _failed(error, root)
+    return Captured()
+
+
+def _failed(error: Exception, root: Callable[..., Any]) -> Captured:
+    broken = graph_break(error)
+    if broken is None:
+        chain = chain_of_error(error, is_user_code) or step_of_forward(root)
+        return Captured((Failure("compile-error", describe(error), chain),), is_certain=False)
+    text, frames = broken
+    chain = _steps(frames) or chain_of_error(error, is_user_code) or step_of_forward(root)
+    return Captured((Failure("graph-break", text[:LONGEST_ERROR], chain),))
+
+
+def _steps(frames: Iterable[FrameSummary]) -> tuple[Step, ...]:
+    """The user's own frames as steps."""
+    return tuple(Step(frame.name, _span(frame)) for frame in frames if is_user_code(frame.filename))
+
+
+def _span(frame: FrameSummary) -> Span:
+    """What the frame was executing; before Python 3.11 and torch 2.13 only the line is known."""
+    line = frame.lineno or 1
+    start, end = getattr(frame, "colno", None), getattr(frame, "end_colno", None)
+    if start is not None and end is not None:
+        return Span(frame.filename, line, start, getattr(frame, "end_lineno", None) or line, end)
+    text = linecache.getline(frame.filename, line).rstrip()
+    indent = len(text) - len(text.lstrip())
+    return Span(frame.filename, line, indent, line, len(text.encode()))

@@ -1,0 +1,139 @@
+"""Captures a program with ``torch.export``: for the sizes of the example first, then with a dynamic batch."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.export import Dim, ExportedProgram
+
+from fx_lsp.agent.capturing.captures import Captured, step_of_forward
+from fx_lsp.agent.capturing.torch_internals import (
+    DATA_DEPENDENT,
+    has_unknown_output,
+    is_data_dependent_number,
+    lacks_fake_kernel,
+    watching_specializations,
+)
+from fx_lsp.agent.messages import Failure, Step
+from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
+from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frames, describe, is_user_code
+from fxcore.source import stack_places, traceback_places, user_frames
+from fxcore.source.syntax import operation_at
+
+_CERTAIN = frozenset({"data-dependent-guard", "data-dependent-size", "unsupported-output"})
+"""The kinds of failure that neither fake weights nor an unsuitable input can cause."""
+
+
+def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
+    """Export the module ``root`` for the example ``given``; the tensors of both may be fake.
+
+    Raises nothing that the program or torch raises; that becomes a failure.
+    """
+    try:
+        _export(root, given, None)
+    except Exception as error:
+        failure = _failure(error, root)
+        return Captured((failure,), is_certain=failure.kind in _CERTAIN)
+    batched = _batched(given)
+    if batched is None:
+        return Captured()
+    limits = _limits_of_batch(root, batched)
+    return Captured(notices=limits, dynamic_batch=not limits)
+
+
+def _export(root: Callable[..., Any], given: Input, sizes: Any) -> ExportedProgram:
+    assert isinstance(root, torch.nn.Module)
+    return torch.export.export(root, tuple(given.args), dict(given.kwargs), dynamic_shapes=sizes, strict=False)
+
+
+def _failure(error: Exception, root: Callable[..., Any]) -> Failure:
+    chain = chain_of_error(error, is_user_code)
+    if has_unknown_output(error):
+        return Failure("unsupported-output", describe(error), step_of_forward(root, at_return=True))
+    operation = _operation(error)
+    if is_data_dependent_number(error):
+        return Failure("data-dependent-size", describe(error), chain, operation=operation)
+    if isinstance(error, DATA_DEPENDENT):
+        return Failure("data-dependent-guard", describe(error), chain, operation=operation)
+    kind = "missing-fake-kernel" if lacks_fake_kernel(error) else "export-error"
+    return Failure(kind, describe(error), chain or step_of_forward(root), operation=operation)
+
+
+def _operation(error: Exception) -> str:
+    """What the user's code was doing when ``error`` was raised; see ``fxcore.source.syntax.operation_at``."""
+    frames = user_frames(traceback_places(error.__traceback__))
+    return operation_at(frames[-1].place) if frames and frames[-1].place else ""
+
+
+def _batched(given: Input) -> Input | None:
+    """``given`` with a batch of at least 2, since torch takes a size of 1 for a constant; None if it has no batch."""
+    sizes = {tensor.shape[0] for tensor in _tensors(given) if tensor.dim()}
+    if len(sizes) != 1 or sizes == {0}:
+        return None
+    if sizes != {1}:
+        return given
+    return Input(map_tensors(_twice, given.args), map_tensors(_twice, dict(given.kwargs)))
+
+
+def _tensors(given: Input) -> list[torch.Tensor]:
+    return tensors_of([*given.args, *given.kwargs.values()])
+
+
+def _twice(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.cat([tensor, tensor]) if tensor.dim() else tensor
+
+
+def _limits_of_batch(root: Callable[..., Any], given: Input) -> tuple[Failure, ...]:
+    """The place that keeps the batch from being dynamic, as a notice; nothing if it is dynamic."""
+    specialized: list[tuple[Step, ...]] = []
+    error = _error_with_dynamic_batch(root, given, specialized)
+    if error is None:
+        return ()
+    text = describe(error) if isinstance(error, Exception) else error
+    if specialized:
+        return (Failure("specialized-dimension", text, next(filter(None, specialized), ()) or step_of_forward(root)),)
+    chain = chain_of_error(error, is_user_code) if isinstance(error, Exception) else ()
+    return (Failure("violated-constraint", text, chain or step_of_forward(root)),)
+
+
+def _error_with_dynamic_batch(
+    root: Callable[..., Any], given: Input, specialized: list[tuple[Step, ...]]
+) -> Exception | str | None:
+    """What an export with a dynamic batch raises, or what is wrong with its result; None if nothing is.
+
+    ``specialized`` receives the calls that lead to each place where the program makes a number of the batch's size.
+    """
+    top = _error_with_dynamic_batch.__code__
+
+    def seen() -> None:
+        specialized.append(chain_of_frames(user_frames(stack_places(sys._getframe(), top))))
+
+    bound = inspect.signature(forward_of(root)).bind(*given.args, **given.kwargs).arguments
+    sizes = {name: _dynamic(value) for name, value in bound.items()}
+    try:
+        with watching_specializations(seen):
+            program = _export(root, given, sizes)
+    except Exception as error:
+        return error
+    return None if _is_dynamic(program) else "the size is a number in the exported program"
+
+
+def _dynamic(value: Any) -> Any:
+    """The ``dynamic_shapes`` of one argument, in which the first dimension of each tensor is dynamic."""
+    if isinstance(value, torch.Tensor):
+        return {0: Dim.DYNAMIC} if value.dim() else None
+    if isinstance(value, list | tuple):
+        return [_dynamic(item) for item in value] if isinstance(value, list) else tuple(map(_dynamic, value))
+    return {key: _dynamic(item) for key, item in value.items()} if isinstance(value, dict) else None
+
+
+def _is_dynamic(program: ExportedProgram) -> bool:
+    """Whether the first size of every input is a symbol in the end."""
+    inputs = set(program.graph_signature.user_inputs)
+    values = [node.meta["val"] for node in program.graph.nodes if node.op == "placeholder" and node.name in inputs]
+    return all(not isinstance(value.shape[0], int) for value in tensors_of(values) if value.dim())

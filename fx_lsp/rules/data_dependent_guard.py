@@ -1,0 +1,50 @@
+"""A branch that depends on the values in a tensor."""
+
+from fx_lsp.rules import Rule
+
+RULE = Rule(
+    code="data-dependent-guard",
+    title="torch.export cannot decide a branch",
+    why="""\
+`torch.export` runs `forward` on tensors that have a shape but no values. A branch on a size is decided by the example
+inputs, but a branch on the values in a tensor cannot be decided at all.
+
+- To choose between two values that can both be computed: `torch.where(condition, a, b)`.
+- To keep both branches: `torch.cond(condition, f, g, (x,))`, where `f` and `g` are functions without side effects.
+- If the condition always holds for a number that was read with `.item()`: say so with `torch._check(n > 0)` before the
+  branch.""",
+    bad="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return torch.relu(x)
+        return torch.neg(x)
+
+
+model = Net()
+model(torch.ones(3, 4))
+""",
+    good="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.where(x.sum() > 0, torch.relu(x), torch.neg(x))
+
+
+model = Net()
+model(torch.ones(3, 4))
+""",
+    text=(
+        "{subject} depends on the values in a tensor, so torch.export cannot decide this branch. Choose between values "
+        "with `torch.where`, keep both branches with `torch.cond`, or state what always holds with `torch._check`."
+    ),
+    kinds=("data-dependent-guard",),
+    capture="export",
+)

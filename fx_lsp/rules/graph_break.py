@@ -1,0 +1,62 @@
+"""A place that torch.compile cannot put into its graph."""
+
+import re
+
+from fx_lsp.agent.messages import Failure
+from fx_lsp.rules import Rule, remark, subject
+
+_PART = re.compile(r"^ *(Explanation|Hint): (.+)$", re.MULTILINE)
+
+
+def message(failure: Failure, expression: str) -> str:
+    """torch's explanation of a graph break and its first hint, with the number of the page about it."""
+    if failure.kind == "compile-error":
+        return f"{subject(expression)} makes torch.compile fail{remark(failure)}."
+    parts: dict[str, str] = {}
+    for name, text in _PART.findall(failure.error):
+        parts.setdefault(name, text.strip())
+    reason = " ".join(parts.values()) or failure.error.partition("\n")[0]
+    page = re.search(r"/gb(\d+)\.html", failure.error)
+    return f"{subject(expression)} breaks the graph of torch.compile. {reason}{f' (GB{page[1]})' if page else ''}"
+
+
+RULE = Rule(
+    code="graph-break",
+    title="torch.compile breaks the graph",
+    why="""\
+`torch.compile` follows `forward` instruction by instruction. Where it meets something that it cannot put into a graph,
+it ends the graph, runs the instruction in Python, and begins another graph. With `fullgraph=True`, this is an error.
+The message has torch's own explanation and hint, and the number of a page about this kind of break, such as GB0059.
+
+fx-lsp compiles with `fullgraph=True` and the backend `eager`, and so reports the first break.""",
+    bad="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        print(x)
+        return torch.relu(x)
+
+
+model = Net()
+model(torch.ones(3, 4))
+""",
+    good="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+model = Net()
+model(torch.ones(3, 4))
+""",
+    text=message,
+    kinds=("graph-break", "compile-error"),
+    capture="compile",
+)

@@ -1,0 +1,153 @@
+"""What torch.export and torch.compile can capture, as a real agent reports it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from fx_lsp.agent.messages import Capture, Limits, Report, Snippet
+from tests.agent.client import Client, target_of, text_at
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked"),
+]
+
+HEAD = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("mean", torch.linspace(0, 1, 4))
+
+"""
+
+
+async def captured(
+    client: Client, body: str, capture: Capture = "export", inputs: str = "(torch.randn(3, 4),)"
+) -> Report:
+    """The report on a module whose ``forward`` has the lines of ``body``."""
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    file = client.write("net.py", f"{HEAD}    def forward(self, x):\n{lines}")
+    target = target_of(file, "Net()", inputs=Snippet(inputs, 1))
+    return (await client.trace(file, target, capture=capture)).only
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if x.shape[0] > 2:\n    x = x * 2\nreturn self.linear(x) + self.mean",
+        "for _ in range(len(x.shape)):\n    x = self.linear(x)\nreturn x",
+        "if x.device.type == 'meta':\n    return x.tolist()\nreturn x",
+        "return x[x > 0]",
+    ],
+)
+async def test_what_export_captures_for_every_batch(client: Client, body: str) -> None:
+    report = await captured(client, body)
+    assert (report.outcome, report.failures, report.notices) == ("traced", (), ())
+    assert report.dynamic_batch is True
+    assert report.inputs == "x: [3, 4]"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "place"),
+    [
+        ("if x.sum() > 0:\n    return x\nreturn -x", "data-dependent-guard", "x.sum() > 0"),
+        ("if torch.equal(x, x):\n    return x\nreturn -x", "data-dependent-guard", "torch.equal(x, x)"),
+        ("return x.new_zeros(int(x.argmax()))", "data-dependent-size", "int(x.argmax())"),
+        ("return iter([x])", "unsupported-output", "return iter([x])"),
+        ("return x + x.numpy().sum()", "export-error", "x.numpy()"),
+    ],
+)
+async def test_the_first_failure_of_export_has_its_kind_and_place(
+    client: Client, body: str, kind: str, place: str
+) -> None:
+    report = await captured(client, body)
+    assert report.outcome == "failed"
+    assert [failure.kind for failure in report.failures] == [kind]
+    assert text_at(report.failures[0].chain[-1]) == place
+    assert report.dynamic_batch is None
+    assert client.log == []
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "place"),
+    [
+        ("if x.shape[0] == 3:\n    return x\nreturn -x", "specialized-dimension", "x.shape[0] == 3"),
+        ("return self.linear(x).view(3, 4)", "specialized-dimension", "self.linear(x).view(3, 4)"),
+        ("return [row.sum() for row in x]", "specialized-dimension", "x"),
+    ],
+)
+async def test_the_place_that_fixes_the_size_of_the_batch(client: Client, body: str, kind: str, place: str) -> None:
+    report = await captured(client, body)
+    assert (report.outcome, report.dynamic_batch) == ("traced", False)
+    assert [notice.kind for notice in report.notices] == [kind]
+    assert text_at(report.notices[0].chain[-1]) == place
+
+
+async def test_an_example_batch_of_one_does_not_fix_the_size(client: Client) -> None:
+    report = await captured(client, "return self.linear(x)", inputs="(torch.randn(1, 4),)")
+    assert report.dynamic_batch is True
+
+
+async def test_inputs_without_a_common_first_size_have_no_batch(client: Client) -> None:
+    report = await captured(
+        client, "return self.linear(x[0]) + x[1].sum()", inputs="([torch.ones(3, 4), torch.ones(2)],)"
+    )
+    assert (report.outcome, report.dynamic_batch) == ("traced", None)
+
+
+async def test_inputs_that_the_program_rejects_say_nothing_about_the_capture(client: Client) -> None:
+    report = await captured(client, "return self.linear(x)", inputs="(torch.randn(3, 5),)")
+    assert report.outcome == "unchecked"
+    assert report.reason.startswith("with the inputs that the file shows, it raises RuntimeError")
+
+
+async def test_an_operator_without_a_fake_kernel(client: Client) -> None:
+    operator = (
+        "@torch.library.custom_op('fx_lsp_test::same', mutates_args=())\n"
+        "def same(x: torch.Tensor) -> torch.Tensor:\n"
+        "    return x.clone()\n"
+    )
+    file = client.write("operator.py", f"{HEAD}    def forward(self, x):\n        return same(x)\n\n\n{operator}")
+    target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(file, target, capture="export")).only
+    assert [failure.kind for failure in report.failures] == ["missing-fake-kernel"]
+    assert text_at(report.failures[0].chain[-1]) == "same(x)"
+
+
+async def test_inputs_are_guessed_where_nothing_shows_any(client: Client) -> None:
+    file = client.write("guess.py", f"{HEAD}    def forward(self, x):\n        return self.linear(x)\n")
+    report = (await client.trace(file, "Net()", capture="export")).only
+    assert (report.outcome, report.dynamic_batch) == ("traced", True)
+    assert report.inputs.endswith("4]")
+
+
+async def test_what_compile_captures(client: Client) -> None:
+    report = await captured(client, "for _ in range(len(x.shape)):\n    x = self.linear(x)\nreturn x", "compile")
+    assert (report.outcome, report.failures, report.dynamic_batch) == ("traced", (), None)
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("print(x)\nreturn x", "print(x)"),
+        ("if x.sum() > 0:\n    return x\nreturn -x", "x.sum() > 0"),
+    ],
+)
+async def test_the_first_graph_break(client: Client, body: str, place: str) -> None:
+    report = await captured(client, body, "compile")
+    assert [failure.kind for failure in report.failures] == ["graph-break"]
+    assert text_at(report.failures[0].chain[-1]) == place
+
+
+async def test_a_capture_that_does_not_end_is_ended(client: Client) -> None:
+    file = client.write("endless.py", f"{HEAD}    def forward(self, x):\n        while True:\n            x = x + 1\n")
+    target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(file, target, capture="export", limits=Limits(seconds=3))).only
+    assert report.outcome == "timed-out"
+    assert "the capture took longer than 3 seconds" in report.failures[0].error
