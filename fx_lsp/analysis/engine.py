@@ -87,7 +87,9 @@ class Engine:
         finder = None
         if findings_cache:
             finder = CachedTargetFinder(self.workspace.folders, self.documents.text, findings_cache)
-        self.scheduler = Scheduler(self.documents, self.workspace, self.agent_for, settings_of, finder)
+        self.scheduler = Scheduler(
+            self.documents, self.workspace, self.agent_for, settings_of, finder, gives_way=interactive
+        )
         self.scheduler.on_result = self._on_result
         self.results = self.scheduler.results
         self.proofs = FixProofs(
@@ -132,6 +134,8 @@ class Engine:
     def pause(self) -> None:
         """Stop all work, except for files that the user asks for."""
         self.scheduler.pause()
+        for task in self._preloading:
+            task.cancel()
         for work in self._idle_work:
             work.pause()
 
@@ -203,7 +207,7 @@ class Engine:
         if text is None or result is None or not any(traced.report for traced in result.traced.values()):
             return
         modules = imported_first(text)
-        if self._preloaded.get(path) != modules:
+        if modules and self._preloaded.get(path) != modules:
             self._preloaded[path] = modules
             request = Preload(path, modules, self.workspace.roots_of(path))
             task = asyncio.get_running_loop().create_task(self.agent_for(path).preload(request))

@@ -10,9 +10,13 @@ from pathlib import Path
 PRESSURE = Path("/proc/pressure/cpu")
 """Linux's pressure stall information: for which share of the time some process had to wait for a processor."""
 
+WINDOW = 10.0
+"""The seconds over which the pressure is averaged."""
+
 MOST_WAITING = 80.0
-"""The machine is loaded if, in the last ten seconds, a process had to wait for more than this percentage of the time.
-On a machine that is otherwise idle, tracing stays below."""
+"""The machine is loaded if, within `WINDOW`, some process had to wait for more than this percentage of the time.
+
+If nothing else runs, tracing one file at a time stays below."""
 
 MOST_RUNNING = 1.5
 """Without pressure information, the machine is loaded if more than this number of processes per processor run."""

@@ -51,6 +51,8 @@ class FileResult:
     """By the target's key and the capture: the results of captures other than symbolic tracing."""
     dependencies: frozenset[str] = frozenset()
     """The other files of the workspace that were imported to trace this one."""
+    parses: bool = True
+    """Whether the current text is valid Python; if not, there are no newer results than those for an earlier text."""
     moment: int | None = None
     """The moment (see `Documents`) of the text that all of its targets were traced at; None while some are not."""
 
@@ -77,20 +79,25 @@ class Results(dict[str, FileResult]):
 
         Leaves out findings whose text was edited.
         """
-        yield from self._standing(self._in(files))
+        every = (finding for result in self.values() for finding in result.findings)
+        yield from self._standing(found for found in every if files is None or found.place.path in files)
 
     def shown(self, files: Collection[str]) -> Iterator[Finding]:
         """The findings in ``files`` to show: also those whose text was edited, until a new trace reaches that text.
 
         Until its target is traced again, an edited finding keeps its message, and follows its text. If another target
-        is traced first and fails there too, that finding replaces it.
+        is traced first and fails there too, that finding replaces it. A finding that a file has reported in another one
+        is dropped if no new trace of the reporting file is to be expected, since its text does not parse.
         """
         standing, edited = [], []
-        for finding in self._in(files):
-            if now := self._documents.now(finding.place):
-                standing.append(dataclasses.replace(finding, place=now))
-            elif around := self._documents.around(finding.place):
-                edited.append(dataclasses.replace(finding, place=around))
+        for path, result in self.items():
+            for finding in result.findings:
+                if finding.place.path not in files:
+                    continue
+                if now := self._documents.now(finding.place):
+                    standing.append(dataclasses.replace(finding, place=now))
+                elif (around := self._documents.around(finding.place)) and (result.parses or around.path == path):
+                    edited.append(dataclasses.replace(finding, place=around))
         yield from standing
         for finding in edited:
             newer = [new for new in standing if new.moment > finding.moment and new.place.touches(finding.place)]
@@ -161,7 +168,7 @@ class Results(dict[str, FileResult]):
         result = self.setdefault(path, FileResult())
         selection = self._settings_of(path).selection
         result.mistakes = findings_in_text(path, snapshot, selection) if with_mistakes else ()
-        result.moment = None
+        result.moment, result.parses = None, True
         before, result.traced = result.traced, {}
         gone = [before[key] for key in before.keys() - {target.key for target in targets}]
         for target in targets:
@@ -198,6 +205,15 @@ class Results(dict[str, FileResult]):
         )
         self[path].captured[report.target, capture] = Traced(traced.target, traced.place, report, own)
 
+    def outdate(self, path: str) -> None:
+        """Record that something has changed on which the results of a file may depend."""
+        self[path].moment = None
+
+    def note_unparsable(self, path: str) -> None:
+        """Record that the text of a file is not valid Python, so that its last results stay."""
+        if path in self:
+            self[path].parses = False
+
     def drop_kept(self, path: str) -> bool:
         """Drop the `Traced.kept` findings of a file, because no more reports will come that could confirm them.
 
@@ -215,11 +231,6 @@ class Results(dict[str, FileResult]):
                 if traced.report is not None and failure in traced.report.failures:
                     yield path, traced
 
-    def _in(self, files: Collection[str] | None) -> Iterator[Finding]:
-        """Every finding in one of ``files`` (None: in any file), at its place in the text that was traced."""
-        for result in self.values():
-            yield from (found for found in result.findings if files is None or found.place.path in files)
-
     def _is_traced(self, path: str) -> bool:
         """Whether a file was fully traced, and neither it nor a file that it imports was edited since then."""
         result = self.get(path)
@@ -227,10 +238,12 @@ class Results(dict[str, FileResult]):
             return False
         return not any(self._documents.changed_since(file, result.moment) for file in (path, *result.dependencies))
 
-    def _replaced(self, place: Place, gone: Iterable[Traced]) -> Traced | None:
-        """The target, of those that are ``gone``, that an edit has turned into the one at ``place``."""
-        around = ((old, self._documents.around(old.place)) for old in gone)
-        return next((old for old, now in around if now and now.touches(place)), None)
+    def _replaced(self, place: Place, gone: list[Traced]) -> Traced | None:
+        """The target that an edit has turned into the one at ``place``, taken from those that are ``gone``."""
+        for at, old in enumerate(gone):
+            if (now := self._documents.around(old.place)) and now.touches(place):
+                return gone.pop(at)
+        return None
 
     def _standing(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         for finding in findings:

@@ -36,7 +36,8 @@ class Scheduler:
     """Keeps up to date the results of all files that it was told to trace. Must be used from one event loop.
 
     ``agent_for`` returns the agent that traces a file, ``settings_of`` the file's settings. ``finder`` finds the
-    targets; the default finder keeps nothing on disk.
+    targets; the default finder keeps nothing on disk. ``gives_way``: make do with less while other programs keep the
+    computer busy.
     """
 
     def __init__(
@@ -46,12 +47,15 @@ class Scheduler:
         agent_for: Callable[[str], TracingAgent],
         settings_of: Callable[[str], Settings] = lambda path: Settings(),
         finder: TargetFinder | None = None,
+        *,
+        gives_way: bool = False,
     ) -> None:
         self.documents = documents
         self.workspace = workspace
         self.agent_for = agent_for
         self.settings_of = settings_of
         self.results = Results(documents, workspace, settings_of)
+        self._gives_way = gives_way
         self.held_back = ""
         """The reason why targets are found but not traced; empty if they are traced."""
         self.paused = False
@@ -69,10 +73,15 @@ class Scheduler:
         """For each file that is edited quickly or in a half-typed line: the timer that starts its trace."""
         self._edited_at: dict[str, float] = {}
         """When each file was last edited, by the loop's clock."""
+        self._missed: set[str] = set()
+        """The files that would have been traced if tracing had not been paused."""
+        self._crowded = -math.inf
+        """When several files were last traced at the same time, by the loop's clock."""
 
     def opened(self, path: str) -> None:
         """Trace ``path`` now; if the editor restored unsaved edits of it, also trace the files that import it."""
         if not self._traces_when(path, "onType"):
+            self._stop(path)
             if self._find_targets(path):
                 self.on_result(path, False)
             return
@@ -99,18 +108,24 @@ class Scheduler:
         """Trace ``path``, which was saved, if saved files are traced or if it is waiting to be traced."""
         if path in self._quiet or self._traces_when(path, "onSave"):
             self._start(path, self._trace_edited(path))
+        elif self.settings_of(path).trace == "onSave":
+            self._missed.add(path)
 
     def pause(self) -> None:
         """Stop tracing, except for files that the user asks for."""
         self.paused = True
-        self.cancel()
+        for path in [*self._tasks, *self._quiet]:
+            self._missed.add(path)
+            self._stop(path)
 
     def resume(self) -> None:
-        """Trace as the settings say, beginning with the open files that have changed since they were last traced."""
+        """Trace as the settings say, beginning with what would have been traced meanwhile."""
         self.paused = False
-        for path in self.documents.paths:
-            if self._traces_when(path, "onType") and not self.results.is_current(path):
+        changed = [path for path in self.documents.paths if not self.results.is_current(path)]
+        for path in dict.fromkeys([*changed, *self._missed]):
+            if self._traces_when(path, "onType") or (path in self._missed and self._traces_when(path, "onSave")):
                 self._start(path, self._trace_edited(path))
+        self._missed.clear()
 
     def trace_dependants(self, path: str) -> None:
         """Trace the files that may depend on ``path``, whose text has changed.
@@ -141,6 +156,7 @@ class Scheduler:
         """Drop the result of a file, and stop tracing it."""
         self._stop(path)
         self._edited_at.pop(path, None)
+        self._missed.discard(path)
         if self.results.pop(path, None):
             self.on_result(path, True)
 
@@ -185,17 +201,26 @@ class Scheduler:
     def request(self, path: str, traced: Sequence[Traced], snapshot: Snapshot, time_factor: int = 1) -> Trace:
         """A request to trace or describe targets of a file, with ``time_factor`` times the time limit of a trace."""
         limits = self.settings_of(path).limits
-        at_once = 1 if machine_load.is_loaded() else limits.at_once
+        at_once = 1 if self.is_loaded() else limits.at_once
         limits = dataclasses.replace(limits, seconds=time_factor * limits.seconds, at_once=at_once)
         targets = tuple(item.target for item in traced)
         return Trace(path, targets, snapshot.overlays(), self.workspace.roots_of(path), limits)
+
+    def is_loaded(self) -> bool:
+        """Whether to make do with less because other programs keep the computer busy.
+
+        The system does not tell whose processes had to wait. If several files were traced at the same time, they may
+        well have been fx-lsp's own.
+        """
+        is_crowded = asyncio.get_running_loop().time() < self._crowded + machine_load.WINDOW
+        return self._gives_way and not is_crowded and machine_load.is_loaded()
 
     def _seconds_to_wait(self, path: str, since_edit: float) -> float:
         """How long to wait for another edit of a file whose previous edit was ``since_edit`` seconds ago."""
         delay, edit = self.settings_of(path).trace_delay / 1000, self.documents.last_edit(path)
         if delay and edit.is_typed and half_typed.is_half_typed(self.documents.text(path) or "", edit.new_end):
             return max(delay, half_typed.SECONDS)
-        if delay and machine_load.is_loaded():
+        if delay and self.is_loaded():
             return max(delay, machine_load.QUIET_SECONDS)
         return delay if since_edit < delay else 0.0
 
@@ -206,6 +231,7 @@ class Scheduler:
         traces = self.workspace.traces(path) and self.settings_of(path).includes(path)
         targets = self._finder.find(path, lines.text) if lines and traces else ()
         if targets is None:
+            self.results.note_unparsable(path)
             self.on_result(path, True)
             return False
         self.results.keep_targets(path, targets, snapshot, with_mistakes=traces)
@@ -223,6 +249,8 @@ class Scheduler:
             async with contextlib.aclosing(self.agent_for(path).trace(request)) as answers:
                 async for answer in answers:
                     if isinstance(answer, Done):
+                        if answer.cancelled:
+                            return
                         self._keep_dependencies(path, answer, snapshot)
                     else:
                         silent.discard(answer.target)
@@ -232,7 +260,8 @@ class Scheduler:
             for key in silent:
                 # No agent could be started: an earlier agent's report is about another text or another Python.
                 traced[key] = Traced(traced[key].target, traced[key].place)
-        self.results.complete(path, snapshot)
+        if not traced or any(item.report for item in traced.values()):  # otherwise, there is no agent
+            self.results.complete(path, snapshot)
         self.on_result(path, True)
 
     def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
@@ -256,8 +285,14 @@ class Scheduler:
 
     def _again(self, path: str) -> None:
         """Trace a file for a reason other than its own edit, unless it is waiting to be traced anyway."""
-        if path in self.results and path not in self._quiet and self._traces_when(path, "onType", "onSave"):
+        if path not in self.results or path in self._quiet:
+            return
+        if self._traces_when(path, "onType", "onSave"):
             self._start(path, self.trace(path))
+        else:
+            self.results.outdate(path)
+            if self.paused:
+                self._missed.add(path)
 
     def _traces_when(self, path: str, *modes: str) -> bool:
         """Whether the setting ``trace`` of a file is one of ``modes``, and tracing is not paused."""
@@ -267,6 +302,8 @@ class Scheduler:
         self._stop(path)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks[path] = task
+        if len(self._tasks) > 1:
+            self._crowded = asyncio.get_running_loop().time()
         task.add_done_callback(lambda done: self._ended(path, done))
 
     def _stop(self, path: str) -> None:
@@ -277,6 +314,8 @@ class Scheduler:
 
     def _ended(self, path: str, task: asyncio.Task[None]) -> None:
         if self._tasks.get(path) is task:
+            if len(self._tasks) > 1:
+                self._crowded = asyncio.get_running_loop().time()
             del self._tasks[path]
         if not task.cancelled() and (error := task.exception()):
             log.error("tracing %s failed", path, exc_info=error)

@@ -11,7 +11,6 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.progress import Progress
 
-from fx_lsp.analysis import machine_load
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.documents.positions import Encoding
 from fx_lsp.interpreters.interpreter_choice import Interpreter
@@ -275,7 +274,7 @@ class ClientSession:
 
     def _show_status(self) -> None:
         if self.options.get("status"):
-            paused, loaded = self.engine.scheduler.paused, machine_load.is_loaded()
+            paused, loaded = self.engine.scheduler.paused, self.engine.scheduler.is_loaded()
             self._notify(STATUS, status(*self._agent_state, paused=paused, loaded=loaded))
 
     def _paths(self, uris: list[str]) -> list[str]:

@@ -132,7 +132,11 @@ class Bench:
         self.documents = Documents()
         self.settings = Settings(trace_delay=round(delay * 1000))
         self.scheduler = Scheduler(
-            self.documents, Workspace([str(folder)]), lambda path: self.agent, lambda path: self.settings
+            self.documents,
+            Workspace([str(folder)]),
+            lambda path: self.agent,
+            lambda path: self.settings,
+            gives_way=True,
         )
         self.proofs = FixProofs(self.scheduler)
         self.descriptions = GraphDescriptions(self.scheduler)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Report
+from fx_lsp.agent.messages import Done, Report
 from fx_lsp.analysis import half_typed, machine_load
 from fx_lsp.settings.settings import Settings
 from tests.analysis.fake_agent import PATIENCE, Bench, Request, failure_at, span_of
@@ -266,6 +266,74 @@ async def test_a_pause_ends_what_is_under_way_and_afterward_only_what_changed_is
     bench.scheduler.resume()
     assert not bench.scheduler.is_tracing(other)
     await bench.traced(model)
+
+
+async def test_after_a_pause_what_changed_on_disk_is_traced_and_until_then_counts_as_outdated(bench: Bench) -> None:
+    helper, model = bench.file("helper.py", HELPER), bench.open("model.py", MODEL)
+    await bench.traced(model, dependencies=[helper])
+    assert bench.scheduler.results.is_current(model)
+    bench.scheduler.pause()
+    bench.scheduler.trace_dependants(helper)
+    assert not bench.scheduler.results.is_current(model)
+    assert not bench.scheduler.is_tracing(model)
+    bench.scheduler.resume()
+    await bench.traced(model, dependencies=[helper])
+
+
+async def test_a_file_that_was_saved_during_a_pause_is_traced_afterward(bench: Bench) -> None:
+    bench.settings = Settings(trace="onSave", trace_delay=0)
+    path = bench.open("model.py", MODEL)
+    bench.scheduler.pause()
+    bench.scheduler.saved(path)
+    assert not bench.scheduler.is_tracing(path)
+    bench.scheduler.resume()
+    await bench.traced(path)
+
+
+async def test_a_trace_that_waits_is_stopped_if_files_are_no_longer_traced_while_they_are_edited(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path)
+    bench.settings = Settings(trace_delay=3_600_000)
+    for digit in "12":
+        bench.edit(path, "len(x)", f"{digit} + len(x)")
+    assert bench.scheduler.is_tracing(path)
+    bench.settings = Settings(trace="manual")
+    bench.scheduler.opened(path)
+    assert not bench.scheduler.is_tracing(path)
+
+
+async def test_a_request_that_the_agent_has_dropped_changes_nothing(bench: Bench) -> None:
+    path = bench.open("model.py", MODEL)
+    await bench.traced(path, failure_at(span_of(path, MODEL, "len(x)")))
+    bench.scheduler.trace_anew(path)
+    request = await bench.agent.asked()
+    request.answers.put_nowait(Done(request.message.id, (), cancelled=True))
+    await asyncio.wait_for(request.ended.wait(), PATIENCE)
+    assert bench.found() == [("model.py", "len(x)")]
+    assert not bench.scheduler.results.is_current(path)
+
+
+async def test_what_a_file_that_does_not_parse_has_reported_elsewhere_is_dropped_by_an_edit(bench: Bench) -> None:
+    helper, model = bench.open("helper.py", HELPER), bench.open("model.py", MODEL)
+    await bench.traced(model, failure_at(span_of(helper, HELPER, "len(x)")), dependencies=[helper])
+    bench.edit(model, "import torch.fx", "import torch.fx\nclass (")
+    await bench.complete(model)
+    bench.edit(helper, "len(x)", "2")
+    await bench.complete(helper)
+    assert list(bench.scheduler.results.shown({helper})) == []
+
+
+async def test_files_that_are_traced_at_the_same_time_do_not_count_as_load(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_load, "is_loaded", lambda: True)
+    assert bench.scheduler.is_loaded()
+    paths = [bench.open(name, MODEL) for name in ("model.py", "other.py")]
+    assert not bench.scheduler.is_loaded()
+    for path in paths:
+        await bench.traced(path)
+    monkeypatch.setattr(machine_load, "WINDOW", 0)
+    assert bench.scheduler.is_loaded()
 
 
 async def test_while_a_file_does_not_parse_its_findings_follow_their_text(bench: Bench) -> None:

@@ -73,7 +73,7 @@ export class Server {
   ) {}
 
   private readonly show = (status: Status): void => {
-    this.paused = status.phase === "paused";
+    this.paused = status.paused ?? false;
     void vscode.commands.executeCommand("setContext", "fxLsp.paused", this.paused);
     this.onStatus(status);
   };

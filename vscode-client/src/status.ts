@@ -4,6 +4,8 @@ import type { Disposable } from "vscode";
 /** The server's `fxLsp/status` notification, as far as it is shown. */
 export interface Status {
   phase: "starting" | "ready" | "busy" | "paused" | "no-torch" | "failed" | "stopped";
+  /** Whether the user has paused tracing; the phase tells only while nothing else is to be told. */
+  paused?: boolean;
   /** One line for a person: versions, or what is wrong and what to do. */
   message: string;
   python?: string | null;

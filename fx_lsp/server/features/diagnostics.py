@@ -125,6 +125,9 @@ class DiagnosticsPublisher:
         before = {uri: diagnostics for file in files for uri, diagnostics in self._shown.pop(file, {}).items()}
         self._shown |= current
         now = {uri: diagnostics for documents in current.values() for uri, diagnostics in documents.items()}
+        if path not in self._scheduler.results:  # it was closed, and may be opened again with the same version
+            for uri in self._places.uris(path):
+                self._versions.pop(uri, None)
         traced = self._traced_versions() if complete else {}
         stale = {uri for uri in {*now, *before} if now.get(uri) != before.get(uri)}
         stale.update(uri for uri, version in traced.items() if version != self._versions.get(uri))

@@ -12,7 +12,7 @@ from fx_lsp.supervisor.supervised_agent import AgentState, why_not
 STATUS = "fxLsp/status"
 """The notification's method. It is sent to clients whose ``initializationOptions`` contain ``"status": true``."""
 
-PAUSED = "Tracing is paused. To continue, run the command Resume Tracing"
+PAUSED = "Tracing is paused. To continue, run the command fx-lsp: Resume Tracing"
 
 
 def status(
@@ -26,6 +26,7 @@ def status(
     hello, is_idle = state.hello, state.phase in ("ready", "stopped")
     return {
         "phase": "paused" if paused and is_idle else state.phase,
+        "paused": paused,
         "message": PAUSED if paused and is_idle else _message(state, interpreter, loaded),
         "python": hello.python if hello else None,
         "torch": hello.torch if hello else None,
