@@ -290,6 +290,13 @@ async def test_a_file_that_was_saved_during_a_pause_is_traced_afterward(bench: B
     await bench.traced(path)
 
 
+async def test_a_pause_keeps_what_the_trace_had_not_reached(bench: Bench, failing_twice: str) -> None:
+    bench.scheduler.trace_anew(failing_twice)
+    await partly_traced(bench, failing_twice, "len(x)")
+    bench.scheduler.pause()
+    assert bench.found() == [("model.py", "len(x)"), ("model.py", "int(x)")]
+
+
 async def test_a_trace_that_waits_is_stopped_if_files_are_no_longer_traced_while_they_are_edited(bench: Bench) -> None:
     path = bench.open("model.py", MODEL)
     await bench.traced(path)
