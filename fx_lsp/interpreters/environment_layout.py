@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from fx_lsp.interpreters.found_files import small_text
+
 _PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 _VERSION = re.compile(r"3\.\d+")
 
@@ -35,11 +37,7 @@ def import_folders(python: Path) -> Iterator[Path]:
 
 def _pyvenv(file: Path) -> Mapping[str, str]:
     """The ``key = value`` lines of a ``pyvenv.cfg``."""
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    pairs = (line.partition("=") for line in text.splitlines())
+    pairs = (line.partition("=") for line in small_text(file).splitlines())
     return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
 
 

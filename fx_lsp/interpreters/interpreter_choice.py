@@ -18,6 +18,7 @@ from pathlib import Path
 
 from fx_lsp.interpreters import pyenv_versions
 from fx_lsp.interpreters.environment_layout import python_of
+from fx_lsp.interpreters.found_files import sensible
 from fx_lsp.interpreters.project_environments import pythons_in
 from fx_lsp.interpreters.torch_presence import has_torch
 
@@ -128,11 +129,11 @@ def _distinct(candidates: Iterable[tuple[Path, str]]) -> dict[str, str]:
 def _candidates(file: Path, root: Path | None, *, in_editor: bool) -> Iterator[tuple[Path, str]]:
     """The interpreters that may serve ``file``, the best first, each with its origin. One may come more than once."""
     folders = list(_folders_above(file, root))
-    activated = list(_activated())
+    activated = list(sensible(_activated(), "the activated environment"))
     nearest = [found for folder in folders for found in pythons_in(folder)]
     yield from (*nearest, *activated) if in_editor else (*activated, *nearest)
-    yield from pyenv_versions.local_pythons(folders)
-    yield from _on_path()
+    yield from sensible(pyenv_versions.local_pythons(folders), "pyenv's local version")
+    yield from sensible(_on_path(), "the PATH")
     yield Path(sys.executable), "the Python that runs fx-lsp"
 
 

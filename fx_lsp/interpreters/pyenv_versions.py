@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fx_lsp.interpreters.environment_layout import python_of
+from fx_lsp.interpreters.found_files import small_text
 
 
 def local_pythons(folders: Iterable[Path]) -> Iterator[tuple[Path, str]]:
@@ -53,9 +54,5 @@ def _installed(version: str) -> str:
 
 def _lines(file: Path) -> list[str]:
     """The words of a file of versions, without comments; none if it can't be read."""
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    names = [line.partition("#")[0].strip() for line in text.splitlines()]
+    names = [line.partition("#")[0].strip() for line in small_text(file).splitlines()]
     return [name for name in names if name and "/" not in name and "*" not in name and "\0" not in name]

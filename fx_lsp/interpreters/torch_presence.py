@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fx_lsp.interpreters.environment_layout import import_folders
-
-_LONGEST_PTH = 1 << 16
+from fx_lsp.interpreters.found_files import sensible, small_text
 
 
 def has_torch(python: Path) -> bool:
     """Whether ``import torch`` would find a package."""
-    return any(_holds_torch(folder) for folder in _searched(python))
+    return any(map(_holds_torch, sensible(_searched(python), f"a folder of {python}")))
 
 
 def _searched(python: Path) -> Iterator[Path]:
@@ -28,21 +27,20 @@ def _searched(python: Path) -> Iterator[Path]:
 
 def _added_by(pth: Path) -> Iterator[Path]:
     """The folders that the lines of a ``.pth`` file name. Lines that Python would run are not run."""
-    try:
-        text = pth.read_bytes()[:_LONGEST_PTH].decode("utf-8", "replace")
-    except OSError:
-        return
-    for line in text.splitlines():
+    for line in small_text(pth).splitlines():
         if line.strip() and not line.startswith(("#", "import ", "import\t")) and "\0" not in line:
             yield pth.parent / line.strip()
 
 
 def _holds_torch(folder: Path) -> bool:
-    if (folder / "torch" / "__init__.py").is_file():
-        return True
+    return any(sensible(_signs_of_torch(folder), f"the folder {folder}"))
+
+
+def _signs_of_torch(folder: Path) -> Iterator[bool]:
+    yield (folder / "torch" / "__init__.py").is_file()
     # A package that was built in its own checkout leaves only its description here.
-    described = (*_listed(folder, "torch-*.dist-info"), *_listed(folder, "torch-*.egg-info"))
-    return any(described) or (folder / "torch.egg-link").is_file()
+    yield any((*_listed(folder, "torch-*.dist-info"), *_listed(folder, "torch-*.egg-info")))
+    yield (folder / "torch.egg-link").is_file()
 
 
 def _listed(folder: Path, pattern: str) -> list[Path]:
