@@ -44,12 +44,13 @@ def _named(versions: Iterable[str], origin: str) -> Iterator[tuple[Path, str]]:
 
 
 def _installed(version: str) -> str:
-    """The installed version that ``version`` names: itself, or the newest of its patch releases."""
+    """The installed version that ``version`` names: itself, or the newest of its releases."""
     folder = _root() / "versions"
     if (folder / version).is_dir():
         return version
-    patches = [path.name for path in folder.glob(f"{version}.*") if path.name.rpartition(".")[2].isdecimal()]
-    return max(patches, key=lambda name: int(name.rpartition(".")[2]), default=version)
+    names = [path.name for path in folder.glob(f"{version}.*")]
+    releases = [name for name in names if name.replace(".", "").isdecimal()]
+    return max(releases, key=lambda name: [int(part) for part in name.split(".") if part], default=version)
 
 
 def _lines(file: Path) -> list[str]:

@@ -121,6 +121,26 @@ def test_files_that_make_no_sense_say_nothing(home: Home, name: str, text: str) 
     assert (interpreter.command, interpreter.has_torch) == ((sys.executable,), False)
 
 
+def test_a_shortened_version_names_the_newest_release(home: Home) -> None:
+    home.write("work/.python-version", "3\n")
+    for version in ("3.9.18", "3.12.1", "3.13-dev"):
+        home.python(f".pyenv/versions/{version}", torch=True)
+    work = home.path / "work"
+    assert choose(work, work).command == (f"{home.path}/.pyenv/versions/3.12.1/bin/python3",)
+
+
+def test_the_packages_of_the_system_are_those_of_the_environments_own_version(home: Home) -> None:
+    home.environment("work/.venv", torch=False)
+    home.python("usr")
+    configured = f"home = {home.path}/usr/bin\ninclude-system-site-packages = true\nversion = 3.12.1\n"
+    home.write("work/.venv/pyvenv.cfg", configured)
+    work = home.path / "work"
+    home.torch("usr/lib/python3.11/site-packages")
+    assert not choose(work, work).has_torch
+    home.torch("usr/lib/python3.12/site-packages")
+    assert choose(work, work).has_torch
+
+
 def test_an_odd_file_does_not_hide_an_environment_of_another_tool(home: Home) -> None:
     home.write("work/ty.toml", '[environment]\npython = "~nosuchuser/env"\n')
     home.write("work/.python-version", "3" * 300)
