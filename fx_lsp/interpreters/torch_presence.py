@@ -38,8 +38,10 @@ def _holds_torch(folder: Path) -> bool:
 
 def _signs_of_torch(folder: Path) -> Iterator[bool]:
     yield (folder / "torch" / "__init__.py").is_file()
-    # A package that was built in its own checkout leaves only its description here.
-    yield any((*_listed(folder, "torch-*.dist-info"), *_listed(folder, "torch-*.egg-info")))
+    # A package that was built in its own checkout leaves only its description here, which a removed one may leave too.
+    yield any(
+        '"editable": true' in small_text(told / "direct_url.json") for told in _listed(folder, "torch-*.dist-info")
+    )
     yield (folder / "torch.egg-link").is_file()
 
 
