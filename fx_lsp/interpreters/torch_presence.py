@@ -5,11 +5,14 @@ Nothing is run: not before the user trusts the workspace, and starting several P
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from fx_lsp.interpreters.environment_layout import import_folders
 from fx_lsp.interpreters.found_files import sensible, small_text
+
+_EDITABLE = re.compile(r'"editable"\s*:\s*true')
 
 
 def has_torch(python: Path) -> bool:
@@ -39,9 +42,7 @@ def _holds_torch(folder: Path) -> bool:
 def _signs_of_torch(folder: Path) -> Iterator[bool]:
     yield (folder / "torch" / "__init__.py").is_file()
     # A package that was built in its own checkout leaves only its description here, which a removed one may leave too.
-    yield any(
-        '"editable": true' in small_text(told / "direct_url.json") for told in _listed(folder, "torch-*.dist-info")
-    )
+    yield any(_EDITABLE.search(small_text(told / "direct_url.json")) for told in _listed(folder, "torch-*.dist-info"))
     yield (folder / "torch.egg-link").is_file()
 
 

@@ -57,8 +57,9 @@ def test_a_description_alone_is_torch_only_if_it_says_that_torch_is_in_its_check
     described.mkdir(parents=True)
     (described / "RECORD").touch()
     assert not has_torch(python)
-    (described / "direct_url.json").write_text('{"dir_info": {"editable": true}, "url": "file:///pytorch"}')
-    assert has_torch(python)
+    for editable in ('"editable": true', '"editable":true'):
+        (described / "direct_url.json").write_text(f'{{"dir_info": {{{editable}}}, "url": "file:///pytorch"}}')
+        assert has_torch(python)
 
 
 def test_variables_of_the_setting_are_filled_in(tmp_path: Path) -> None:
