@@ -81,6 +81,8 @@ class Engine:
         self._one_run = one_run
         self._agents = AgentPool()
         self._capturing_agents = AgentPool()
+        self._agent_keys: dict[str, Hashable] = {}
+        """By file: the key of the agent that it was last traced with."""
         self._preloaded: dict[str, tuple[str, ...]] = {}
         """By file, the modules that its agent was last told to import."""
         self._preloading: set[asyncio.Task[None]] = set()
@@ -110,6 +112,8 @@ class Engine:
     def _agent_in(self, agents: AgentPool, path: str) -> TracingAgent:
         folder, interpreter = Path(self.workspace.folder_of(path)), self.interpreter_of(path)
         key = self._agent_key(path, interpreter)
+        if agents is self._agents:
+            self._agent_keys[path] = key
         if not self._one_run and key not in agents:
             agents.retain(map(self._current_key, self.documents.paths))
         return agents.agent_for(key, lambda: self._start_agent(interpreter, self._settings_in(folder), folder))
@@ -121,8 +125,9 @@ class Engine:
         return self._choose(Path(path).parent, folder, setting=setting, selected=tuple(self._selected(folder)))
 
     def interpreters_may_have_changed(self) -> None:
-        """Trace everything again if another Python serves an open file now."""
-        if not all(self._current_key(path) in self._agents for path in self.documents.paths):
+        """Trace everything again if another Python serves an open file that was traced."""
+        traced = [path for path in self.documents.paths if path in self._agent_keys]
+        if any(self._agent_keys[path] != self._current_key(path) for path in traced):
             self.scheduler.trace_all()
 
     def edited(self, path: str) -> None:
@@ -149,6 +154,7 @@ class Engine:
         """Close a document, dropping edits that were not saved."""
         self.documents.close(path)
         self._preloaded.pop(path, None)
+        self._agent_keys.pop(path, None)
         self.scheduler.forget(path)
         self.scheduler.trace_dependants(path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from fx_lsp.cli.exit_status import FAILED, FOUND
@@ -34,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from fx_lsp.doctor.bug_report import bug_report, shown
     from fx_lsp.doctor.setup_checks import check_all, set_up
 
-    file = arguments.file.absolute()
+    file = Path(os.path.normpath(arguments.file.absolute()))
     if not file.exists():
         say(f"{arguments.file} does not exist.")
         return FAILED

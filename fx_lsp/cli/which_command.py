@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from fx_lsp.cli.exit_status import FAILED
@@ -27,11 +28,11 @@ def run(arguments: argparse.Namespace) -> int:
     from fx_lsp.interpreters.interpreter_choice import choose
     from fx_lsp.settings.pyproject import FILE, project_of
 
-    file = arguments.file.absolute()
+    file = Path(os.path.normpath(arguments.file.absolute()))
     if not file.exists():
         say(f"{arguments.file} does not exist.")
         return FAILED
     inside = file / FILE if file.is_dir() else file
     interpreter = choose(file, Path.cwd(), setting=project_of(str(inside)).settings.interpreter)
     write("\n".join((" ".join(interpreter.command), *interpreter.reasons)))
-    return 0 if interpreter.has_torch else FAILED
+    return FAILED if interpreter.has_torch is False else 0

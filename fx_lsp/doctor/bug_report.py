@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,7 +28,17 @@ def bug_report(setup: Setup, results: Iterable[Result]) -> str:
         "Environment variables": "\n".join(f"{name}={value}" for name, value in sorted(told.items())),
     }
     text = "\n\n".join(f"## {title}\n\n{content}" for title, content in sections.items())
-    return text.replace(str(Path.home()), "~") + "\n"
+    return _without_home(text) + "\n"
+
+
+def _without_home(text: str) -> str:
+    """``text`` with ``~`` for the home folder, also where it is written in JSON; but not for a root."""
+    home = Path.home()
+    if home == home.parent:
+        return text
+    written = {str(home), json.dumps(str(home))[1:-1]}
+    # What follows may belong to the name: /home/al is not in /home/alice, /home/al-x or /home/al.x.
+    return re.sub(f"({'|'.join(map(re.escape, written))})(?![\\w@+-]|\\.\\w)", "~", text)
 
 
 def shown(result: Result) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import platform
@@ -116,13 +117,11 @@ def _folders() -> Iterator[Result]:
 
 
 def _why_not_writable(folder: Path) -> str:
-    """Why no file can be written in ``folder``, which is created if its parent exists; empty if one can."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return ""
-    except OSError as error:
-        return error.strerror or type(error).__name__
+    """Why ``folder`` can't be written to, or created; empty if it can."""
+    nearest = next(path for path in (folder, *folder.parents) if os.path.exists(path))  # noqa: PTH110 (never raises)
+    if not nearest.is_dir():
+        return f"{nearest} is not a folder"
+    return "" if os.access(nearest, os.W_OK | os.X_OK) else os.strerror(errno.EACCES)
 
 
 def _settings(setup: Setup) -> Iterator[Result]:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from fx_lsp.interpreters.found_files import small_text
+
 _PYTHONS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 _VERSION = re.compile(r"3\.\d+")
 
@@ -26,28 +28,25 @@ def import_folders(python: Path) -> Iterator[Path]:
         yield from _installed_folders(python)
         return
     said = _pyvenv(configured / "pyvenv.cfg")
-    yield from _package_folders(configured, _minor(said.get("version", said.get("version_info", ""))))
+    minor = _minor(said.get("version", said.get("version_info", "")))
+    yield from _package_folders(configured, minor)
     if said.get("include-system-site-packages", "").lower() == "true" and "home" in said:
         base = Path(said["home"])
         python = next((path for name in ("python3", "python", "python.exe") if (path := base / name).is_file()), base)
-        yield from _installed_folders(python)
+        yield from _installed_folders(python, minor)
 
 
 def _pyvenv(file: Path) -> Mapping[str, str]:
     """The ``key = value`` lines of a ``pyvenv.cfg``."""
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    pairs = (line.partition("=") for line in text.splitlines())
+    pairs = (line.partition("=") for line in small_text(file).splitlines())
     return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
 
 
-def _installed_folders(python: Path) -> Iterator[Path]:
-    """The package folders of a Python that is not a virtual environment."""
+def _installed_folders(python: Path, minor: str = "") -> Iterator[Path]:
+    """The package folders of a Python that is not a virtual environment; its file's name tells an empty ``minor``."""
     real = Path(os.path.realpath(python))
     prefix = real.parent if real.suffix == ".exe" else real.parent.parent
-    minor = _minor(real.name)
+    minor = minor or _minor(real.name)
     yield from _package_folders(prefix, minor)
     yield prefix / "lib" / "python3" / "dist-packages"  # Debian's packages
     yield from _package_folders(prefix / "local", minor)  # and what pip installs there

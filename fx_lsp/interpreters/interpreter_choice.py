@@ -14,10 +14,11 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from fx_lsp.interpreters import pyenv_versions
 from fx_lsp.interpreters.environment_layout import python_of
+from fx_lsp.interpreters.found_files import sensible
 from fx_lsp.interpreters.project_environments import pythons_in
 from fx_lsp.interpreters.torch_presence import has_torch
 
@@ -34,15 +35,15 @@ class Interpreter:
     """The executable, and the arguments that precede all others."""
     origin: str
     """Where the choice comes from, for the user: ``the setting fxLsp.interpreter``, ``$VIRTUAL_ENV``, …"""
-    has_torch: bool = True
-    """Whether torch was seen in its folders of packages."""
+    has_torch: bool | None = True
+    """Whether torch was seen in its folders of packages; None if the command may run another Python than it names."""
     passed_over: tuple[PassedOver, ...] = ()
     """Every other interpreter that was found, in order; none if a person has named this one."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why this interpreter was taken, and why each other was not: one line for each, for the user."""
-        seen = "has torch" if self.has_torch else NO_TORCH
+        seen = {True: "has torch", False: NO_TORCH, None: "was not searched for torch"}[self.has_torch]
         taken = f"taken: {' '.join(self.command)} ({self.origin}) {seen}"
         return (taken, *(f"not taken: {other.python} ({other.origin}) {other.reason}" for other in self.passed_over))
 
@@ -112,7 +113,9 @@ def expanded(command: Sequence[str], folder: Path | None, environ: Mapping[str, 
 
 
 def _ordered(command: Sequence[str], origin: str) -> Interpreter:
-    """An interpreter that a person has named."""
+    """An interpreter that a person has named. ``py -3.11`` or ``conda run …`` does not tell where its packages are."""
+    if len(command) > 1 and not PurePath(command[0]).name.startswith("python"):
+        return Interpreter(tuple(command), origin, None)
     found = shutil.which(command[0])
     return Interpreter(tuple(command), origin, found is not None and has_torch(Path(found)))
 
@@ -128,11 +131,11 @@ def _distinct(candidates: Iterable[tuple[Path, str]]) -> dict[str, str]:
 def _candidates(file: Path, root: Path | None, *, in_editor: bool) -> Iterator[tuple[Path, str]]:
     """The interpreters that may serve ``file``, the best first, each with its origin. One may come more than once."""
     folders = list(_folders_above(file, root))
-    activated = list(_activated())
+    activated = list(sensible(_activated(), "the activated environment"))
     nearest = [found for folder in folders for found in pythons_in(folder)]
     yield from (*nearest, *activated) if in_editor else (*activated, *nearest)
-    yield from pyenv_versions.local_pythons(folders)
-    yield from _on_path()
+    yield from sensible(pyenv_versions.local_pythons(folders), "pyenv's local version")
+    yield from sensible(_on_path(), "the PATH")
     yield Path(sys.executable), "the Python that runs fx-lsp"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fx_lsp.interpreters.environment_layout import python_of
+from fx_lsp.interpreters.found_files import sensible, small_text
 from fx_lsp.interpreters.toml_files import table
 from fx_lsp.interpreters.tool_environments import of_hatch, of_pdm, of_pipenv, of_poetry
 
@@ -29,10 +30,14 @@ def decides(path: str) -> bool:
 def pythons_in(folder: Path) -> Iterator[tuple[Path, str]]:
     """The interpreters of a folder in the order in which they count, each with the words that say what names it."""
     for origin, find in _WAYS:
-        for found in find(folder):
-            python = found if found.is_file() else python_of(found)
+        for python in sensible(map(_python_at, find(folder)), f"{origin} in {folder}"):
             if python is not None:
                 yield Path(os.path.normpath(python)), f"{origin} in {folder}"
+
+
+def _python_at(found: Path) -> Path | None:
+    """An interpreter, or the interpreter of an environment; None if there is none."""
+    return found if found.is_file() else python_of(found)
 
 
 def _in_folder(name: str) -> Callable[[Path], Iterator[Path]]:
@@ -41,11 +46,9 @@ def _in_folder(name: str) -> Callable[[Path], Iterator[Path]]:
 
 def _named_by_venv_file(folder: Path) -> Iterator[Path]:
     """What a file ``.venv`` names in its first line (PEP 832)."""
-    file = folder / ".venv"
-    if file.is_file():
-        line = file.read_bytes()[:4096].decode("utf-8", "replace").strip().partition("\n")[0].strip()
-        if line and "\0" not in line and (folder / line).is_dir():
-            yield folder / line
+    line = small_text(folder / ".venv").strip().partition("\n")[0].strip()
+    if line and (folder / line).is_dir():
+        yield folder / line
 
 
 def _of_uv(folder: Path) -> Iterator[Path]:
@@ -64,8 +67,8 @@ def _of_pyright(folder: Path) -> Iterator[Path]:
 def _pyright_file(file: Path) -> Any:
     """Pyright's own configuration; empty if it can't be read, e.g. because it has comments."""
     try:
-        said = json.loads(file.read_text(encoding="utf-8", errors="replace"))
-    except (OSError, ValueError, RecursionError):
+        said = json.loads(small_text(file))
+    except (ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fx_lsp.interpreters.environment_layout import python_of
+from fx_lsp.interpreters.found_files import small_text
 
 
 def local_pythons(folders: Iterable[Path]) -> Iterator[tuple[Path, str]]:
@@ -43,19 +44,16 @@ def _named(versions: Iterable[str], origin: str) -> Iterator[tuple[Path, str]]:
 
 
 def _installed(version: str) -> str:
-    """The installed version that ``version`` names: itself, or the newest of its patch releases."""
+    """The installed version that ``version`` names: itself, or the newest of its releases."""
     folder = _root() / "versions"
     if (folder / version).is_dir():
         return version
-    patches = [path.name for path in folder.glob(f"{version}.*") if path.name.rpartition(".")[2].isdecimal()]
-    return max(patches, key=lambda name: int(name.rpartition(".")[2]), default=version)
+    names = [path.name for path in folder.glob(f"{version}.*")]
+    releases = [name for name in names if name.replace(".", "").isdecimal()]
+    return max(releases, key=lambda name: [int(part) for part in name.split(".") if part], default=version)
 
 
 def _lines(file: Path) -> list[str]:
     """The words of a file of versions, without comments; none if it can't be read."""
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    names = [line.partition("#")[0].strip() for line in text.splitlines()]
+    names = [line.partition("#")[0].strip() for line in small_text(file).splitlines()]
     return [name for name in names if name and "/" not in name and "*" not in name and "\0" not in name]

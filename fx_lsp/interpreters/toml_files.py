@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fx_lsp.interpreters.found_files import small_text
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -29,6 +31,6 @@ def table(file: Path, *keys: str) -> Mapping[str, Any]:
 def _read(file: str, modified: int) -> Any:
     """The content of ``file``, cached by its modification time."""
     try:
-        return tomllib.loads(Path(file).read_text(encoding="utf-8", errors="replace"))
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return tomllib.loads(small_text(Path(file)))
+    except (ValueError, RecursionError):  # not TOML, or a number of too many digits
         return {}

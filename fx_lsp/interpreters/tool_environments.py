@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from fx_lsp.interpreters.found_files import small_text
 from fx_lsp.interpreters.toml_files import table
 
 # platformdirs is imported when it is needed, because an editor waits for the server to start.
@@ -84,7 +85,4 @@ def _digest(path: str) -> str:
 
 def _first_line(file: Path) -> str:
     """The first line of a file, without spaces around it; empty if the file can't be read."""
-    try:
-        return file.read_text(encoding="utf-8", errors="replace").strip().partition("\n")[0].strip().replace("\0", "")
-    except OSError:
-        return ""
+    return small_text(file).strip().partition("\n")[0].strip().replace("\0", "")

@@ -5,17 +5,19 @@ Nothing is run: not before the user trusts the workspace, and starting several P
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from fx_lsp.interpreters.environment_layout import import_folders
+from fx_lsp.interpreters.found_files import sensible, small_text
 
-_LONGEST_PTH = 1 << 16
+_EDITABLE = re.compile(r'"editable"\s*:\s*true')
 
 
 def has_torch(python: Path) -> bool:
     """Whether ``import torch`` would find a package."""
-    return any(_holds_torch(folder) for folder in _searched(python))
+    return any(map(_holds_torch, sensible(_searched(python), f"a folder of {python}")))
 
 
 def _searched(python: Path) -> Iterator[Path]:
@@ -28,21 +30,20 @@ def _searched(python: Path) -> Iterator[Path]:
 
 def _added_by(pth: Path) -> Iterator[Path]:
     """The folders that the lines of a ``.pth`` file name. Lines that Python would run are not run."""
-    try:
-        text = pth.read_bytes()[:_LONGEST_PTH].decode("utf-8", "replace")
-    except OSError:
-        return
-    for line in text.splitlines():
+    for line in small_text(pth).splitlines():
         if line.strip() and not line.startswith(("#", "import ", "import\t")) and "\0" not in line:
             yield pth.parent / line.strip()
 
 
 def _holds_torch(folder: Path) -> bool:
-    if (folder / "torch" / "__init__.py").is_file():
-        return True
-    # A package that was built in its own checkout leaves only its description here.
-    described = (*_listed(folder, "torch-*.dist-info"), *_listed(folder, "torch-*.egg-info"))
-    return any(described) or (folder / "torch.egg-link").is_file()
+    return any(sensible(_signs_of_torch(folder), f"the folder {folder}"))
+
+
+def _signs_of_torch(folder: Path) -> Iterator[bool]:
+    yield (folder / "torch" / "__init__.py").is_file()
+    # A package that was built in its own checkout leaves only its description here, which a removed one may leave too.
+    yield any(_EDITABLE.search(small_text(told / "direct_url.json")) for told in _listed(folder, "torch-*.dist-info"))
+    yield (folder / "torch.egg-link").is_file()
 
 
 def _listed(folder: Path, pattern: str) -> list[Path]:

@@ -29,7 +29,7 @@ rule://CODE explains a rule. Nothing outside the folder is read or written."""
 File = Annotated[str, Field(description="path of a Python file, relative to the folder that is served")]
 Text = Annotated[
     str | None,
-    Field(description="text to trace in place of the file's, e.g. unsaved edits or a snippet; the file need not exist"),
+    Field(description="text to trace, in this call only, in place of the file's; the file need not exist"),
 ]
 Target = Annotated[str | None, Field(description="name of a class or function; without it, all (or the first) of them")]
 First = Annotated[int, Field(ge=1, description="number of the first item to show")]
@@ -63,7 +63,7 @@ def _add_tools(server: MCPServer, workbench: Workbench) -> None:
 
     @server.tool()
     async def problems(path: File, text: Text = None, first: First = 1, count: Count = 5) -> str:
-        """List the problems of a file with their causes and numbered edits, after trying the edits."""
+        """List the problems of a file's models with their causes, in whichever file, and edits that were tried."""
         return await _answer(turn, workbench.problems(path, text, first, count))
 
     @server.tool()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fx_lsp.agent.messages import GraphNode, Proof
@@ -27,9 +28,22 @@ from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.settings.pyproject import project_of
 from fx_lsp.supervisor.supervised_agent import AgentState, why_not
 from fx_lsp.workspace.disk_cache import Cache
+from fx_lsp.workspace.file_digests import file_digest
 
 LONGEST = 2000
 """How many characters of one line of an answer are kept: messages of exceptions can be of any length."""
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """The edits that were listed for a file."""
+
+    edits: Sequence[tuple[Finding, Fix]]
+    """In the order of their numbers."""
+    text: str | None
+    """The text that the agent gave for the file; None if it was traced as it is on disk."""
+    digests: Mapping[str, str]
+    """The digest on disk (empty: no such file) of the file itself and of each file that an edit changes."""
 
 
 class Workbench:
@@ -52,10 +66,8 @@ class Workbench:
         )
         self._documents = self._engine.documents
         self._trials = self._engine.proofs.trials
-        self._unsaved: set[str] = set()
-        """The files whose text the agent gave."""
-        self._offered: dict[str, list[tuple[Finding, Fix]]] = {}
-        """By file: the numbered edits, in the order in which they were shown, for the text of now."""
+        self._offers: dict[str, _Offer] = {}
+        """By file: the edits that were last listed for it."""
 
     async def close(self) -> None:
         """End every tracing process."""
@@ -69,15 +81,16 @@ class Workbench:
             return f"{path} has nothing to trace." if target is None else f"{path} has no target {target!r}."
         verdicts = [f"{item.target.title}: {_verdict(item)}" for item in targets]
         shown = {item.target.title for item in targets}
-        problems = [problem for problem in self._problems(file) if shown & {*problem.finding.targets}]
+        problems = [problem for problem in self._problems() if shown & {*problem.finding.targets}]
         lines = [next(iter(problem_lines(problem, self._documents))) for problem in problems]
         return _page([*verdicts, *lines], first, count)
 
     async def problems(self, path: str, text: str | None, first: int, count: int) -> str:
         """The problems of a file with their causes and edits; the edits are tried first, and numbered."""
+        digest = file_digest(self._file(path))
         file = await self._traced(path, text)
-        problems = self._problems(file)
-        offered = self._offered[file] = []
+        problems = self._problems()
+        offered: list[tuple[Finding, Fix]] = []
         blocks = []
         for number, problem in enumerate(problems, 1):
             wanted = first <= number < first + count
@@ -89,31 +102,35 @@ class Workbench:
                     lines += [f"edit {len(offered)} ({proof.verdict}): {fix.title}. {proof.reason}"]
                     lines += edit_lines(fix, self._documents) if proof.verdict == "proven" else ()
             blocks += ["\n".join(map(_cut, lines))] if wanted else []
-        rest = len(problems) - (first - 1 + len(blocks))
-        more = [f"{rest} more; ask with first={first + len(blocks)}."] if rest > 0 else []
-        return "\n\n".join([*blocks, *more]) or f"{path} has no problems."
+        changed = {change.span.file for _, fix in offered for change in fix.changes}
+        digests = {other: file_digest(other) for other in changed}
+        self._offers[file] = _Offer(offered, text, {**digests, file: digest})
+        if not problems:
+            return f"{path} has no problems."
+        return "\n\n".join([*blocks, *_rest(len(problems), "problem", first, count)])
 
     async def apply_edit(self, path: str, number: int) -> str:
         """Write the proven edit of this number to the files that it changes."""
-        file = self._file(path)
-        offered = self._offered.get(file, [])
-        if not 1 <= number <= len(offered):
+        offer = self._offers.get(self._file(path))
+        if offer is None or not 1 <= number <= len(offer.edits):
             raise CannotCheck(f"{path} has no edit {number}; list its problems first.")
-        finding, fix = offered[number - 1]
+        file = await self._traced(path, offer.text)
+        finding, fix = offer.edits[number - 1]
         proof = await self._trials.prove(finding.failure, fix)
-        if proof.verdict != "proven":
-            raise CannotCheck(f"Edit {number} is not proven ({proof.verdict}): {proof.reason}")
         edited = applied(fix.changes, self._documents.lines)
         for changed in edited:
-            self._check_unchanged(self._file(changed))
+            _check_unchanged(self._file(changed), offer)
+        if proof.verdict != "proven":
+            raise CannotCheck(f"Edit {number} is not proven ({proof.verdict}): {proof.reason}")
         shown = [line for changed, new in edited.items() for line in diff_lines(changed, self._text(changed), new)]
         for changed, new in edited.items():
             try:
                 write(changed, new)
             except (OSError, UnicodeEncodeError) as error:
                 raise CannotCheck(f"{changed} can't be written: {error}.") from error
+        del self._offers[file]
         await self._traced(path, None)
-        return "\n".join([*shown, f"{len(self._problems(file))} problems are left in {path}."])
+        return "\n".join([*shown, f"{path} has {_counted(len(self._problems()), 'problem')} left."])
 
     async def try_text(self, path: str, text: str, target: str | None) -> str:
         """Whether each target of a file can be traced with another text and does the same on example inputs.
@@ -162,19 +179,19 @@ class Workbench:
         return "\n".join(self._engine.interpreter_of(self._file(path)).reasons)
 
     async def _traced(self, path: str, text: str | None) -> str:
-        """Trace a file with ``text``, or as it is on disk, and return its absolute path."""
+        """Trace a file with ``text``, or as it is on disk, and return its absolute path.
+
+        Every other file counts as it is on disk now, whatever an earlier tool was told.
+        """
         file = self._file(path)
-        (self._unsaved.discard if text is None else self._unsaved.add)(file)
         if text is None:
             lines = on_disk(file)
             if lines is None:
                 raise CannotCheck(f"{path} can't be traced: {why_not_python(file)}.")
             text = lines.text
-        if not self._documents.is_open(file):
-            self._documents.open(file, text, 0)
-        elif (old := self._text(file)) != text:
-            self._documents.replace(file, 0, len(old), text, 0)
-            self._offered.pop(file, None)
+        for earlier in self._documents.paths:
+            self._engine.closed(earlier)
+        self._documents.open(file, text, 0)
         await self._engine.scheduler.trace(file)
         if problem := self._why_not.get(self._engine.interpreter_of(file).command):
             raise CannotCheck(problem)
@@ -191,12 +208,6 @@ class Workbench:
             raise CannotCheck(f"{path} is not a Python file.")
         return str(file)
 
-    def _check_unchanged(self, file: str) -> None:
-        """Raises CannotCheck if the file on disk is no longer the one that was traced."""
-        disk = on_disk(file)
-        if file not in self._unsaved and (disk is None or disk.text != self._text(file)):
-            raise CannotCheck(f"{file} has changed on disk since its problems were listed; list them again.")
-
     def _text(self, file: str) -> str:
         return self._documents.text(file) or ""
 
@@ -212,15 +223,23 @@ class Workbench:
         names = ", ".join(item.target.title for item in targets) or "none"
         raise CannotCheck(f"{path} has no target {wanted!r}; its targets: {names}.")
 
-    def _problems(self, file: str) -> list[Problem]:
+    def _problems(self) -> list[Problem]:
+        """The problems of the file that was traced last, in whichever file their causes are."""
         findings = sorted(
-            merged(self._engine.results.findings({file})), key=lambda found: (found.place.start, found.rule.code)
+            merged(self._engine.results.findings()),
+            key=lambda found: (found.place.path, found.place.start, found.rule.code),
         )
         return [Problem(finding, ()) for finding in findings]
 
     def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
         remedy = "start fx-lsp mcp with --python and your project's Python"
         self._why_not[interpreter.command] = why_not(state, interpreter, remedy)
+
+
+def _check_unchanged(file: str, offer: _Offer) -> None:
+    """Raises CannotCheck if the file on disk is no longer what it was when the edits were listed."""
+    if file_digest(file) != offer.digests.get(file):
+        raise CannotCheck(f"{file} has changed on disk since its problems were listed; list them again.")
 
 
 def _verdict(item: Traced) -> str:
@@ -230,7 +249,8 @@ def _verdict(item: Traced) -> str:
         return "not traced"
     count = len(report.failures)
     said = f"traced, {report.nodes} nodes" if report.outcome == "traced" else report.outcome
-    return f"{said}{f', {count} failures' if count else ''}{f': {report.reason}' if report.reason else ''}"
+    failures = f", {_counted(count, 'failure')}" if count else ""
+    return f"{said}{failures}{f': {report.reason}' if report.reason else ''}"
 
 
 def _proven(proof: Proof) -> str:
@@ -248,9 +268,19 @@ def _page(lines: Iterable[str], first: int, count: int) -> str:
     """``count`` of the lines, beginning with number ``first``, and how to get the rest."""
     everything = list(lines)
     shown = everything[first - 1 : first - 1 + count]
-    rest = len(everything) - (first - 1 + len(shown))
-    more = [f"{rest} more lines; ask with first={first + len(shown)}."] if rest > 0 else []
-    return "\n".join([*map(_cut, shown), *more])
+    return "\n".join([*map(_cut, shown), *_rest(len(everything), "line", first, count)])
+
+
+def _rest(total: int, noun: str, first: int, count: int) -> Iterable[str]:
+    """How to get the items after the ``count`` that begin with number ``first``; or any, if these are too far on."""
+    if first > max(total, 1):
+        yield f"The last {noun} is number {total}; ask with a smaller first."
+    elif (rest := total - (first - 1 + count)) > 0:
+        yield f"{_counted(rest, f'more {noun}')}; ask with first={first + count}."
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count or 'no'} {noun}s"
 
 
 def _cut(line: str) -> str:

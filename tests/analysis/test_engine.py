@@ -1,4 +1,4 @@
-"""What the agent is told to load ahead, and when."""
+"""What the agent is told to load ahead, and what another choice of a Python has traced again."""
 
 import asyncio
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from fx_lsp.agent.messages import Preload
 from fx_lsp.analysis.engine import Engine
+from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import TracingAgent
 from tests.analysis.fake_agent import PATIENCE, FakeAgent
@@ -65,4 +66,34 @@ async def test_a_run_of_the_command_line_loads_nothing_ahead(tmp_path: Path, is_
     engine.scheduler.opened(path)
     await answered(engine, path)
     assert engine.agent.preloaded == []
+    await engine.close()
+
+
+class SelectingEngine(Engine):
+    """Its agents answer nothing; a test selects its Python, and sees how often everything is traced again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.python = ["one"]
+        self.traced_again = 0
+        folders = [str(folder / "models"), str(folder / "notes")]
+        super().__init__(lambda path: Settings(), folders=folders, selected=lambda folder: self.python)
+        self.scheduler.trace_all = self._count  # type: ignore[method-assign]
+
+    def _count(self) -> None:
+        self.traced_again += 1
+
+    def _start_agent(self, interpreter: Interpreter, settings: Settings, folder: Path) -> TracingAgent:
+        return FakeAgent()
+
+
+async def test_another_python_matters_only_for_files_that_were_traced(tmp_path: Path) -> None:
+    engine = SelectingEngine(tmp_path)
+    for folder in ("models", "notes"):
+        engine.documents.open(str(tmp_path / folder / "a.py"), "", 1)
+    engine.agent_for(str(tmp_path / "models" / "a.py"))
+    engine.interpreters_may_have_changed()
+    assert engine.traced_again == 0
+    engine.python = ["two"]
+    engine.interpreters_may_have_changed()
+    assert engine.traced_again == 1
     await engine.close()

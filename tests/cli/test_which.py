@@ -44,6 +44,31 @@ def test_the_projects_setting_is_taken_as_it_is(capsys: pytest.CaptureFixture[st
     assert "the setting fxLsp.interpreter" in taken
 
 
+def test_a_path_through_another_project(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.py").touch()
+    (tmp_path / "a" / "pyproject.toml").write_text("[tool.fx-lsp]\ninterpreter = ['/python/of/a']\n")
+    venv.create(tmp_path / "a" / ".venv", symlinks=True)
+    monkeypatch.chdir(tmp_path / "a")
+    main(["which", "../b/x.py"])
+    said = capsys.readouterr().out
+    assert f"{tmp_path}/a" not in said
+    assert "/python/of/a" not in said
+
+
+def test_a_command_that_runs_a_python_is_not_said_to_have_none(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.fx-lsp]\ninterpreter = ['/usr/bin/env', '{sys.executable}']\n")
+    assert main(["which"]) == 0
+    assert (
+        capsys.readouterr().out.splitlines()[1].endswith("(the setting fxLsp.interpreter) was not searched for torch")
+    )
+
+
 def test_a_file_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["which", "gone.py"]) == 2
     assert capsys.readouterr().err == "fx-lsp: gone.py does not exist.\n"

@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 
 from fx_lsp.cli.main import main
+from fx_lsp.doctor.bug_report import bug_report
+from fx_lsp.doctor.python_probe import Examination
+from fx_lsp.doctor.setup_checks import Setup
+from fx_lsp.interpreters.interpreter_choice import Interpreter
 
 Patch = pytest.MonkeyPatch
 
@@ -54,7 +58,7 @@ def program(text: str) -> Callable[[Path, Patch], str]:
 
 
 def older(folder: Path, patch: Patch) -> str:
-    """A Python that believes to be 3.9."""
+    """A Python that claims to be 3.9."""
     (folder / "sitecustomize.py").write_text("import sys\nsys.version_info = (3, 9, 18, 'final', 0)\n")
     patch.setenv("PYTHONPATH", str(folder))
     return sys.executable
@@ -205,6 +209,30 @@ def test_the_report_has_no_secrets_and_no_code(
     assert str(tmp_path) not in report
     for part in ("## Found by fx-lsp doctor", "has torch 2.", "FX_LSP_CACHE=", '"python": "3.', "taken: "):
         assert part in report
+
+
+@pytest.mark.parametrize(
+    ("home", "text", "expected"),
+    [
+        ("/", "/usr/bin/python", "/usr/bin/python"),
+        ("/home/al", "/home/al/a:/home/al, /home/al. /home/alice /home/al.x", "~/a:~, ~. /home/alice /home/al.x"),
+        ("/home/a\\l", '"/home/a\\\\l/x" /home/a\\l', '"~/x" ~'),
+    ],
+)
+def test_the_home_folder_is_not_told(home: str, text: str, expected: str, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path(home))
+    said = {"told": home}
+    setup = Setup(Path(home), Interpreter((home,), text), Examination(said=said))
+    report = bug_report(setup, [])
+    assert f"({expected}) has torch" in report
+    if home != "/":
+        assert '"told": "~"' in report
+
+
+def test_the_cache_folder_is_not_created(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("FX_LSP_CACHE", str(tmp_path / "none" / "cache"))
+    assert main(["doctor", "--python", sys.executable]) == 0
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_report_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:

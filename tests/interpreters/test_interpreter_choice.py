@@ -51,6 +51,17 @@ def test_torch_is_seen_where_windows_keeps_packages_and_in_pythonpath(
     assert has_torch(python)
 
 
+def test_a_description_alone_is_torch_only_if_it_says_that_torch_is_in_its_checkout(tmp_path: Path) -> None:
+    python = tmp_path / "bin" / "python"
+    described = tmp_path / "lib" / "python3.11" / "site-packages" / "torch-2.13.0.dist-info"
+    described.mkdir(parents=True)
+    (described / "RECORD").touch()
+    assert not has_torch(python)
+    for editable in ('"editable": true', '"editable":true'):
+        (described / "direct_url.json").write_text(f'{{"dir_info": {{{editable}}}, "url": "file:///pytorch"}}')
+        assert has_torch(python)
+
+
 def test_variables_of_the_setting_are_filled_in(tmp_path: Path) -> None:
     environ = {"HOME": "/home/a", "NAME": "n"}
     assert expanded(["${workspaceFolder}/v/python", "-X${env:NAME}", "${env:NONE}"], tmp_path, environ) == (

@@ -99,10 +99,67 @@ def test_above_the_workspace_a_folder_that_anybody_may_write_to_is_not_searched(
         ("Pipfile", "\udcff"),
         ("hatch.toml", "[envs]\ndefault = 3\n"),
         ("poetry.toml", "cache-dir = 3\n[virtualenvs]\npath = 3\n"),
+        ("poetry.toml", '[virtualenvs]\npath = "a\\u0000b"\n'),
+        ("poetry.toml", f"number = {'1' * 5000}\n"),
+        ("poetry.toml", '[virtualenvs]\npath = "~nosuchuser/envs"\n'),
+        ("ty.toml", '[environment]\npython = "~nosuchuser/env"\n'),
+        ("pyrightconfig.json", '{"venvPath": "~nosuchuser/envs", "venv": "a"}'),
+        (".venv", "a" * 300),
+        (".pdm-python", "a" * 300),
+        (".python-version", "3" * 300),
+        (".venv/lib/python3.11/site-packages/a.pth", "a" * 300),
+        (".venv/lib/python3.11/site-packages/a.pth", "~nosuchuser/a"),
     ],
 )
 def test_files_that_make_no_sense_say_nothing(home: Home, name: str, text: str) -> None:
-    file = home.path / "work" / name
+    work = home.path / "work"
+    file = home.write(f"work/{name}")
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
-    home.write("work/pyproject.toml", file.read_text("utf-8", "replace") if name == "pyproject.toml" else "")
-    assert choose(file.parent, file.parent).command == (sys.executable,)
+    if name != "pyproject.toml":
+        home.write("work/pyproject.toml")
+    interpreter = choose(work, work)
+    assert (interpreter.command, interpreter.has_torch) == ((sys.executable,), False)
+
+
+def test_a_shortened_version_names_the_newest_release(home: Home) -> None:
+    home.write("work/.python-version", "3\n")
+    for version in ("3.9.18", "3.12.1", "3.13-dev"):
+        home.python(f".pyenv/versions/{version}", torch=True)
+    work = home.path / "work"
+    assert choose(work, work).command == (f"{home.path}/.pyenv/versions/3.12.1/bin/python3",)
+
+
+def test_the_packages_of_the_system_are_those_of_the_environments_own_version(home: Home) -> None:
+    home.environment("work/.venv", torch=False)
+    home.python("usr")
+    configured = f"home = {home.path}/usr/bin\ninclude-system-site-packages = true\nversion = 3.12.1\n"
+    home.write("work/.venv/pyvenv.cfg", configured)
+    work = home.path / "work"
+    home.torch("usr/lib/python3.11/site-packages")
+    assert not choose(work, work).has_torch
+    home.torch("usr/lib/python3.12/site-packages")
+    assert choose(work, work).has_torch
+
+
+def test_an_odd_file_does_not_hide_an_environment_of_another_tool(home: Home) -> None:
+    home.write("work/ty.toml", '[environment]\npython = "~nosuchuser/env"\n')
+    home.write("work/.python-version", "3" * 300)
+    home.environment("work/venv", torch=False)
+    home.write("work/venv/lib/python3.11/site-packages/a.pth", f"{'a' * 300}\n{home.path}/packages\n")
+    home.write("packages/torch/__init__.py")
+    assert choose(home.path / "work", home.path / "work").has_torch
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+@pytest.mark.parametrize(
+    "name",
+    [".venv", ".pdm-python", ".python-version", "poetry.toml", "pyrightconfig.json", "own/pyvenv.cfg", "own/lib/a.pth"],
+)
+def test_a_pipe_in_place_of_a_file_is_not_read(home: Home, name: str) -> None:
+    work = home.path / "work"
+    home.write("work/pyproject.toml")
+    home.write("own/lib/python3.11/site-packages/keep")
+    file = home.path / name.replace("lib", "lib/python3.11/site-packages") if "/" in name else work / name
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+    assert choose(work, work).command == (sys.executable,)

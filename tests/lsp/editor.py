@@ -158,7 +158,7 @@ class Editor:
         return text[self._offset(name, found.start) : self._offset(name, found.end)] if found else text
 
     async def diagnostics(self, name: str) -> list[types.Diagnostic]:
-        """What the server says of the document's text of now."""
+        """What the server says of the document's current text."""
         await self.until(lambda: self._is_current(name))
         return list(self.published[name].diagnostics)
 

@@ -85,7 +85,7 @@ async def test_every_tool(tmp_path: Path) -> None:
         assert tools == {"trace", "problems", "apply_edit", "try_text", "forward", "graph", "which"}
 
         traced = (await call(client, "trace", path="net.py")).splitlines()
-        assert traced[0] == "Net: failed, 1 failures"
+        assert traced[0] == "Net: failed, 1 failure"
         assert re.match(r"net\.py:11:20: \w+\[len\] ", traced[1])
         assert "Net: traced" in await call(client, "trace", path="snippet.py", text=GOOD)
 
@@ -93,6 +93,8 @@ async def test_every_tool(tmp_path: Path) -> None:
         number = re.search(r"^edit (\d+) \(proven\)", problems, re.MULTILINE)
         assert number, problems
         assert "edit 1" in problems
+        too_far = "The last problem is number 1; ask with a smaller first."
+        assert await call(client, "problems", path="net.py", first=10) == too_far
         assert "-        return x / len(x)" in problems
 
         tried = await call(client, "try_text", path="net.py", text=GOOD)
@@ -102,7 +104,7 @@ async def test_every_tool(tmp_path: Path) -> None:
         assert (tmp_path / "net.py").read_text() == BAD
 
         applied = await call(client, "apply_edit", path="net.py", number=int(number[1]))
-        assert "0 problems are left in net.py." in applied
+        assert "net.py has no problems left." in applied
         assert "len(x)\n" not in (tmp_path / "net.py").read_text() or "torch.fx.wrap" in applied
 
         assert "def forward(self, x" in await call(client, "forward", path="net.py")
@@ -110,6 +112,10 @@ async def test_every_tool(tmp_path: Path) -> None:
         assert re.match(r"Net: \d+ nodes, 20 parameters\nfor the input ", graph), graph
         assert " -> [" in graph
         assert "more lines; ask with first=3." in graph
+        assert (
+            await call(client, "trace", path="net.py", first=9)
+            == "The last line is number 1; ask with a smaller first."
+        )
         assert await call(client, "which", path="net.py") == f"taken: {sys.executable} (--python) has torch"
 
 
@@ -130,6 +136,55 @@ async def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
         (tmp_path / "net.py").write_text(f"{BAD}# changed\n")
         assert "changed on disk" in await error(client, "apply_edit", path="net.py", number=1)
         assert (tmp_path / "net.py").read_text() == f"{BAD}# changed\n"
+
+
+async def test_a_file_that_a_person_has_edited_is_not_overwritten_with_an_agents_text(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(GOOD)
+    async with serving(tmp_path) as client:
+        problems = await call(client, "problems", path="net.py", text=BAD)
+        number = re.search(r"^edit (\d+) \(proven\)", problems, re.MULTILINE)
+        assert number, problems
+        await call(client, "trace", path="net.py")
+        (tmp_path / "net.py").write_text(f"{GOOD}# a person's\n")
+        assert "changed on disk" in await error(client, "apply_edit", path="net.py", number=int(number[1]))
+        assert (tmp_path / "net.py").read_text() == f"{GOOD}# a person's\n"
+        (tmp_path / "net.py").write_text(GOOD)
+        applied = await call(client, "apply_edit", path="net.py", number=int(number[1]))
+        assert "net.py has no problems left." in applied
+        assert "has no edit 1" in await error(client, "apply_edit", path="net.py", number=1)
+
+
+HELPER = "def scaled(x):\n    return x / len(x)\n"
+WITH_HELPER = model("return scaled(x)").replace("import torch\n", "import torch\nfrom helper import scaled\n", 1)
+
+
+async def test_a_model_that_fails_in_an_imported_file(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "net.py").write_text(WITH_HELPER)
+    async with serving(tmp_path) as client:
+        traced = (await call(client, "trace", path="net.py")).splitlines()
+        assert traced[0] == "Net: failed, 1 failure"
+        assert traced[1].startswith("helper.py:2:16: ")
+        problems = await call(client, "problems", path="net.py")
+        assert "helper.py:2:16: " in problems
+        number = re.search(r"^edit (\d+) \(proven\)", problems, re.MULTILINE)
+        assert number, problems
+        applied = await call(client, "apply_edit", path="net.py", number=int(number[1]))
+        assert "net.py has no problems left." in applied
+
+
+async def test_an_imported_file_counts_as_it_is_on_disk(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "net.py").write_text(WITH_HELPER)
+    mended = HELPER.replace("len(x)", "x.size(0)")
+    async with serving(tmp_path) as client:
+        await call(client, "trace", path="helper.py", text=mended)
+        assert "Net: failed" in await call(client, "trace", path="net.py")
+        (tmp_path / "helper.py").write_text(mended)
+        assert "Net: traced" in await call(client, "trace", path="net.py")
+        await call(client, "trace", path="helper.py")
+        (tmp_path / "helper.py").write_text(HELPER)
+        assert "Net: failed" in await call(client, "trace", path="net.py")
 
 
 async def test_a_python_without_torch_is_named_each_time(tmp_path: Path) -> None:
