@@ -162,6 +162,7 @@ class Results(dict[str, FileResult]):
         selection = self._settings_of(path).selection
         result.mistakes = findings_in_text(path, snapshot, selection) if with_mistakes else ()
         result.moment = None
+        result.captured = {}  # of texts that may have changed
         before, result.traced = result.traced, {}
         gone = [before[key] for key in before.keys() - {target.key for target in targets}]
         for target in targets:

@@ -21,9 +21,10 @@ def render(checked: Checked) -> str:
         if result.traced:
             folder = str(PurePath(shown_path(path)).parent)
             for capture in checked.captures:
-                found = Counter(verdict_of(traced) for of, traced in checked.verdicts(result) if of == capture)
-                counts[folder][capture] += Counter(files=1) + found
-                totals[capture] += Counter(files=1) + found
+                count = Counter[str](verdict_of(traced) for of, traced in checked.verdicts(result) if of == capture)
+                count["files"] = 1
+                counts[folder][capture] += count
+                totals[capture] += count
     named = [*((folder, counts[folder]) for folder in sorted(counts)), ("total", totals)]
     rows = [_row(name, capture, by[capture]) for name, by in named for capture in checked.captures]
     widths = [max(map(len, column)) for column in zip(("", *_COLUMNS), *rows, strict=True)]
