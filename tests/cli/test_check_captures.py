@@ -145,6 +145,8 @@ def test_a_baseline_of_symbolic_tracing_hides_no_failure_of_export(project: Path
     [
         (("--capture", "onnx"), "'onnx' is not a capture; the captures are fx, export, compile."),
         (("--capture", "export", "--fix"), "use --fix and --diff without --capture"),
+        (("--fail-on", "export:error"), "'export' is not checked; --capture names fx."),
+        (("--fail-on", "fx:grave"), "'grave' is not a severity; use error, warning, information, hint."),
     ],
 )
 def test_what_cannot_be_checked(project: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -152,3 +154,17 @@ def test_what_cannot_be_checked(project: Path, arguments: tuple[str, ...], said:
     assert done.returncode == 2
     assert said in done.stderr
     assert (project / "model.py").read_text(encoding="utf-8") == MODEL
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        ("fx:error", 0),
+        ("fx:warning", 1),
+        ("export:error", 0),
+        ("export:error,fx:warning", 1),
+        ("export:information", 1),
+    ],
+)
+def test_which_problems_fail_the_check(project: Path, limits: str, status: int) -> None:
+    assert check("model.py", *ALL, "--fail-on", limits, cwd=project).returncode == status
