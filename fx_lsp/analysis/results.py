@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 from fx_lsp.agent.messages import Capture, Failure, Report, Span, Target
 from fx_lsp.analysis.findings import Finding, findings_in_text, findings_of, is_shown
+from fx_lsp.analysis.fullgraph_calls import is_compiled_whole
 from fx_lsp.documents.documents import Documents, Place, Snapshot
+from fx_lsp.documents.parse import parsed
+from fx_lsp.rules import Severity
 from fx_lsp.settings.rule_selection import Selection
 from fx_lsp.settings.settings import Settings
 from fx_lsp.targets.workspace_recipes import lacks_own_recipe
@@ -193,11 +196,21 @@ class Results(dict[str, FileResult]):
         selection = self._settings_of(path).selection
         found = findings_of(traced.target, report, snapshot, lambda file: self._workspace.owns(file, roots), selection)
         own = tuple(
-            dataclasses.replace(finding, capture=capture)
+            dataclasses.replace(finding, capture=capture, severity=self._severity(finding, traced.target, snapshot))
             for finding in found
             if finding.rule.capture == capture or finding.failure.kind in _ENDED
         )
         self[path].captured[report.target, capture] = Traced(traced.target, traced.place, report, own)
+
+    def _severity(self, finding: Finding, target: Target, snapshot: Snapshot) -> Severity:
+        """The severity of a capture's finding: a graph break is an error where the file says ``fullgraph=True``."""
+        path = target.span.file
+        chosen = self._settings_of(path).selection.severities
+        lines = snapshot.lines_of(path)
+        if finding.rule.code != "graph-break" or finding.rule.code in chosen or not lines or not target.symbol:
+            return finding.severity
+        tree = parsed(lines.text)
+        return "error" if tree and is_compiled_whole(tree, target.symbol) else finding.severity
 
     def drop_kept(self, path: str) -> bool:
         """Drop the `Traced.kept` findings of a file, because no more reports will come that could confirm them.

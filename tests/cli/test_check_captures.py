@@ -37,6 +37,7 @@ class Long(nn.Module):
 Branch()(torch.ones(3, 4))
 Sized()(torch.ones(3, 4))
 Long()(torch.ones(3, 4))
+compiled = torch.compile(Branch(), fullgraph=True)
 """
 ALL = ("--capture", "fx,export,compile")
 
@@ -164,7 +165,16 @@ def test_what_cannot_be_checked(project: Path, arguments: tuple[str, ...], said:
         ("export:error", 0),
         ("export:error,fx:warning", 1),
         ("export:information", 1),
+        ("compile:error", 1),
     ],
 )
 def test_which_problems_fail_the_check(project: Path, limits: str, status: int) -> None:
     assert check("model.py", *ALL, "--fail-on", limits, cwd=project).returncode == status
+
+
+def test_a_graph_break_is_an_error_only_where_the_file_wants_one_graph(project: Path) -> None:
+    (project / "broken.py").write_text(MODEL.replace(", fullgraph=True", ""), encoding="utf-8")
+    done = check("model.py", "broken.py", "--capture", "compile", "--format", "json", cwd=project)
+    found = [(problem["path"], problem["severity"]) for problem in json.loads(done.stdout)]
+    assert found == [("broken.py", "information"), ("model.py", "error")]
+    assert check("broken.py", "--capture", "compile", cwd=project).returncode == 0
