@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 from fx_lsp.agent.messages import Capture, Failure, Report, Span, Target
 from fx_lsp.analysis.findings import Finding, findings_in_text, findings_of, is_shown
+from fx_lsp.analysis.fullgraph_calls import is_compiled_whole
 from fx_lsp.documents.documents import Documents, Place, Snapshot
+from fx_lsp.documents.parse import parsed
+from fx_lsp.rules import Severity
 from fx_lsp.settings.rule_selection import Selection
 from fx_lsp.settings.settings import Settings
 from fx_lsp.targets.workspace_recipes import lacks_own_recipe
@@ -169,6 +172,7 @@ class Results(dict[str, FileResult]):
         selection = self._settings_of(path).selection
         result.mistakes = findings_in_text(path, snapshot, selection) if with_mistakes else ()
         result.moment, result.parses = None, True
+        result.captured = {}  # of texts that may have changed
         before, result.traced = result.traced, {}
         gone = [before[key] for key in before.keys() - {target.key for target in targets}]
         for target in targets:
@@ -199,7 +203,7 @@ class Results(dict[str, FileResult]):
         selection = self._settings_of(path).selection
         found = findings_of(traced.target, report, snapshot, lambda file: self._workspace.owns(file, roots), selection)
         own = tuple(
-            dataclasses.replace(finding, capture=capture)
+            dataclasses.replace(finding, capture=capture, severity=self._severity(finding, traced.target, snapshot))
             for finding in found
             if finding.rule.capture == capture or finding.failure.kind in _ENDED
         )
@@ -213,6 +217,16 @@ class Results(dict[str, FileResult]):
         """Record that the text of a file is not valid Python, so that its last results stay."""
         if path in self:
             self[path].parses = False
+
+    def _severity(self, finding: Finding, target: Target, snapshot: Snapshot) -> Severity:
+        """The severity of a capture's finding: a graph break is an error where the file says ``fullgraph=True``."""
+        path = target.span.file
+        chosen = self._settings_of(path).selection.severities
+        lines = snapshot.lines_of(path)
+        if finding.rule.code != "graph-break" or finding.rule.code in chosen or not lines or not target.symbol:
+            return finding.severity
+        tree = parsed(lines.text)
+        return "error" if tree and is_compiled_whole(tree, target.symbol) else finding.severity
 
     def drop_kept(self, path: str) -> bool:
         """Drop the `Traced.kept` findings of a file, because no more reports will come that could confirm them.

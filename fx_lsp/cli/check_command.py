@@ -7,6 +7,7 @@ import dataclasses
 import os
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -15,7 +16,8 @@ from fx_lsp.cli.output import progress_bar, say, write, write_file
 from fx_lsp.errors import CannotCheck
 
 if TYPE_CHECKING:
-    from fx_lsp.check.check_files import Checked
+    from fx_lsp.agent.messages import Capture
+    from fx_lsp.check.check_files import Checked, Problem
     from fx_lsp.settings.settings import Settings
 
 # Functions here import what they need when they run, because this module is also loaded when the server starts.
@@ -30,7 +32,8 @@ def add_arguments(check: argparse.ArgumentParser) -> None:
     """Add the arguments of ``fx-lsp check`` to its parser."""
     check.description = (
         "Traces the models in Python files and notebooks, and shows where tracing fails. The exit status is 0 if no "
-        "errors or warnings were found, 1 if some were found, and 2 if the check could not be completed."
+        "errors or warnings were found, 1 if some were found (see --fail-on), and 2 if the check could not be "
+        "completed."
     )
     check.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a Python file, a notebook, or a folder")
     check.add_argument(
@@ -76,6 +79,15 @@ def _add_output(check: argparse.ArgumentParser) -> None:
         default=("fx",),
         help="which captures to check, separated by commas: fx (symbolic tracing), export (torch.export), compile "
         "(torch.compile without graph breaks); default: fx",
+    )
+    check.add_argument(
+        "--fail-on",
+        metavar="CAPTURE:SEVERITY",
+        type=_codes,
+        default=(),
+        help="which problems make the exit status 1, separated by commas, e.g. fx:error,export:warning: those of each "
+        "capture with at least this severity; problems of other captures then do not; default: warning, for every "
+        "capture",
     )
     output = check.add_argument_group("output")
     output.add_argument(
@@ -138,6 +150,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
     captures = tuple(capture for capture in get_args(Capture) if capture in arguments.capture)
     if unknown := [name for name in arguments.capture if name not in captures]:
         raise CannotCheck(f"'{unknown[0]}' is not a capture; the captures are {', '.join(get_args(Capture))}.")
+    _limits(arguments.fail_on, captures)  # a mistake ends the run before it begins
     if arguments.write_baseline and not arguments.baseline:
         raise CannotCheck("--write-baseline needs --baseline FILE.")
     try:
@@ -196,8 +209,34 @@ def _print(checked: Checked, arguments: argparse.Namespace) -> int:
     write(formats.render(_format(arguments), checked))
     for path, reason in checked.unread.items():
         say(f"{path} was not traced: {reason}")
-    found = any(problem.finding.is_serious for problem in checked.problems) or (arguments.diff and checked.edits)
+    limits = _limits(arguments.fail_on, checked.captures)
+    found = any(_counts(problem, limits) for problem in checked.problems) or (arguments.diff and checked.edits)
     return of_check(found=bool(found), unread=bool(checked.unread))
+
+
+def _limits(fail_on: Sequence[str], captures: Sequence[Capture]) -> dict[str, str]:
+    """The lowest severity that counts, by capture. Raises CannotCheck for what is not ``CAPTURE:SEVERITY``."""
+    from fx_lsp.settings.rule_selection import SEVERITIES
+
+    if not fail_on:
+        return dict.fromkeys(captures, "warning")
+    limits: dict[str, str] = {}
+    for text in fail_on:
+        capture, _, severity = text.partition(":")
+        if capture not in captures:
+            raise CannotCheck(f"--fail-on {text}: '{capture}' is not checked; --capture names {', '.join(captures)}.")
+        if severity not in SEVERITIES:
+            raise CannotCheck(f"--fail-on {text}: '{severity}' is not a severity; use {', '.join(SEVERITIES)}.")
+        limits[capture] = severity
+    return limits
+
+
+def _counts(problem: Problem, limits: Mapping[str, str]) -> bool:
+    """Whether the problem makes the exit status 1."""
+    from fx_lsp.settings.rule_selection import SEVERITIES
+
+    limit = limits.get(problem.finding.capture)
+    return limit is not None and SEVERITIES.index(problem.finding.severity) <= SEVERITIES.index(limit)
 
 
 def _format(arguments: argparse.Namespace) -> str:

@@ -23,10 +23,13 @@ _NOTICES = {
 }
 
 _CAPTURES = {
-    False: "Error: `{capture}` fails at the marked place. Shown by `fx-lsp check --capture {capture}`.",
-    True: "Information: `{capture}` succeeds, but with a limit. Shown by `fx-lsp check --capture {capture}`.",
+    ("error", False): "Error: `{capture}` fails at the marked place. Shown by `fx-lsp check --capture {capture}`.",
+    ("information", False): "Information, or an error if the file says `fullgraph=True`: `{capture}` does not get one "
+    "graph. Shown by `fx-lsp check --capture {capture}`.",
+    ("information", True): "Information: `{capture}` succeeds, but with a limit. Shown by `fx-lsp check --capture "
+    "{capture}`.",
 }
-"""By whether the rule is a notice."""
+"""By the rule's severity, and whether it is a notice."""
 
 _OFF = "This hint is shown only if the setting `fxLsp.notices` includes the code of this rule."
 
@@ -63,7 +66,7 @@ def page(rule: Rule) -> str:
 def _standing(rule: Rule) -> str:
     """What the rule's severity means and, for a rule that is off by default, how to turn it on."""
     if rule.capture != "fx":
-        return _CAPTURES[rule.is_notice].format(capture=rule.capture)
+        return _CAPTURES[rule.severity, rule.is_notice].format(capture=rule.capture)
     if not rule.is_notice:
         return _SEVERITIES[rule.severity]
     if rule.default_on:

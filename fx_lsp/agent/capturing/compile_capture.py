@@ -12,6 +12,7 @@ import torch
 from fx_lsp.agent.capturing.captures import Captured, step_of_forward
 from fx_lsp.agent.capturing.torch_internals import graph_break
 from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import LONGEST_ERROR, chain_of_error, describe, is_user_code
 
@@ -19,12 +20,14 @@ from fx_lsp.agent.traceback_steps import LONGEST_ERROR, chain_of_error, describe
 def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
     """Compile ``root`` into one graph for the example ``given``; the tensors of both may be fake.
 
-    Raises nothing that the program or torch raises; that becomes a failure.
+    What the program or torch raises becomes a failure; only the error that memory ran out is raised.
     """
     torch.compiler.reset()
     try:
         torch.compile(root, backend="eager", fullgraph=True)(*given.args, **given.kwargs)
     except Exception as error:
+        if is_out_of_memory(error):
+            raise
         return _failed(error, root)
     return Captured()
 

@@ -19,6 +19,7 @@ from fx_lsp.agent.capturing.torch_internals import (
     watching_specializations,
 )
 from fx_lsp.agent.messages import Failure, Step
+from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frames, describe, is_user_code
@@ -32,11 +33,13 @@ _CERTAIN = frozenset({"data-dependent-guard", "data-dependent-size", "unsupporte
 def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
     """Export the module ``root`` for the example ``given``; the tensors of both may be fake.
 
-    Raises nothing that the program or torch raises; that becomes a failure.
+    What the program or torch raises becomes a failure; only the error that memory ran out is raised.
     """
     try:
         _export(root, given, None)
     except Exception as error:
+        if is_out_of_memory(error):
+            raise
         failure = _failure(error, root)
         return Captured((failure,), is_certain=failure.kind in _CERTAIN)
     batched = _batched(given)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -62,46 +63,76 @@ class CaptureRun(TargetRun):
             return self.report("unchecked", reason="torch.export takes a module, and this is a function")
         if isinstance(built.root, torch.nn.Module) and any(isinstance(m, InventedModule) for m in built.root.modules()):
             return self.report("unchecked", reason="fx-lsp invented a module that it contains")
+        known = example_input(built.recipe.inputs, self._file.namespace)
+        fixed = built.concrete_args if isinstance(built.concrete_args, dict) else {}
+        if known is not None:
+            return self._with_known(built, Input(known.args, {**known.kwargs, **fixed}))
+        return self._with_guess(built, fixed)
+
+    def _with_known(self, built: Built, given: Input) -> Report:
+        """Capture for the inputs that the workspace shows."""
+        captured = self._captured(built.root, given)
+        if captured.failures and not captured.is_certain:
+            if self._on_meta:
+                raise InconclusiveOnMeta  # fake weights may be to blame
+            fresh = self._build(on_meta=False)  # the failed capture may have modified what was built for it
+            if error := _error_of_call(fresh.root, given):
+                shown = describe(error).partition("\n")[0]
+                return self.report("unchecked", reason=f"with the inputs that the file shows, it raises {shown}")
+        return self._reported(built, given, captured)
+
+    def _with_guess(self, built: Built, fixed: Mapping[str, Any]) -> Report:
+        """Capture for the first guess that the program accepts when it is called.
+
+        With fake weights, only a success is told: whether the program accepts an input shows when it really runs.
+        """
+        given = self._accepted_guess(built, fixed)
+        if given is None:
+            return self.report("unchecked", reason=NO_INPUTS)
+        fresh = self._build(self._on_meta)  # the calls may have modified what was built for them
+        captured = self._captured(fresh.root, given)
+        if captured.failures and self._on_meta:
+            raise InconclusiveOnMeta
+        return self._reported(fresh, given, captured)
+
+    def _captured(self, root: Callable[..., Any], given: Input) -> Captured:
         from fx_lsp.agent.capturing.torch_internals import silence
 
-        inputs = self._candidates(built)  # found before the weights become fake: guesses depend on them
-        capture, faked = _capture_function(self._capture), self._fake(built.root)
-        rejected = None
-        for given in inputs:
-            seed()
-            with silence():
-                captured = capture(built.root, faked(given))
-            # On the meta device, an error may be due to fake weights; otherwise, the input may not fit.
-            if not captured.failures or captured.is_certain or not (self._on_meta or _is_rejected(built.root, given)):
-                return self._reported(built, given, captured)
-            rejected = rejected or captured.failures[0]
+        seed()
+        faked = self._fake(root)[1]
+        with silence():
+            return _capture_function(self._capture)(root, faked(given))
+
+    def _accepted_guess(self, built: Built, fixed: Mapping[str, Any]) -> Input | None:
+        """The likeliest input that the program accepts; raises `InconclusiveOnMeta` if only real weights can tell."""
+        guesses = inputs_for(built, None, self._file.workspace.file, self._file.namespace)
+        likeliest = list(itertools.islice(guesses, MOST_INPUTS))  # before the weights become fake: guesses use them
+        mode, faked = self._fake(built.root)
+        for given in likeliest:
+            with mode:
+                error = _error_of_call(built.root, faked(given))
+            if error is None:
+                return given
+            if self._on_meta and _needs_values(error):
+                raise InconclusiveOnMeta
         if self._on_meta:
             raise InconclusiveOnMeta
-        shown = rejected.error.partition("\n")[0] if rejected and built.recipe.inputs else ""
-        reason = f"with the inputs that the file shows, it raises {shown}" if shown else NO_INPUTS
-        return self.report("unchecked", reason=reason)
+        return _solution(built.root, fixed)
 
-    def _candidates(self, built: Built) -> Iterable[Input]:
-        """Inputs that the program may accept, the likeliest first."""
-        fixed = built.concrete_args if isinstance(built.concrete_args, dict) else {}
-        known = example_input(built.recipe.inputs, self._file.namespace)
-        if known is not None:
-            return [Input(known.args, {**known.kwargs, **fixed})]
-        guesses = inputs_for(built, None, self._file.workspace.file, self._file.namespace)
-        first = list(itertools.islice(guesses, MOST_INPUTS))
-        return first if self._on_meta else itertools.chain(first, _solution(built.root, fixed))
+    def _fake(self, root: Any) -> tuple[AbstractContextManager[Any], Callable[[Input], Input]]:
+        """Make the weights of ``root`` fake if it was built on the meta device.
 
-    def _fake(self, root: Any) -> Callable[[Input], Input]:
-        """Make the weights of ``root`` fake if it was built on the meta device; return what to do to its inputs."""
+        Returns the mode for calls of ``root``, and what to do to its inputs.
+        """
         from fx_lsp.agent.capturing.fake_weights import fake_input, fake_weights
         from fx_lsp.agent.capturing.torch_internals import fake_mode
 
         if not self._on_meta:
-            return lambda given: given
+            return nullcontext(), lambda given: given
         mode = fake_mode()
         if isinstance(root, torch.nn.Module):
             fake_weights(root, mode)
-        return partial(fake_input, mode)
+        return mode, partial(fake_input, mode)
 
     def _reported(self, built: Built, given: Input, captured: Captured) -> Report:
         bound = inspect.signature(forward_of(built.root)).bind(*given.args, **given.kwargs)
@@ -133,18 +164,31 @@ def _capture_function(capture: Capture) -> Callable[[Any, Input], Captured]:
     return capture_by_compile
 
 
-def _solution(root: Callable[..., Any], fixed: Mapping[str, Any]) -> Iterator[Input]:
+def _solution(root: Callable[..., Any], fixed: Mapping[str, Any]) -> Input | None:
     """The first input that is found by running the program and changing what did not fit, if any is found."""
     with SearchBudget() as budget:
-        found = next(solutions(root, fixed, budget.may_run), None)
-    yield from [found] if found else []
+        return next(solutions(root, fixed, budget.may_run), None)
 
 
-def _is_rejected(root: Callable[..., Any], given: Input) -> bool:
-    """Whether the program raises an error when it is called with ``given``."""
+def _error_of_call(root: Callable[..., Any], given: Input) -> Exception | None:
+    """What the program raises when it is called with ``given``; None if it accepts that input.
+
+    Raises the error if memory runs out.
+    """
+    from fx_lsp.agent.capturing.torch_internals import silence
+
     try:
-        with torch.no_grad():
+        with torch.no_grad(), silence():
             call(root, given)
-    except Exception:
-        return True
-    return False
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        return error
+    return None
+
+
+def _needs_values(error: Exception) -> bool:
+    """Whether a call with fake tensors ended where the program needs their values."""
+    from fx_lsp.agent.capturing.torch_internals import DATA_DEPENDENT
+
+    return isinstance(error, DATA_DEPENDENT)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from fx_lsp.agent.messages import Capture, Limits, Report, Snippet
+from fx_lsp.agent.tracing.capture_run import NO_INPUTS
 from tests.agent.client import Client, target_of, text_at
 
 pytestmark = [
@@ -151,3 +152,34 @@ async def test_a_capture_that_does_not_end_is_ended(client: Client) -> None:
     report = (await client.trace(file, target, capture="export", limits=Limits(seconds=3))).only
     assert report.outcome == "timed-out"
     assert "the capture took longer than 3 seconds" in report.failures[0].error
+
+
+@pytest.mark.parametrize("capture", ["export", "compile"])
+async def test_a_failure_for_a_guess_is_told_only_if_the_program_accepts_the_guess(
+    client: Client, capture: Capture
+) -> None:
+    body = "        if x.sum() > 1e9:\n            return x\n        return self.linear(x)"
+    never = f"{body}[0, 0, 0, 0, 0, 0, 0, 0, 0]\n"
+    rejecting = client.write("rejecting.py", f"{HEAD}    def forward(self, x):\n{never}")
+    report = (await client.trace(rejecting, "Net()", capture=capture)).only
+    assert (report.outcome, report.reason) == ("unchecked", NO_INPUTS)
+    accepting = client.write("accepting.py", f"{HEAD}    def forward(self, x):\n{body}\n")
+    report = (await client.trace(accepting, "Net()", capture=capture)).only
+    assert report.outcome == "failed"
+    assert text_at(report.failures[0].chain[-1]) == "x.sum() > 1e9"
+
+
+@pytest.mark.parametrize("capture", ["export", "compile"])
+async def test_each_capture_gets_a_program_that_was_never_called(client: Client, capture: Capture) -> None:
+    text = (
+        f"{HEAD}    calls = 0\n\n    def forward(self, x):\n        self.calls += 1\n"
+        "        if self.calls > 1:\n            print(x.tolist())\n        return self.linear(x)\n"
+    )
+    report = (await client.trace(client.write("counts.py", text), "Net()", capture=capture)).only
+    assert (report.outcome, report.failures) == ("traced", ())
+
+
+@pytest.mark.parametrize("capture", ["export", "compile"])
+async def test_code_for_an_accelerator_runs_on_the_cpu(client: Client, capture: Capture) -> None:
+    report = await captured(client, "x = x.cuda()\nreturn self.linear(x) + torch.arange(4, device='cuda')", capture)
+    assert (report.outcome, report.failures) == ("traced", ())
