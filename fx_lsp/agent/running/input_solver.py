@@ -26,7 +26,7 @@ from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.building.failed_checks import numbers_of_check, tree_of, value_of
 from fx_lsp.agent.building.random_seeds import seed_all
-from fx_lsp.agent.running import search_budget
+from fx_lsp.agent.own_files import is_own_file
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.written_shapes import sizes_of, written_numbers, written_shapes
 
@@ -254,9 +254,8 @@ def _compared(error: BaseException) -> tuple[int, ...]:
 
 
 def _innermost(error: BaseException) -> list[tuple[FrameType, int]]:
-    """The frame and line that raised ``error``, ignoring those that count what the program does."""
-    counting = (__file__, search_budget.__file__)
-    steps = [step for step in traceback.walk_tb(error.__traceback__) if step[0].f_code.co_filename not in counting]
+    """The frame and line that raised ``error``, ignoring fx-lsp's own, which watch what the program does."""
+    steps = [step for step in traceback.walk_tb(error.__traceback__) if not is_own_file(step[0].f_code.co_filename)]
     return steps[-1:]
 
 
