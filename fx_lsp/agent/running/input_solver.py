@@ -29,6 +29,7 @@ from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.own_files import is_own_file
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.written_shapes import sizes_of, written_numbers, written_shapes
+from fxcore import accelerators
 
 MOST_RUNS = 400
 """How often the program is run."""
@@ -254,9 +255,14 @@ def _compared(error: BaseException) -> tuple[int, ...]:
 
 
 def _innermost(error: BaseException) -> list[tuple[FrameType, int]]:
-    """The frame and line that raised ``error``, ignoring fx-lsp's own, which watch what the program does."""
-    steps = [step for step in traceback.walk_tb(error.__traceback__) if not is_own_file(step[0].f_code.co_filename)]
+    """The frame and line that raised ``error``, ignoring those that watch or redirect what the program does."""
+    steps = [step for step in traceback.walk_tb(error.__traceback__) if not _intervenes(step[0].f_code.co_filename)]
     return steps[-1:]
+
+
+def _intervenes(filename: str) -> bool:
+    """Whether the code in a file comes between the program and torch: the modes of fx-lsp and of fxcore."""
+    return is_own_file(filename) or filename == accelerators.__file__
 
 
 def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:

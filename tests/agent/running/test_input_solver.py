@@ -9,6 +9,7 @@ import torch
 
 from fx_lsp.agent.running.input_search import solutions
 from fx_lsp.agent.running.search_budget import SearchBudget
+from fxcore.accelerators import OnCpu
 
 
 class Diffusion(torch.nn.Module):
@@ -176,7 +177,7 @@ class Detections(torch.nn.Module):
     ids=lambda root: type(root).__name__,
 )
 def test_inputs_that_the_layers_alone_do_not_show_are_found(root: torch.nn.Module) -> None:
-    with SearchBudget() as budget:
+    with OnCpu(), SearchBudget() as budget:  # as in a proof
         given = next(solutions(root, {}, budget.may_run))
     root(*given.args, **given.kwargs)
 
