@@ -260,8 +260,7 @@ class Scheduler:
             for key in silent:
                 # No agent could be started: an earlier agent's report is about another text or another Python.
                 traced[key] = Traced(traced[key].target, traced[key].place)
-        if not traced or any(item.report for item in traced.values()):  # otherwise, there is no agent
-            self.results.complete(path, snapshot)
+        self.results.complete(path, snapshot)
         self.on_result(path, True)
 
     def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:

@@ -49,6 +49,8 @@ class Use:
     def of(cls, pid: int) -> Use:
         """That of a running process. Raises OSError where there is none."""
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        if "RssAnon" not in status:  # it has ended, and its parent has not noticed yet
+            raise ProcessLookupError
         return cls(int(status["RssAnon"].split()[0]), len(list(Path(f"/proc/{pid}/fd").iterdir())))
 
 
