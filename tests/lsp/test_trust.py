@@ -37,8 +37,9 @@ def python_of_the_workspace(folder: Path) -> Path:
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\ntouch "{folder}/python was run"\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
-    package = folder / ".venv" / "lib" / "python3.11" / "site-packages" / "torch-2.13.0.dist-info"
-    package.mkdir(parents=True)  # the server sees a torch here, and the Python that is run imports its own
+    package = folder / ".venv" / "lib" / "python3.11" / "site-packages" / "torch"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()  # the server sees a torch here, and the Python that is run imports its own
     return python
 
 
