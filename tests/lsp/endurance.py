@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import asyncio
+import contextlib
 import random
 import shutil
 import statistics
@@ -173,7 +174,8 @@ async def _note(editor: Editor, names: tuple[str, ...], uses: Uses) -> None:
     await _traced(editor, names)
     uses.server.append(Use.of(editor.server.pid))
     for agent in editor.agents():
-        uses.agent.append(Use.of(agent))
+        with contextlib.suppress(OSError):  # it was killed
+            uses.agent.append(Use.of(agent))
 
 
 async def _traced(editor: Editor, names: tuple[str, ...]) -> None:
