@@ -183,7 +183,7 @@ async def test_a_long_trace_is_a_progress_that_can_be_cancelled(folder: Path) ->
     capabilities = {"window": {"workDoneProgress": True}, "textDocument": {"publishDiagnostics": {}}}
     client = StrictClient(folder, capabilities, {"timeLimit": 60})
     async with client.session():
-        text = "import time\n\ntime.sleep(600)\n\ndef f(x):\n    return x\n\ntorch.fx.symbolic_trace(f)\n"
+        text = "import time\nimport torch.fx\n\ndef f(x):\n    time.sleep(600)\n\ntorch.fx.symbolic_trace(f)\n"
         document = {"uri": (folder / "a.py").as_uri(), "languageId": "python", "version": 1, "text": text}
         client.tell("textDocument/didOpen", {"textDocument": document})
         created = await client.until("window/workDoneProgress/create")
