@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fx_lsp.analysis.fix_combinations import FixCombinations, Identity
 from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.analysis.worker_tasks import run_workers
 from fx_lsp.documents.documents import on_disk
 from fx_lsp.fixes import Fix
 from fx_lsp.fixes.editing.text_edits import applied
@@ -79,13 +79,7 @@ async def _proven(
             if fix is not None:
                 found[file] = fix
 
-    workers = [asyncio.create_task(work()) for _ in range(jobs)]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+    await run_workers(work, jobs)
     return {file: found[file] for file in given_up if file in found}
 
 

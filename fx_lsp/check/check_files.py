@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from fx_lsp.analysis.apply_fixes import mend, write
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.findings import Finding, merged
 from fx_lsp.analysis.results import FileResult, Traced
+from fx_lsp.analysis.worker_tasks import run_workers
 from fx_lsp.documents.documents import Documents, why_not_python
 from fx_lsp.documents.nbformat import read_notebook
 from fx_lsp.errors import CannotCheck
@@ -221,13 +221,7 @@ class _Run:
                 if self._problem is not None:
                     raise CannotCheck(self._problem)
 
-        workers = [asyncio.create_task(work()) for _ in range(jobs)]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+        await run_workers(work, jobs)
         results = self._engine.results
         in_order = {str(file): results[str(file)] for file in files if str(file) in results}
         results.clear()

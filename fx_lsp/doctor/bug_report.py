@@ -14,7 +14,7 @@ from fx_lsp.doctor.setup_checks import Result, Setup
 from fx_lsp.supervisor.agent_environment import without_secrets
 
 _TOLD = ("FX_LSP_CACHE", "FX_LSP_WITHOUT", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "LANG", "PATH")
-"""The environment variables that can matter. No other variable is told, and none that looks like a secret."""
+"""The environment variables that can matter. No other variable is included, and none that looks like a secret."""
 
 
 def bug_report(setup: Setup, results: Iterable[Result]) -> str:

@@ -150,7 +150,7 @@ class _EditProof:
         return explored_failures(self._apart(), file, target), mended
 
     def _examined(self, *, small: bool) -> _Packed:
-        """What the program does before the edit; the agent is told what to remember of it."""
+        """What the program does before the edit; what to remember of it is sent to the agent."""
         before = self._apart()(partial(self._before, small=small))
         if before.remembered is not None:
             self._remembered = before.remembered

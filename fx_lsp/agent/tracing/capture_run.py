@@ -84,7 +84,7 @@ class CaptureRun(TargetRun):
     def _with_guess(self, built: Built, fixed: Mapping[str, Any]) -> Report:
         """Capture for the first guess that the program accepts when it is called.
 
-        With fake weights, only a success is told: whether the program accepts an input shows when it really runs.
+        With fake weights, only a success is reported: whether the program accepts an input shows when it really runs.
         """
         given = self._accepted_guess(built, fixed)
         if given is None:
