@@ -1,4 +1,4 @@
-"""What the agent is told to load ahead, and what another choice of a Python has traced again."""
+"""What the agent loads ahead, and what another choice of a Python has traced again."""
 
 import asyncio
 from pathlib import Path
