@@ -125,7 +125,9 @@ def split_module(
     partitioning.leave_regions()
 
     outer = _OuterModule(m, keep_original_node_name, tuple_return)
-    outer.add_inputs(lambda node: node.op == "placeholder" or not keep_original_order)
+    # torch.fx fetches attributes just before the first call that needs them if it keeps the order and there is a call.
+    when_needed = keep_original_order and bool(appearance)
+    outer.add_inputs(lambda node: node.op == "placeholder" or not when_needed)
     for partition in appearance if keep_original_order else topological:
         outer.add_call(partition, partitioning.nodes_by_name)
     result = outer.finish()
@@ -356,6 +358,6 @@ class _OuterModule:
     def finish(self) -> GraphModule:
         """Add the output, which returns what the original returned; return the finished module."""
         output = self.m.graph.output_node()
-        self._fetch(sorted(output.all_input_nodes))
+        self._fetch(sorted(output.all_input_nodes) if self.environment else self.m.graph.nodes)
         self.graph.output(map_arg(output.args[0], lambda node: self.environment[node.name]))
         return GraphModule(self.attributes, self.graph)

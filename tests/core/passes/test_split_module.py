@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.fx
 import torch.fx.passes.split_module as theirs
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fxcore.passes.split_module as ours
@@ -225,6 +225,7 @@ def built(fx: Any, root: Any, program: list[Step]) -> tuple[Any, dict[str, int]]
 
 
 @settings(max_examples=150, deadline=None)
+@example(program=[("weight", 0, 0, 0)] * 5, rising=False, options={"keep_original_order": True})
 @given(program=steps, rising=st.booleans(), options=st.sampled_from(OPTIONS))
 def test_random_programs(program: list[Step], rising: bool, options: dict[str, Any]) -> None:
     root = Root()
