@@ -256,6 +256,57 @@ def test_attributes_of_the_module_are_passed(tmp_path: Path) -> None:
     check(tmp_path, fixes, NET, MENDED, inputs=[(torch.ones(2, n, 4),) for n in (2, 3, 5)])
 
 
+SPECTRUM = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = x.new_zeros(x.shape[0], 5, 4)
+        y[:, :2, 1:] = 2 * self.mixed(x[:, :2], 0)[..., 1:]
+        return y
+
+    def mixed(self, x, dim):
+        return self.layer(x).cumsum(dim)
+"""
+RECORDED = """\
+import torch
+import torch.fx
+from torch import nn
+
+torch.fx.wrap("_forward_y")
+
+
+def _forward_y(y, mixed):
+    y[:, :2, 1:] = 2 * mixed[..., 1:]
+    return y
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = x.new_zeros(x.shape[0], 5, 4)
+        y = _forward_y(y, self.mixed(x[:, :2], 0))
+        return y
+
+    def mixed(self, x, dim):
+        return self.layer(x).cumsum(dim)
+"""
+
+
+def test_what_a_method_returns_is_passed(tmp_path: Path) -> None:
+    inputs = [(torch.ones(n, 3, 4),) for n in (2, 3, 5)]
+    check(tmp_path, fixes, SPECTRUM, RECORDED, inputs=inputs)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -281,6 +332,8 @@ def test_code_that_is_tied_to_its_place_does_not_move(body: str, tmp_path: Path)
     [
         "if x.shape[0] > 1:\n    x = self.layer(x)",
         "if x.shape[0] > 1:\n    x = self.layers[0](x)",
+        "x[0] = 0 if x.shape[0] > 1 else self.layer(x)",
+        "x[0] = [self.layer(row) for row in x]",
         "if x.shape[0] > 1:\n    self.size = 3",
         "if x.shape[0] > 1:\n    x = x + super().extra_repr()",
         "if x.shape[0] > 1:\n    x = helper(self, x)",

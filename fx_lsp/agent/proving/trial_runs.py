@@ -27,6 +27,8 @@ from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.running.example_inputs import example_input
 from fx_lsp.agent.running.input_search import (
     LEAST,
+    MOST_OPTIONAL_RUNS,
+    MOST_OPTIONAL_RUNS_IF_NEEDED,
     NoInputs,
     around,
     candidates,
@@ -58,7 +60,7 @@ RUNS_OF_A_STEP = 30
 """How many runs in search of inputs are one step, for which the time is limited."""
 
 MOST_OPTIONAL = 3
-"""How many inputs with the parameters whose default is None are looked for."""
+"""How many inputs with the parameters that are None in the first one are looked for."""
 
 
 @dataclass(frozen=True)
@@ -142,9 +144,10 @@ def run_on_inputs(
             runs = _runs_on(apart, program, search, known)
             if missed.issuperset(runs.missed):
                 return runs, known
-    inputs, gradients = apart(partial(_find, file, program, search))
+    inputs, gradients, reach_all = apart(partial(_find, file, program, search))
     with suppress(ProofEnded):
-        inputs += apart(partial(_find_optional, program, search, inputs[0]))
+        most_runs = MOST_OPTIONAL_RUNS if reach_all else MOST_OPTIONAL_RUNS_IF_NEEDED
+        inputs += apart(partial(_find_optional, program, search, inputs[0], most_runs))
     found = FoundInputs(inputs, gradients, missed)
     runs = _runs_on(apart, program, search, found)
     return runs, replace(found, missed=missed.union(runs.missed))
@@ -205,10 +208,11 @@ def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
     }
 
 
-def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tuple[Input, ...], bool]:
-    """Inputs, and whether the program can be differentiated on the first of them."""
+def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tuple[Input, ...], bool, bool]:
+    """Inputs, whether the program can be differentiated on the first of them, and whether they reach all parts."""
     root = program.built.root
     budget = SearchBudget()
+    missed = set(search.watched)
 
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
         seen: Seen = set()
@@ -217,7 +221,9 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
         if not did_run:
             return None
         ChildRunner.go_on()
-        return frozenset(part for part in parts if part.is_in(seen))
+        reached = frozenset(part for part in parts if part.is_in(seen))
+        missed.difference_update(reached)
+        return reached
 
     def is_costly(given: Input) -> bool:
         answer = _is_costly(root, given)
@@ -247,7 +253,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     except NotComparable as error:
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None
-    return inputs, _is_differentiable(program, inputs[0])
+    return inputs, _is_differentiable(program, inputs[0]), not missed
 
 
 def _may_run(budget: SearchBudget) -> bool:
@@ -257,11 +263,11 @@ def _may_run(budget: SearchBudget) -> bool:
     return budget.may_run()
 
 
-def _find_optional(program: Program, search: InputSearch, first: Input) -> tuple[Input, ...]:
-    """Inputs like ``first`` that also have the parameters whose default is None; none if there are no such inputs."""
+def _find_optional(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:
+    """Inputs like ``first`` that also have the parameters that are None in it; none if there are no such inputs."""
     root = program.built.root
     with SearchBudget() as budget:
-        found = with_optional_inputs(root, first, search.fixed(), partial(_may_run, budget))
+        found = with_optional_inputs(root, first, search.fixed(), partial(_may_run, budget), most_runs)
         return tuple(itertools.islice((given for given in found if _runs(root, given)), MOST_OPTIONAL))
 
 

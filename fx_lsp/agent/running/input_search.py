@@ -26,8 +26,9 @@ from fxcore.explore.guess_inputs import guesses
 LEAST, MOST = 3, 12
 """The minimum and the maximum number of inputs that a proof uses."""
 
-MOST_OPTIONAL_RUNS = 24
-"""How often a program that runs without its optional inputs is run in search of these."""
+MOST_OPTIONAL_RUNS, MOST_OPTIONAL_RUNS_IF_NEEDED = 24, 150
+"""How often a program that runs without its optional inputs is run in search of these: usually, and if the inputs that
+are known miss a part of the code."""
 
 MODERATE = 1 << 17
 """How many elements a resized tensor may have, unless it has at most twice as many as before."""
@@ -167,19 +168,26 @@ def solutions(
 
 
 def with_optional_inputs(
-    root: Callable[..., Any], first: Input, fixed: Mapping[str, Any], may_run: Callable[[], bool]
+    root: Callable[..., Any],
+    first: Input,
+    fixed: Mapping[str, Any],
+    may_run: Callable[[], bool],
+    most_runs: int = MOST_OPTIONAL_RUNS,
 ) -> Iterator[Input]:
-    """Inputs that include the parameters whose default is None, found by running ``root``, and variations of them.
+    """Inputs that include the parameters that are None in ``first``, found by running ``root``, and variations of them.
 
-    ``first`` is an input that ``root`` accepts without them. ``may_run`` is asked before each run of the search.
+    ``first`` is an input that ``root`` accepts. ``may_run`` is asked before each of ``most_runs`` runs of the search.
     """
     given = first.by_parameter(root)
     parameters = inspect.signature(forward_of(root)).parameters.values()
-    names = [one.name for one in parameters if one.default is None and {**fixed, **given}.get(one.name) is None]
-    names = [name for name in names if name not in fixed]
+    names = [
+        one.name
+        for one in parameters
+        if one.name not in fixed and given.get(one.name, None if one.default is None else one) is None
+    ]
     known = {name: value for name, value in given.items() if name not in names}
     starts = [dict.fromkeys(names, tensor) for tensor in tensors_of(known.values())]
-    for full in itertools.islice(solve_inputs(root, names, known, starts, (), MOST_OPTIONAL_RUNS, may_run), 1):
+    for full in itertools.islice(solve_inputs(root, names, known, starts, (), most_runs, may_run), 1):
         yield from itertools.chain([full], around(full, root, fixed))
 
 

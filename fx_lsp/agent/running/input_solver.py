@@ -10,8 +10,6 @@ import ast
 import contextlib
 import functools
 import itertools
-import math
-import operator
 import re
 import traceback
 import warnings
@@ -19,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -27,7 +25,32 @@ from torch.overrides import TorchFunctionMode
 from fx_lsp.agent.building.failed_checks import numbers_of_check, tree_of, value_of
 from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.own_files import is_own_file
+from fx_lsp.agent.running.input_changes import (
+    ErrorText,
+    alike_to,
+    of_kind,
+    other_tensors,
+    with_alike_changed,
+    with_item_changed,
+    with_one_changed,
+    with_shared_sizes,
+    with_size,
+)
 from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.wanted_inputs import (
+    NUMBER,
+    Path,
+    TensorLike,
+    Wanted,
+    is_shape,
+    put,
+    replaced,
+    value_at,
+    with_key,
+    with_lists,
+    without_indices,
+)
+from fx_lsp.agent.running.written_lists import ITEMS, MOST_ITEMS, WrittenList, written_lists
 from fx_lsp.agent.running.written_shapes import sizes_of, written_numbers, written_shapes
 from fxcore import accelerators
 
@@ -37,69 +60,17 @@ MOST_RUNS = 400
 MOST_STARTS = 3
 """How many of the first guesses the search starts from."""
 
-LARGEST = 1 << 21
-"""The maximum number of elements of an input."""
-
-NUMBER = 3
-"""The first number to try; it is not the batch size."""
-
 MOST_WIDTHS = 8
 """How many sizes of layers are tried."""
 
 MOST_WIDTHS_AT_FIRST = 3
 """For how many sizes of layers a first guess is made."""
 
-MOST_IN_PROPORTION = 5
-"""How many of the sizes that an error names are compared with each other."""
+MOST_LIST_LENGTHS = 3
+"""How many lengths of lists are tried."""
 
-LIST_ITEMS = 2
-"""How many items an invented list has."""
-
-LONGEST_SHAPE = 5
-"""The maximum number of an input's dimensions."""
-
-Kind = Literal["float", "index", "mask", "unit", "number", "none"]
-"""``unit``: from 0 to 1, so that each number can be converted to an index; ``number``: an int instead of a tensor, the
-first size of the shape; ``none``: None instead of a tensor."""
-
-KINDS: tuple[Kind, ...] = ("float", "index", "mask", "unit", "none", "number")
-
-PARTS = (8, 4, 2, 1)
-"""The second of two sizes whose product is known."""
-
-_ABOUT_KIND = re.compile(r"dtype|long|int|float|bool|indices|type|index out|attribute", re.IGNORECASE)
-_ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
-_NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
-_VIEW = re.compile(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)")
-_SHAPE = re.compile(r"[\[(](\d{1,7}(?:, ?\d{1,7})*),?[\])]")
-
-
-@dataclass(frozen=True)
-class TensorLike:
-    """A tensor to make."""
-
-    shape: tuple[int, ...]
-    kind: Kind = "float"
-
-    def make(self, rows: int, generator: torch.Generator) -> torch.Tensor | int | None:
-        """A tensor of random values, a number, or None; indices are less than ``rows``."""
-        if self.kind == "none":
-            return None
-        if self.kind == "number":
-            return self.shape[0] if self.shape else NUMBER
-        if self.kind == "index":
-            return torch.randint(rows, self.shape, generator=generator)
-        if self.kind == "unit":
-            return torch.rand(self.shape, generator=generator)
-        values = torch.randn(self.shape, generator=generator)
-        return values > 0 if self.kind == "mask" else values
-
-
-Path = tuple[str | int, ...]
-"""Where a tensor is: the parameter, then keys of dicts and indices of lists."""
-
-Wanted = Mapping[Path, TensorLike]
-"""The tensors to pass."""
+MOST_STARTS_WITH_LISTS = 4
+"""For how many of the first guesses lists are tried instead of tensors."""
 
 
 class _CallCounter(TorchFunctionMode):
@@ -143,20 +114,31 @@ class _InputSolver:
         self._tried: set[tuple[tuple[Path, TensorLike], ...]] = set()
 
     def solve(self, starts: Sequence[Wanted]) -> Iterator[Input]:
-        """Inputs that the program accepts, found from the ``starts`` with which it gets furthest."""
-        begun = [run for start in starts if (run := self._run(start))]
+        """Inputs that the program accepts, found from the ``starts`` with which it gets furthest.
+
+        If the starts differ in their structure, the best of each comes first. Then each start gets a third of the runs
+        that are left.
+        """
+        runs = [run for start in starts if (run := self._run(start))]
+        begun = [*{tuple(run.wanted.items()): run for run in runs}.values()]
         begun.sort(key=lambda run: (run.error is not None, -run.calls))
-        for run in begun[:MOST_STARTS]:
-            end = self._climb(run)
+        structures = [frozenset(run.wanted) for run in begun]
+        first = [run for at, run in enumerate(begun) if structures.index(structures[at]) == at]
+        chosen = [*first, *(run for run in begun[:MOST_STARTS] if run not in first)]
+        for run in chosen:
+            end = self._climb(run, least_left=self._left * 2 // 3 if len(first) > 1 else 0)
             if end.error is None:
                 yield self._input(end.wanted)
 
-    def _climb(self, best: _Run) -> _Run:
-        """Change the inputs as long as the program gets further, or gets equally far and fails in a new way."""
+    def _climb(self, best: _Run, least_left: int) -> _Run:
+        """Change the inputs as long as the program gets further, or gets equally far and fails in a new way.
+
+        ``least_left`` of the runs are left to others.
+        """
         met = {best.error}
         while best.error is not None:
             for changed in self._changes(best):
-                run = self._run(changed)
+                run = self._run(changed) if self._left > least_left else None
                 if run and (run.error is None or run.calls > best.calls or self._is_new(run, best, met)):
                     best = run
                     break
@@ -193,60 +175,54 @@ class _InputSolver:
         generator = torch.Generator().manual_seed(0)
         arguments: dict[Any, Any] = {}
         for path, like in wanted.items():
-            _put(arguments, path, like.make(self._rows, generator))
-        return Input((), {**_with_lists(arguments), **self._flags})
+            put(arguments, path, like.make(self._rows, generator))
+        return Input((), {**with_lists(arguments), **self._flags})
 
     def _changes(self, run: _Run) -> Iterator[Wanted]:
         """Other inputs: first with one input changed, or a size that several inputs share, then with all inputs of the
         same shape changed, at last with two inputs changed to masks that are broadcast.
 
-        The items of a list change together. If the error asks for integers, two inputs become numbers first of all.
+        The items of a list change together, and also each of them alone. If the error asks for integers, two inputs
+        become numbers first of all.
         """
-        told = _ErrorText(run.error or "", run.numbers)
-        likes = {_without_indices(path): like for path, like in run.wanted.items()}
+        told = ErrorText(run.error or "", run.numbers)
+        likes = {without_indices(path): like for path, like in run.wanted.items()}
+        items = {path: like for path, like in run.wanted.items() if isinstance(path[-1], int)}
         given = [name for name, like in likes.items() if like.kind != "none"]
         for pair in itertools.combinations(given, 2) if told.about_ints else ():  # such as height and width
             yield {
-                path: _of_kind(like, "number") if _without_indices(path) in pair else like
+                path: of_kind(like, "number") if without_indices(path) in pair else like
                 for path, like in run.wanted.items()
             }
-        counts = Counter(_alike(like) for like in likes.values())
+        counts = Counter(alike_to(like) for like in likes.values())
         groups = [alike for alike, count in counts.items() if count > 1]
-        moves: list[Iterable[Wanted]] = [_with_shared_sizes(run.wanted, told.sizes)]
+        moves: list[Iterable[Wanted]] = [with_shared_sizes(run.wanted, told.sizes)]
         moves += [
-            _with_alike_changed(run.wanted, alike, _moves(alike, told, self._widths))
+            with_alike_changed(run.wanted, alike, other_tensors(alike, told, self._widths))
             for alike in groups
             if alike.kind == "number"
         ]
-        moves += [_with_one_changed(run.wanted, name, _moves(like, told, self._widths)) for name, like in likes.items()]
+        moves += [
+            with_one_changed(run.wanted, name, other_tensors(like, told, self._widths)) for name, like in likes.items()
+        ]
+        moves += [
+            with_item_changed(run.wanted, path, other_tensors(like, told, self._widths)) for path, like in items.items()
+        ]
         yield from filter(None, itertools.chain.from_iterable(itertools.zip_longest(*moves)))
         for alike in groups:
             if alike.kind != "number":
-                yield from _with_alike_changed(run.wanted, alike, _moves(alike, told, self._widths))
+                yield from with_alike_changed(run.wanted, alike, other_tensors(alike, told, self._widths))
         for pair in itertools.combinations(given, 2):
             for dim in range(1, max(len(likes[name].shape) for name in pair)):
                 yield {
-                    path: replace(like, shape=_with_size(like.shape, dim, 1))
-                    if _without_indices(path) in pair
-                    else like
+                    path: replace(like, shape=with_size(like.shape, dim, 1)) if without_indices(path) in pair else like
                     for path, like in run.wanted.items()
                 }
-
-
-class _ErrorText:
-    """What an error says: its text, and the numbers that the check that raised it compares."""
-
-    def __init__(self, text: str, numbers: Sequence[int]) -> None:
-        self.about_kind = _ABOUT_KIND.search(text) is not None
-        self.about_ints = _ABOUT_INTS.search(text) is not None
-        shapes = [tuple(map(int, found.split(","))) for found in _SHAPE.findall(text)]
-        self.shapes = [shape for shape in dict.fromkeys(shapes) if _is_shape(shape)]
-        self.elements = [
-            (math.prod(map(int, view.split(","))), int(found)) for view, found in _VIEW.findall(text) if "-" not in view
-        ]
-        """How many elements a tensor would need for a view, and how many it has."""
-        sizes = [*numbers, *map(int, _NUMBER.findall(text)), *_products(shapes)]
-        self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
+        for name in dict.fromkeys(path[:1] for path in items):
+            yield {
+                **{path: like for path, like in run.wanted.items() if path[:1] != name},
+                name: TensorLike((), "none"),
+            }
 
 
 def _compared(error: BaseException) -> tuple[int, ...]:
@@ -265,29 +241,6 @@ def _intervenes(filename: str) -> bool:
     return is_own_file(filename) or filename == accelerators.__file__
 
 
-def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:
-    """The products of neighbouring sizes: ``view(batch, height, width, channels)`` needs height * width tokens."""
-    for shape in shapes:
-        for start, end in itertools.combinations(range(len(shape) + 1), 2):
-            if end - start > 1:
-                yield math.prod(shape[start:end])
-
-
-def _put(container: dict[Any, Any], path: Path, value: torch.Tensor | int | None) -> None:
-    """Put ``value`` at ``path``, where any container is a dict."""
-    for step in path[:-1]:
-        container = container.setdefault(step, {})
-    container[path[-1]] = value
-
-
-def _with_lists(value: Any) -> Any:
-    """``value`` with lists instead of the dicts whose keys are indices."""
-    if not isinstance(value, dict):
-        return value
-    items = {key: _with_lists(item) for key, item in value.items()}
-    return list(items.values()) if 0 in items else items
-
-
 def _structured(error: BaseException, wanted: Wanted, arguments: Mapping[str, Any]) -> Wanted | None:
     """``wanted`` with a dict where the program looked up a missing key; None if it did not.
 
@@ -295,17 +248,18 @@ def _structured(error: BaseException, wanted: Wanted, arguments: Mapping[str, An
     """
     for holder, key in _lookups(error):
         for path, like in wanted.items():
-            tensor = _at(arguments, path)
+            tensor = value_at(arguments, path)
             if not isinstance(tensor, torch.Tensor):  # the program has replaced it
                 continue
             if tensor is holder:
-                return _replaced(wanted, path, {(*path, key): like})
+                alike = [other for other in wanted if without_indices(other) == without_indices(path)]
+                return functools.reduce(lambda new, one: replaced(new, one, {(*one, key): like}), alike, wanted)
             if isinstance(holder, torch.Tensor) and tensor.data_ptr() and _share_memory(tensor, holder):
                 item = replace(like, shape=like.shape[1:])
-                return _replaced(wanted, path, {(*path, index, key): item for index in range(LIST_ITEMS)})
+                return replaced(wanted, path, {(*path, index, key): item for index in range(ITEMS)})
             for end in range(1, len(path)):
-                if isinstance(holder, dict) and key not in holder and _at(arguments, path[:end]) is holder:
-                    return _with_key(wanted, path[:end], key)
+                if isinstance(holder, dict) and key not in holder and value_at(arguments, path[:end]) is holder:
+                    return with_key(wanted, path[:end], key)
     return None
 
 
@@ -321,31 +275,6 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
 
 def _share_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
-
-
-def _at(arguments: Any, path: Path) -> Any:
-    """What is at ``path``; None if the program has removed it."""
-    try:
-        return functools.reduce(operator.getitem, path, arguments)
-    except (LookupError, TypeError):
-        return None
-
-
-def _replaced(wanted: Wanted, path: Path, new: Wanted) -> Wanted:
-    """``wanted`` with other tensors instead of the one at ``path``."""
-    return {at: like for old, kept in wanted.items() for at, like in (new.items() if old == path else [(old, kept)])}
-
-
-def _with_key(wanted: Wanted, container: Path, key: str) -> Wanted:
-    """``wanted`` with a further key in the dict at ``container``, and in the other dicts of the same list."""
-    depth = len(container)
-    pattern = _without_indices(container)
-    same = {path[:depth]: like for path, like in wanted.items() if _without_indices(path[:depth]) == pattern}
-    return {**wanted, **{(*path, key): like for path, like in same.items()}}
-
-
-def _without_indices(path: Path) -> tuple[str | None, ...]:
-    return tuple(step if isinstance(step, str) else None for step in path)
 
 
 def solve_inputs(
@@ -373,7 +302,34 @@ def solve_inputs(
         {(name,): TensorLike((NUMBER,), "number") if name in numeric else likes[name] for name in names}
         for likes in shapes
     ]
-    yield from _InputSolver(root, flags, most_runs, may_run).solve(starts)
+    lists = {name: found for name, found in written_lists(forward_of(root)).items() if name in names}
+    lengths = _list_lengths(root)
+    listed = [one for start in starts[:MOST_STARTS_WITH_LISTS] for one in _with_written_lists(start, lists, lengths)]
+    is_certain = any(found.is_certain for found in lists.values())
+    yield from _InputSolver(root, flags, most_runs, may_run).solve(listed if is_certain else [*starts, *listed])
+
+
+def _with_written_lists(start: Wanted, lists: Mapping[str, WrittenList], lengths: Sequence[int]) -> Iterator[Wanted]:
+    """``start`` with lists instead of tensors: first only for parameters that can't be tensors, then for all ``lists``.
+
+    ``lengths`` are the numbers of items to try where the text does not tell.
+    """
+    certain = {name: found for name, found in lists.items() if found.is_certain}
+    for chosen, length in itertools.product((certain, lists) if certain != lists else (lists,), lengths):
+        wanted = start
+        for name, found in chosen.items():
+            items = range(found.items or length)
+            wanted = replaced(wanted, (name,), {(name, index): start[name,] for index in items})
+        if chosen:
+            yield wanted
+
+
+def _list_lengths(root: Callable[..., Any]) -> list[int]:
+    """How many items an input may have that is a list: as many as the root's lists of modules."""
+    modules = root.modules() if isinstance(root, torch.nn.Module) else []
+    lengths = [len(module) for module in modules if isinstance(module, torch.nn.ModuleList)]
+    known = [length for length, _ in Counter(lengths).most_common() if 1 < length <= MOST_ITEMS]
+    return [*dict.fromkeys([*known, ITEMS])][:MOST_LIST_LENGTHS]
 
 
 def _from_text(
@@ -389,7 +345,7 @@ def _from_text(
     sizes = [*like_guessed[:MOST_WIDTHS_AT_FIRST], *like_layers[:MOST_WIDTHS_AT_FIRST], (None, ())]
     for shapes, (width, shape) in itertools.product(written_shapes(forward_of(root)), sizes):
         wanted = {name: found for name, found in sizes_of(shapes, width, shape).items() if name in names}
-        if wanted and all(map(_is_shape, wanted.values())):
+        if wanted and all(map(is_shape, wanted.values())):
             other = next(iter(wanted.values()))
             yield {name: TensorLike(wanted.get(name, other)) for name in names}
 
@@ -401,117 +357,6 @@ def _is_complete(guess: Mapping[str, Any], names: Sequence[str]) -> bool:
 def _like(tensor: torch.Tensor) -> TensorLike:
     is_index = not tensor.is_floating_point() and tensor.dtype is not torch.bool
     return TensorLike(tuple(tensor.shape), "index" if is_index else "float")
-
-
-def _moves(like: TensorLike, told: _ErrorText, widths: Sequence[int]) -> Iterator[TensorLike]:
-    """Other tensors to try instead of ``like``, the likeliest first."""
-    kinds = [_of_kind(like, kind) for kind in KINDS if kind != like.kind]
-    if like.kind == "none":  # it has no shape
-        yield from kinds
-        return
-    if like.kind == "number":
-        yield from (replace(like, shape=(number,)) for number in _numbers(like.shape[0], told))
-        yield from kinds
-        return
-    if told.about_kind:
-        yield from kinds
-    shape = like.shape
-    shapes = [*told.shapes]
-    shapes += [_with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
-    shapes += [_with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
-    shapes += _with_areas(shape, told)
-    shapes += _with_products(shape, told.sizes)
-    shapes += [_with_size(shape, dim, 1) for dim in range(1, len(shape))]
-    shapes += [shape[1:], shape[:-1], (*shape[:1], 1, *shape[1:]), (*shape, 1)]
-    shapes += [(*shape, width) for width in widths]
-    shapes += [_with_size(shape, dim, width) for width in widths for dim in reversed(range(1, len(shape)))]
-    shapes += [(2, 16), (2,), (2, 16, 16), (2, 3, 32, 32), (2, 3, 8, 32, 32), ()]
-    for other in dict.fromkeys(shapes):
-        if other != shape and _is_shape(other):
-            yield replace(like, shape=other)
-    if not told.about_kind:
-        yield from kinds
-
-
-def _of_kind(like: TensorLike, kind: Kind) -> TensorLike:
-    return replace(like, kind=kind, shape=(NUMBER,) if kind == "number" else like.shape)
-
-
-def _alike(like: TensorLike) -> TensorLike:
-    """The same for all inputs that may have to change together: equal numbers, and tensors of the same shape."""
-    return like if like.kind == "number" else TensorLike(like.shape)
-
-
-def _numbers(number: int, told: _ErrorText) -> Iterator[int]:
-    """Other numbers to try instead of ``number``: sizes, the height or width of a square, and in proportion."""
-    squares = [math.isqrt(size) for size in told.sizes if math.isqrt(size) ** 2 == size]
-    scaled = [number * math.isqrt(found * wanted) // wanted for wanted, found in told.elements]
-    yield from (other for other in dict.fromkeys([*scaled, *told.sizes, *squares, 1]) if 0 < other != number)
-
-
-def _with_one_changed(wanted: Wanted, name: tuple[str | None, ...], others: Iterable[TensorLike]) -> Iterator[Wanted]:
-    """The inputs with each of ``others`` in turn instead of the one that is called ``name``."""
-    for new in others:
-        yield {path: new if _without_indices(path) == name else like for path, like in wanted.items()}
-
-
-def _with_alike_changed(wanted: Wanted, alike: TensorLike, others: Iterable[TensorLike]) -> Iterator[Wanted]:
-    """The inputs with the shape of each of ``others`` in turn instead of those that are ``alike``."""
-    for new in others:
-        yield {path: replace(like, shape=new.shape) if _alike(like) == alike else like for path, like in wanted.items()}
-
-
-def _with_shared_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
-    """The inputs with another one of ``sizes`` instead of one that is in several inputs, wherever it is.
-
-    The size of the first dimension of the first input, probably the batch size, stays.
-    """
-    counts = Counter(size for like in wanted.values() for size in {*like.shape})
-    batch = next((like.shape[:1] for like in wanted.values()), ())
-    shared = [size for size in sizes if counts[size] > 1 and size not in batch]
-    for old, new in itertools.product(shared, sizes):
-        changed = {
-            path: replace(like, shape=tuple(new if size == old else size for size in like.shape))
-            for path, like in wanted.items()
-        }
-        if old != new and all(_is_shape(like.shape) for like in changed.values()):
-            yield changed
-
-
-def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Other sizes for dimensions of ``shape``: what is 4 times as wide as it should be may be computed from a width."""
-    for dim in reversed(range(len(shape))):
-        for wanted, found in itertools.permutations(sizes[:MOST_IN_PROPORTION], 2):
-            if shape[dim] * wanted % found == 0:
-                yield dim, shape[dim] * wanted // found
-
-
-def _with_areas(shape: tuple[int, ...], told: _ErrorText) -> Iterator[tuple[int, ...]]:
-    """``shape`` with another height and width (its last two sizes) if the number of pixels has to change."""
-    pairs = [*told.elements, *itertools.permutations(told.sizes[:MOST_IN_PROPORTION], 2)]
-    for wanted, found in pairs if len(shape) > 2 else ():
-        times, parts = math.isqrt(wanted * found), found
-        height, width = shape[-2] * times, shape[-1] * times
-        if times * times == wanted * found and height % parts == width % parts == 0:
-            yield (*shape[:-2], height // parts, width // parts)
-
-
-def _with_products(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Other sizes for two neighbouring dimensions whose product, one of ``sizes``, may have to be another of them."""
-    for dim in range(len(shape) - 1):
-        if (product := shape[dim] * shape[dim + 1]) in sizes:
-            for wanted, part in itertools.product(sizes, PARTS):
-                if wanted != product and wanted % part == 0:
-                    yield (*shape[:dim], wanted // part, part, *shape[dim + 2 :])
-
-
-def _with_size(shape: tuple[int, ...], dim: int, size: int) -> tuple[int, ...]:
-    """``shape`` with another size of the dimension ``dim``, if there is such a dimension."""
-    return (*shape[:dim], size, *shape[dim + 1 :]) if dim < len(shape) else shape
-
-
-def _is_shape(shape: tuple[int, ...]) -> bool:
-    return len(shape) <= LONGEST_SHAPE and 0 < math.prod(shape) <= LARGEST
 
 
 def _widths(root: Callable[..., Any]) -> list[int]:

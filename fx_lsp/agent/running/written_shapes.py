@@ -48,7 +48,7 @@ _CHANNELS = re.compile(r"(c|d|e|f)(_?in|\d)?|.*(chan|dim|feat|hid|emb|model).*")
 
 def written_shapes(function: Callable[..., Any]) -> list[dict[str, Names]]:
     """The shapes by parameter, first as the code has them, then as comments do, without duplicates."""
-    definition = _definition(function)
+    definition = definition_of(function)
     if definition is None:
         return []
     arguments = definition.args
@@ -61,7 +61,7 @@ def written_shapes(function: Callable[..., Any]) -> list[dict[str, Names]]:
 
 def written_numbers(function: Callable[..., Any]) -> frozenset[str]:
     """The parameters that the code passes on as sizes, such as ``h`` in ``x.view(b, c, h, w)``."""
-    definition = _definition(function)
+    definition = definition_of(function)
     calls = [node for node in ast.walk(definition) if isinstance(node, ast.Call)] if definition is not None else []
     return frozenset(
         argument.id
@@ -71,7 +71,7 @@ def written_numbers(function: Callable[..., Any]) -> frozenset[str]:
     )
 
 
-def _definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
+def definition_of(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """The syntax tree of a function; None if its source can't be read."""
     code = _code(function)
     tree = tree_of(code) if code is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -46,7 +46,9 @@ class _Extractor:
         self._is_expression = not isinstance(part, list)
         self._flow = Flow(source, self._nodes)
         self._functions = source.functions(self._nodes[0])
-        self._inner = [node for outer in self._nodes for node in ast.walk(outer)]
+        self._outside = self._calls_to_leave()
+        left = {id(node) for call in self._outside for node in ast.walk(call)}
+        self._inner = [node for outer in self._nodes for node in ast.walk(outer) if id(node) not in left]
         self._returns = any(isinstance(node, ast.Return) for node in self._inner)
 
     def extraction(self) -> Extraction | None:
@@ -59,14 +61,23 @@ class _Extractor:
             return None
         names = [name for name in self._ordered_names() if self._is_input(name, outputs)]
         inputs = {name: name for name in names}
-        replacements = {}
-        for node in attributes:
+        replacements: dict[ast.expr, str] = {}
+        for node in (*self._outside, *attributes):
             text = ast.unparse(node)
             taken = {*inputs, *self._ordered_names()} - {name for name, passed in inputs.items() if passed == text}
-            name = node.attr if node.attr not in taken else text.replace(".", "_")
+            value = node.func if isinstance(node, ast.Call) else node
+            assert isinstance(value, ast.Attribute)
+            name = value.attr if value.attr not in taken else ast.unparse(value).replace(".", "_")
             inputs[name] = text
             replacements[node] = name
         return Extraction(inputs, tuple(outputs), self._body(replacements)) if inputs else None
+
+    def _calls_to_leave(self) -> list[ast.Call]:
+        """The calls of methods that the function can receive the results of: one assignment makes them first of all."""
+        match self._nodes:
+            case [ast.Assign(value=value) | ast.AugAssign(value=value)]:
+                return [*_certain_calls(value, self._self_name())]
+        return []
 
     def _can_move(self) -> bool:
         """Whether the part can run in another function: it does not depend on its place, and calls no local name."""
@@ -172,8 +183,8 @@ class _Extractor:
     def _is_input(self, name: str, outputs: Iterable[str]) -> bool:
         return self._flow.is_bound_before(name) or (name not in self._stored() and name not in outputs)
 
-    def _body(self, replacements: dict[ast.Attribute, str]) -> str:
-        """The text of the part, with parameters instead of the attributes of ``self``."""
+    def _body(self, replacements: dict[ast.expr, str]) -> str:
+        """The text of the part, with parameters instead of what it gets from ``self``."""
         first, last = self._nodes[0], self._nodes[-1]
         start, end = self._source.offsets(first)[0], self._source.offsets(last)[1]
         text = self._source.text[start:end]
@@ -186,6 +197,16 @@ class _Extractor:
             return f"return ({text})" if "\n" in text else f"return {text}"
         indent = self._source.indent(first)
         return "\n".join(line.removeprefix(indent) for line in text.split("\n"))
+
+
+def _certain_calls(value: ast.AST, self_name: str | None) -> Iterator[ast.Call]:
+    """The outermost calls of methods of ``self`` and of its attributes that evaluating ``value`` certainly makes."""
+    match value:
+        case ast.Call(func=ast.Attribute() as method) if _root(method) == self_name:
+            yield value
+        case ast.BinOp() | ast.UnaryOp() | ast.Call() | ast.Attribute() | ast.Subscript() | ast.Tuple() | ast.keyword():
+            for part in ast.iter_child_nodes(value):
+                yield from _certain_calls(part, self_name)
 
 
 def _is_called(source: Source, node: ast.expr) -> bool:

@@ -159,6 +159,48 @@ class Detections(torch.nn.Module):
         return scores[:, labels].sum() + torch.cdist(outputs["boxes"].flatten(0, 1), boxes).sum()
 
 
+class Levels(torch.nn.Module):
+    """A list with the features of three levels, which differ in their channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = torch.nn.ModuleList(torch.nn.Conv2d(channels, 5, 1) for channels in (4, 8, 12))
+
+    def forward(self, features: Any) -> torch.Tensor:
+        return torch.cat([head(x).flatten(2) for head, x in zip(self.heads, features, strict=True)], -1)
+
+
+class Prompts(torch.nn.Module):
+    """Points with their labels, and boxes; either may be None."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds = torch.nn.Embedding(2, 6)
+        self.places = torch.nn.Linear(2, 6)
+
+    def forward(self, points: tuple[torch.Tensor, torch.Tensor] | None, boxes: torch.Tensor | None) -> torch.Tensor:
+        found = []
+        if points is not None:
+            places, labels = points
+            found.append(self.places(places) + self.kinds(labels))
+        if boxes is not None:
+            found.append(self.places(boxes.reshape(len(boxes), -1, 2)))
+        return torch.cat(found, 1)
+
+
+class Skips(torch.nn.Module):
+    """A list whose last item is a vector."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Linear(7, 3)
+
+    def forward(self, parts: list[torch.Tensor]) -> torch.Tensor:
+        image, style = parts[0], parts[-1]
+        scaled: torch.Tensor = image * self.scale(style)[:, :, None, None]
+        return scaled
+
+
 @pytest.mark.parametrize(
     "root",
     [
@@ -173,6 +215,9 @@ class Detections(torch.nn.Module):
         Pixels(),
         Pyramid(),
         Detections(),
+        Levels(),
+        Prompts(),
+        Skips(),
     ],
     ids=lambda root: type(root).__name__,
 )

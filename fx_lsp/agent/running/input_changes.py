@@ -1,0 +1,181 @@
+"""Changes of inputs that a program does not accept, the likeliest first.
+
+Sizes come from the error's text, which usually names the sizes that do not fit, and from the layers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from fx_lsp.agent.running.wanted_inputs import (
+    KINDS,
+    LARGEST,
+    NUMBER,
+    Kind,
+    Path,
+    TensorLike,
+    Wanted,
+    is_shape,
+    without_indices,
+)
+
+MOST_IN_PROPORTION = 5
+"""How many of the sizes that an error names are compared with each other."""
+
+PARTS = (8, 4, 2, 1)
+"""The second of two sizes whose product is known."""
+
+_ABOUT_KIND = re.compile(r"dtype|long|int|float|bool|indices|type|index out|attribute", re.IGNORECASE)
+
+_ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
+
+_NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
+
+_VIEW = re.compile(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)")
+
+_SHAPE = re.compile(r"[\[(](\d{1,7}(?:, ?\d{1,7})*),?[\])]")
+
+
+class ErrorText:
+    """What an error says: its text, and the numbers that the check that raised it compares."""
+
+    def __init__(self, text: str, numbers: Sequence[int]) -> None:
+        self.about_kind = _ABOUT_KIND.search(text) is not None
+        self.about_ints = _ABOUT_INTS.search(text) is not None
+        shapes = [tuple(map(int, found.split(","))) for found in _SHAPE.findall(text)]
+        self.shapes = [shape for shape in dict.fromkeys(shapes) if is_shape(shape)]
+        self.elements = [
+            (math.prod(map(int, view.split(","))), int(found)) for view, found in _VIEW.findall(text) if "-" not in view
+        ]
+        """How many elements a tensor would need for a view, and how many it has."""
+        sizes = [*numbers, *map(int, _NUMBER.findall(text)), *_products(shapes)]
+        self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
+
+
+def _products(shapes: Sequence[tuple[int, ...]]) -> Iterator[int]:
+    """The products of neighbouring sizes: ``view(batch, height, width, channels)`` needs height * width tokens."""
+    for shape in shapes:
+        for start, end in itertools.combinations(range(len(shape) + 1), 2):
+            if end - start > 1:
+                yield math.prod(shape[start:end])
+
+
+def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> Iterator[TensorLike]:
+    """Other tensors to try instead of ``like``, the likeliest first."""
+    kinds = [of_kind(like, kind) for kind in KINDS if kind != like.kind]
+    if like.kind == "none":  # it has no shape
+        yield from kinds
+        return
+    if like.kind == "number":
+        yield from (replace(like, shape=(number,)) for number in _numbers(like.shape[0], told))
+        yield from kinds
+        return
+    if told.about_kind:
+        yield from kinds
+    shape = like.shape
+    shapes = [*told.shapes]
+    shapes += [with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
+    shapes += [with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
+    shapes += _with_areas(shape, told)
+    shapes += _with_products(shape, told.sizes)
+    shapes += [with_size(shape, dim, 1) for dim in range(1, len(shape))]
+    shapes += [shape[1:], shape[:-1], (*shape[:1], 1, *shape[1:]), (*shape, 1)]
+    shapes += [(*shape, width) for width in widths]
+    shapes += [with_size(shape, dim, width) for width in widths for dim in reversed(range(1, len(shape)))]
+    shapes += [(2, 16), (2,), (2, 16, 16), (2, 3, 32, 32), (2, 3, 8, 32, 32), ()]
+    for other in dict.fromkeys(shapes):
+        if other != shape and is_shape(other):
+            yield replace(like, shape=other)
+    if not told.about_kind:
+        yield from kinds
+
+
+def of_kind(like: TensorLike, kind: Kind) -> TensorLike:
+    """``like`` with other values; a number is at first the same for all inputs."""
+    return replace(like, kind=kind, shape=(NUMBER,) if kind == "number" else like.shape)
+
+
+def alike_to(like: TensorLike) -> TensorLike:
+    """The same for all inputs that may have to change together: equal numbers, and tensors of the same shape."""
+    return like if like.kind == "number" else TensorLike(like.shape)
+
+
+def _numbers(number: int, told: ErrorText) -> Iterator[int]:
+    """Other numbers to try instead of ``number``: sizes, the height or width of a square, and in proportion."""
+    squares = [math.isqrt(size) for size in told.sizes if math.isqrt(size) ** 2 == size]
+    scaled = [number * math.isqrt(found * wanted) // wanted for wanted, found in told.elements]
+    yield from (other for other in dict.fromkeys([*scaled, *told.sizes, *squares, 1]) if 0 < other != number)
+
+
+def with_one_changed(wanted: Wanted, name: tuple[str | None, ...], others: Iterable[TensorLike]) -> Iterator[Wanted]:
+    """The inputs with each of ``others`` in turn instead of the one that is called ``name``."""
+    for new in others:
+        yield {path: new if without_indices(path) == name else like for path, like in wanted.items()}
+
+
+def with_item_changed(wanted: Wanted, path: Path, others: Iterable[TensorLike]) -> Iterator[Wanted]:
+    """The inputs with each of ``others`` in turn instead of the one at ``path``."""
+    for new in others:
+        yield {**wanted, path: new}
+
+
+def with_alike_changed(wanted: Wanted, alike: TensorLike, others: Iterable[TensorLike]) -> Iterator[Wanted]:
+    """The inputs with the shape of each of ``others`` in turn instead of those that are ``alike``."""
+    for new in others:
+        yield {
+            path: replace(like, shape=new.shape) if alike_to(like) == alike else like for path, like in wanted.items()
+        }
+
+
+def with_shared_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
+    """The inputs with another one of ``sizes`` instead of one that is in several inputs, wherever it is.
+
+    The size of the first dimension of the first input, probably the batch size, stays.
+    """
+    counts = Counter(size for like in wanted.values() for size in {*like.shape})
+    batch = next((like.shape[:1] for like in wanted.values()), ())
+    shared = [size for size in sizes if counts[size] > 1 and size not in batch]
+    for old, new in itertools.product(shared, sizes):
+        changed = {
+            path: replace(like, shape=tuple(new if size == old else size for size in like.shape))
+            for path, like in wanted.items()
+        }
+        if old != new and all(is_shape(like.shape) for like in changed.values()):
+            yield changed
+
+
+def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Other sizes for dimensions of ``shape``: what is 4 times as wide as it should be may be computed from a width."""
+    for dim in reversed(range(len(shape))):
+        for wanted, found in itertools.permutations(sizes[:MOST_IN_PROPORTION], 2):
+            if shape[dim] * wanted % found == 0:
+                yield dim, shape[dim] * wanted // found
+
+
+def _with_areas(shape: tuple[int, ...], told: ErrorText) -> Iterator[tuple[int, ...]]:
+    """``shape`` with another height and width (its last two sizes) if the number of pixels has to change."""
+    pairs = [*told.elements, *itertools.permutations(told.sizes[:MOST_IN_PROPORTION], 2)]
+    for wanted, found in pairs if len(shape) > 2 else ():
+        times, parts = math.isqrt(wanted * found), found
+        height, width = shape[-2] * times, shape[-1] * times
+        if times * times == wanted * found and height % parts == width % parts == 0:
+            yield (*shape[:-2], height // parts, width // parts)
+
+
+def _with_products(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Other sizes for two neighbouring dimensions whose product, one of ``sizes``, may have to be another of them."""
+    for dim in range(len(shape) - 1):
+        if (product := shape[dim] * shape[dim + 1]) in sizes:
+            for wanted, part in itertools.product(sizes, PARTS):
+                if wanted != product and wanted % part == 0:
+                    yield (*shape[:dim], wanted // part, part, *shape[dim + 2 :])
+
+
+def with_size(shape: tuple[int, ...], dim: int, size: int) -> tuple[int, ...]:
+    """``shape`` with another size of the dimension ``dim``, if there is such a dimension."""
+    return (*shape[:dim], size, *shape[dim + 1 :]) if dim < len(shape) else shape

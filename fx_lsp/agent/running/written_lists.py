@@ -1,0 +1,88 @@
+"""Finds the parameters of a function that its text treats as lists or tuples of tensors.
+
+Examples: ``points: tuple[Tensor, Tensor]``, ``for level in features``, ``zip(self.heads, features)``, ``a, b = pair``
+and ``features[-1]``. A tensor can be used in most of these ways, too; only an annotation is certain.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fx_lsp.agent.running.written_shapes import definition_of
+
+ITEMS = 2
+"""How many items a list has if nothing tells."""
+
+MOST_ITEMS = 8
+"""A list of more items than this is not invented."""
+
+_TENSORS = re.compile(r"[^\[]*Tensor[^\[]*")
+"""What a list of tensors contains, rather than one of dicts or of lists."""
+
+_LISTS = frozenset({"list", "List", "tuple", "Tuple", "Sequence", "Iterable", "Collection"})
+_TAKE_LISTS = frozenset({"len", "enumerate", "zip", "list", "tuple", "reversed", "cat", "stack", "concat"})
+
+
+@dataclass(frozen=True)
+class WrittenList:
+    """What the text tells about a list."""
+
+    items: int | None = None
+    """The number of its items, if the text tells it."""
+    is_certain: bool = False
+    """Whether the parameter can't be a tensor."""
+
+
+def written_lists(function: Callable[..., Any]) -> dict[str, WrittenList]:
+    """The lists by parameter, in the order of the parameters."""
+    definition = definition_of(function)
+    if definition is None:
+        return {}
+    arguments = definition.args
+    parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    annotated = {one.arg: known for one in parameters if (known := _annotated(one.annotation)) is not None}
+    used: dict[str, list[int | None]] = {}
+    for node in ast.walk(definition):
+        for name, items in _used_as_list(node):
+            used.setdefault(name, []).append(items)
+    found = {name: WrittenList(max(filter(None, items), default=None)) for name, items in used.items()} | annotated
+    return {one.arg: found[one.arg] for one in parameters if one.arg in found}
+
+
+def _annotated(annotation: ast.expr | None) -> WrittenList | None:
+    """What an annotation such as ``Optional[Tuple[Tensor, Tensor]]`` tells; None unless it is a list of tensors."""
+    for node in ast.walk(annotation) if annotation is not None else ():
+        match node:
+            case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner) if name in _LISTS:
+                if not _TENSORS.fullmatch(ast.unparse(inner)):
+                    continue
+                match inner:
+                    case ast.Tuple(elts=items) if not any(ast.unparse(item) == "..." for item in items):
+                        return WrittenList(len(items), is_certain=True)
+                return WrittenList(is_certain=True)
+    return None
+
+
+def _used_as_list(node: ast.AST) -> Iterator[tuple[str, int | None]]:
+    """The names that ``node`` uses as lists, each with the least number of items that this use needs, if it tells."""
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Name(id=name)):
+            if not any(isinstance(target, ast.Starred) for target in targets):
+                yield name, len(targets)
+        case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)):
+            yield name, None
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
+            yield name, index + 1
+        case ast.Subscript(
+            value=ast.Name(id=name),
+            slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(index))),
+        ):
+            yield name, index
+        case ast.Call(func=ast.Name(id=function) | ast.Attribute(attr=function), args=arguments):
+            for argument in arguments if function in _TAKE_LISTS else ():
+                if isinstance(argument, ast.Name):
+                    yield argument.id, None
