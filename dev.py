@@ -69,9 +69,10 @@ def run(
 ) -> None:
     """Run ``command`` in ``cwd``. Raises Stop where its exit status is not one of ``accept``, or it takes too long."""
     words = [str(word) for word in command]
+    program = shutil.which(words[0]) or words[0]  # on Windows, npm is npm.cmd
     print(f"$ {' '.join(Path(word).name if index == 0 else word for index, word in enumerate(words))}", flush=True)
     try:
-        status = subprocess.run(words, cwd=cwd, check=False, timeout=minutes and 60 * minutes).returncode
+        status = subprocess.run([program, *words[1:]], cwd=cwd, check=False, timeout=minutes and 60 * minutes).returncode
     except FileNotFoundError:
         raise Stop(f"{words[0]} is not installed.") from None
     except subprocess.TimeoutExpired:
@@ -263,25 +264,43 @@ def docs() -> None:
 
 
 def dist() -> None:
-    """Build the sdist and the wheel in dist/, and try each in a clean virtual environment."""
+    """Build the sdist and the wheel in dist/, and try each in a clean environment of each Python on the PATH."""
     set_up()
     shutil.rmtree(DIST, ignore_errors=True)
     run([PYTHON, "-m", "build", "--outdir", DIST])
     for built in sorted(DIST.iterdir()):
+        for python in pythons():
+            with tempfile.TemporaryDirectory() as folder:
+                try_package(built, python, Path(folder))
+    if uvx := shutil.which("uvx"):
+        (wheel,) = DIST.glob("*.whl")
         with tempfile.TemporaryDirectory() as folder:
-            try_package(built, Path(folder))
+            check_examples([uvx, "--from", wheel, "fx-lsp"], Path(folder))
 
 
-def try_package(built: Path, folder: Path) -> None:
-    """Install a package into a new environment in ``folder``, and check an example from there with .venv's torch."""
-    found = 1
-    shutil.copytree(ROOT / "examples" / "models", folder / "models")
-    run([sys.executable, "-m", "venv", "env"], cwd=folder)
+def pythons() -> list[str]:
+    """The Python that runs this, and those of other versions from 3.10 that can be run by a name like python3.12."""
+    named = [shutil.which(f"python3.{minor}") for minor in range(10, 20) if minor != sys.version_info.minor]
+    runs = [name for name in named if name and subprocess.run([name, "-c", ""], capture_output=True).returncode == 0]
+    return [sys.executable, *runs]
+
+
+def try_package(built: Path, python: str, folder: Path) -> None:
+    """Install a package into a new environment of ``python`` in ``folder``, and check the examples from there."""
+    run([python, "-m", "venv", "env"], cwd=folder)
     programs = folder / "env" / PYTHON.parent.name
+    run([programs / PYTHON.name, "--version"], cwd=folder)
     run([programs / PYTHON.name, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", built], cwd=folder)
     run([programs / "fx-lsp", "--version"], cwd=folder)
     run([programs / "fx-lsp", "rule", "len"], cwd=folder)
-    run([programs / "fx-lsp", "check", "--no-cache", "--python", PYTHON, "models"], cwd=folder, accept=(found,))
+    check_examples([programs / "fx-lsp"], folder)
+
+
+def check_examples(fx_lsp: Sequence[str | Path], folder: Path) -> None:
+    """Have an installed fx-lsp, started by a command, check a copy of the examples in ``folder`` with .venv's torch."""
+    found = 1
+    shutil.copytree(ROOT / "examples" / "models", folder / "models")
+    run([*fx_lsp, "check", "--no-cache", "--python", PYTHON, "models"], cwd=folder, accept=(found,))
 
 
 def e2e() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import cache as cache_results
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from fx_lsp.documents.positions import Encoding
 from fx_lsp.fixes import fixes_for
 from fx_lsp.fixes.fix_cache import kept_fixes_for
 from fx_lsp.interpreters.interpreter_choice import Interpreter, choose
+from fx_lsp.interpreters.recent_choices import RecentChoices
 from fx_lsp.settings.pyproject import FILE
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import AgentPool, TracingAgent
@@ -36,6 +37,9 @@ from fx_lsp.workspace.import_graph import imported_first
 from fx_lsp.workspace.workspace import Workspace
 
 log = logging.getLogger(__name__)
+
+CHOICE_SECONDS = 1.0
+"""How long a Python that was chosen for an edited file serves it before the folders are searched again."""
 
 
 class Engine:
@@ -71,8 +75,9 @@ class Engine:
         self.documents = Documents(encoding)
         self.workspace = Workspace(folders)
         self._selected = selected
-        chosen = partial(choose, given=python, in_editor=interactive)
-        self._choose = cache_results(chosen) if one_run else chosen
+        self._choices = RecentChoices(
+            partial(choose, given=python, in_editor=interactive), seconds=math.inf if one_run else CHOICE_SECONDS
+        )
         self._on_agent_state = on_agent_state
         self._listener = on_result
         self._cache = cache
@@ -119,13 +124,18 @@ class Engine:
         return agents.agent_for(key, lambda: self._start_agent(interpreter, self._settings_in(folder), folder))
 
     def interpreter_of(self, path: str) -> Interpreter:
-        """The Python that traces a file, as the files and folders are now."""
+        """The Python that traces a file, as the files and folders are now, or were a moment ago."""
         folder = Path(self.workspace.folder_of(path))
         setting = self.settings_of(path).interpreter
-        return self._choose(Path(path).parent, folder, setting=setting, selected=tuple(self._selected(folder)))
+        return self._choices.of(Path(path).parent, folder, setting=setting, selected=self._selected(folder))
+
+    def forget_interpreters(self) -> None:
+        """Choose the Python of each file anew from now on: a file that decides has changed."""
+        self._choices.forget()
 
     def interpreters_may_have_changed(self) -> None:
         """Trace everything again if another Python serves an open file that was traced."""
+        self.forget_interpreters()
         traced = [path for path in self.documents.paths if path in self._agent_keys]
         if any(self._agent_keys[path] != self._current_key(path) for path in traced):
             self.scheduler.trace_all()
@@ -169,6 +179,7 @@ class Engine:
 
     def restart_agents(self) -> None:
         """End every tracing process, and trace everything with new ones."""
+        self.forget_interpreters()
         self._agents.restart()
         self._preloaded.clear()
         self._capturing_agents.restart()

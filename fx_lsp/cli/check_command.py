@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SHOW_FIXES = frozenset({"agent", "full", "json", "jsonl", "sarif"})
 """The formats that show the fixes of a problem."""
 
+PYTHON_SUFFIXES = frozenset({".py", ".pyi", ".pyw", ".ipynb"})
+"""A file that is named so should be Python. Any other, e.g. one that ``models/*`` also matches, need not be."""
+
 FORMATS = ("full", "agent", "concise", "json", "jsonl", "github", "gitlab", "sarif", "junit")
 
 
@@ -211,7 +214,7 @@ def _print(checked: Checked, arguments: argparse.Namespace) -> int:
         say(f"{path} was not traced: {reason}")
     limits = _limits(arguments.fail_on, checked.captures)
     found = any(_counts(problem, limits) for problem in checked.problems) or (arguments.diff and checked.edits)
-    return of_check(found=bool(found), unread=bool(checked.unread))
+    return of_check(found=bool(found), unread=any(path.suffix in PYTHON_SUFFIXES for path in checked.unread))
 
 
 def _limits(fail_on: Sequence[str], captures: Sequence[Capture]) -> dict[str, str]:

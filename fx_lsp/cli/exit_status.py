@@ -12,5 +12,5 @@ INTERRUPTED = 130
 
 
 def of_check(*, found: bool, unread: bool) -> int:
-    """The exit status of a check that ``found`` errors or warnings. If it left files ``unread``, it has failed."""
+    """The exit status of a check that ``found`` errors or warnings. Python files left ``unread`` make it fail."""
     return FAILED if unread else FOUND if found else 0

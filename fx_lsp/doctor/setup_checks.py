@@ -141,7 +141,9 @@ def _environments(setup: Setup) -> Iterator[Result]:
     """Environments that exist by name but have no Python that can be run."""
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         named = os.environ.get(variable)
-        if named and python_of(Path(named)) is None:
+        if named and _is_closed(Path(named)):
+            yield _closed(Path(named))
+        elif named and python_of(Path(named)) is None:
             yield Result(
                 "warning",
                 f"${variable} names {named}, which has no Python.",
@@ -150,12 +152,27 @@ def _environments(setup: Setup) -> Iterator[Result]:
     for folder in (setup.file, *setup.file.parents):
         for name in _ENVIRONMENTS:
             environment = folder / name
-            if (environment / "pyvenv.cfg").is_file() and python_of(environment) is None:
+            if _is_closed(environment):
+                yield _closed(environment)
+            elif (environment / "pyvenv.cfg").is_file() and python_of(environment) is None:
                 yield Result(
                     "warning",
                     f"The Python that {environment} was made with is gone, so the environment can't be used.",
                     "Delete this environment and create it again.",
                 )
+
+
+def _is_closed(environment: Path) -> bool:
+    """Whether the environment's folder exists but can't be searched."""
+    return os.path.isdir(environment) and not os.access(environment, os.R_OK | os.X_OK)  # noqa: PTH112 (never raises)
+
+
+def _closed(environment: Path) -> Result:
+    return Result(
+        "warning",
+        f"You may not read the environment {environment}, so fx-lsp passes it over.",
+        "Give yourself the right to read it, or delete it and create it again.",
+    )
 
 
 def _tracing_python(setup: Setup) -> Iterator[Result]:

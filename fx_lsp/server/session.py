@@ -208,6 +208,7 @@ class ClientSession:
         """Trace the files that may be affected because other files were written, created or deleted on disk."""
         changed = {self.places.path(event.uri): event.type for event in events}
         if any(path and Path(path).name == FILE for path in changed):
+            self.engine.forget_interpreters()
             self.projects.refresh(self.documents.paths)
             self.engine.scheduler.trace_all()
             return

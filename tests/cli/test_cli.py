@@ -262,6 +262,17 @@ class TestCheck:
             == f"fx-lsp: {tmp_path / 'half.py'} was not traced: it is not valid Python (line 2): invalid syntax\n"
         )
 
+    def test_files_that_are_not_named_as_python_are_passed_over(self, tmp_path: Path) -> None:
+        (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+        (tmp_path / "README.md").write_text("A model, by hand\n", encoding="utf-8")
+        (tmp_path / "weights.bin").write_bytes(b"\0\xff")
+        done = check("README.md", "bad.py", "weights.bin", "--report", "report.jsonl", cwd=tmp_path)
+        assert done.returncode == 1
+        assert (tmp_path / "report.jsonl").read_text(encoding="utf-8").count("\n") == 1
+        reasons = re.findall(r"fx-lsp: .*/(\S+) was not traced: it ", done.stderr)
+        assert sorted(reasons) == ["README.md", "weights.bin"]
+        assert check("README.md", cwd=tmp_path).returncode == 0
+
     def test_a_file_that_is_no_text(self, tmp_path: Path) -> None:
         (tmp_path / "torch.py").write_bytes(b"torch = '\xff'\n")
         done = check(".", cwd=tmp_path)

@@ -1,11 +1,12 @@
 """``fx-lsp doctor`` names the cause and the remedy of set-ups that are really broken."""
 
+import contextlib
 import importlib.util
 import os
 import re
 import sys
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -186,6 +187,45 @@ def test_the_cause_and_the_remedy(
         verdict for verdict, cause, remedy in found if re.search(broken.cause, cause) and broken.remedy in remedy
     ] == [broken.verdict], found
     assert status == (1 if broken.verdict == "problem" else 0)
+
+
+@contextlib.contextmanager
+def as_somebody_else() -> Iterator[None]:
+    """Root may read everything, so become a user who has no rights at all."""
+    if os.getuid() != 0:
+        yield
+        return
+    nobody = 65534
+    os.setresuid(nobody, nobody, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("how", ["found", "activated"])
+def test_an_environment_that_may_not_be_read(
+    how: str, tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = tmp_path / (".venv" if how == "found" else "other")
+    venv.create(environment, symlinks=True)
+    if how == "activated":
+        monkeypatch.setenv("VIRTUAL_ENV", str(environment))
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    environment.chmod(0)
+    try:
+        with as_somebody_else():
+            main(["doctor", "--python", "/no/such/python"])
+            closed = [found for found in findings(capsys.readouterr().out) if str(environment) in found[1]]
+            main(["which"])
+    finally:
+        environment.chmod(0o755)
+    assert [(verdict, "may not read" in cause, "create it again" in remedy) for verdict, cause, remedy in closed] == [
+        ("warning", True, True)
+    ]
+    assert str(environment) not in capsys.readouterr().out
 
 
 def test_a_set_up_without_problems(capsys: pytest.CaptureFixture[str]) -> None:

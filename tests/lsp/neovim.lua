@@ -1,5 +1,6 @@
 -- A session in Neovim without a screen: what its own client makes of the server, as JSON in the file $FX_SEEN.
--- $FX_SERVER is the server's command line as JSON, $FX_OPTIONS its initializationOptions, $FX_FILE what is opened.
+-- $FX_SERVER is the server's command line as JSON, $FX_OPTIONS its initializationOptions, $FX_FILE what is opened, and
+-- $FX_ROOT the folder of this checkout.
 
 local PATIENCE = 120000 -- milliseconds
 
@@ -23,13 +24,11 @@ end
 -- The client, as docs/editors/neovim.md has it for this version.
 local function start()
   local config = {
-    name = "fx-lsp",
     cmd = vim.json.decode(os.getenv("FX_SERVER")),
-    root_dir = vim.fn.expand("%:p:h"),
     init_options = vim.json.decode(os.getenv("FX_OPTIONS")),
   }
-  if vim.lsp.config then -- 0.11
-    config.filetypes = { "python" }
+  if vim.lsp.config then -- 0.11: the rest is in lsp/fx_lsp.lua
+    vim.opt.runtimepath:append(os.getenv("FX_ROOT"))
     vim.lsp.config("fx_lsp", config)
     vim.lsp.enable("fx_lsp")
     vim.lsp.inlay_hint.enable(true)
@@ -37,6 +36,7 @@ local function start()
     wait("the server", function() return #vim.lsp.get_clients({ name = "fx_lsp" }) > 0 end)
     return vim.lsp.get_clients({ name = "fx_lsp" })[1]
   end
+  config.name, config.root_dir = "fx-lsp", vim.fn.expand("%:p:h")
   vim.bo.filetype = "python"
   local id = vim.lsp.start_client(config)
   assert(id, "the server did not start")

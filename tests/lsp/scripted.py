@@ -44,6 +44,7 @@ async def play(folder: Path, text: str, *command: str, **environment: str) -> di
         "FX_SERVER": json.dumps([sys.executable, "-c", SERVER]),
         "FX_OPTIONS": json.dumps({"interpreter": [sys.executable]}),
         "FX_SEEN": str(seen),
+        "FX_ROOT": str(ROOT),
         "HOME": str(folder.parent),
         "XDG_STATE_HOME": str(folder.parent / "state"),
     }

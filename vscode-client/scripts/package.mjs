@@ -12,7 +12,9 @@ const name = ["fx-lsp", values.target, version].filter(Boolean).join("-");
 // The checkout's own environment has the pip that a system's Python often lacks.
 const python = ["../.venv/bin/python", "../.venv/Scripts/python.exe"].find(existsSync) ?? "python3";
 
-const run = (command, ...args) => execFileSync(command, args, { stdio: "inherit" });
+// On Windows, npm and npx are scripts, which only a shell runs.
+const run = (command, ...args) =>
+  execFileSync(command, args, { stdio: "inherit", shell: process.platform === "win32" && /^np[mx]$/.test(command) });
 run(python, "scripts/bundle.py", ...target);
 run(python, "-I", "launch.py", "--version"); // what does not start here is not packaged
 run("npm", "run", "--silent", "build");
@@ -22,7 +24,6 @@ run(
   "package",
   "--no-dependencies",
   ...target,
-  "--allow-missing-repository",
   "--no-rewrite-relative-links",
   "--out",
   `${name}.vsix`,

@@ -23,6 +23,10 @@ LARGEST = 8_000_000
 """The largest size, in bytes, of a file whose lines are looked up."""
 
 
+_CRASHED_ON_WINDOWS = 0xC0000000
+"""The lowest status of a process that Windows ends for an error, e.g. 0xC0000005 for a wrong address."""
+
+
 def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
     """The report for the target ``key`` of ``request``, whose child is dead."""
     chain = _chain(child.stack, request)
@@ -36,6 +40,8 @@ def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
 
 def describe_exit(status: int) -> str:
     """Describe how a process ended; ``status`` is its exit status, or minus the number of the signal that ended it."""
+    if status >= _CRASHED_ON_WINDOWS:
+        return f"crashed with Windows' status 0x{status:X}"
     if status >= 0:
         return f"exited with status {status}"
     try:
