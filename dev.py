@@ -72,13 +72,13 @@ def run(
     program = shutil.which(words[0]) or words[0]  # on Windows, npm is npm.cmd
     print(f"$ {' '.join(Path(word).name if index == 0 else word for index, word in enumerate(words))}", flush=True)
     try:
-        status = subprocess.run([program, *words[1:]], cwd=cwd, check=False, timeout=minutes and 60 * minutes).returncode
+        done = subprocess.run([program, *words[1:]], cwd=cwd, check=False, timeout=minutes and 60 * minutes)
     except FileNotFoundError:
         raise Stop(f"{words[0]} is not installed.") from None
     except subprocess.TimeoutExpired:
         raise Stop(f"'{' '.join(words[:2])}' took longer than {minutes} minutes.") from None
-    if status not in accept:
-        raise Stop(f"'{Path(words[0]).name} {' '.join(words[1:3])} …' exited with status {status}.")
+    if done.returncode not in accept:
+        raise Stop(f"'{Path(words[0]).name} {' '.join(words[1:3])} …' exited with status {done.returncode}.")
 
 
 def pip(*arguments: str) -> None:
