@@ -22,6 +22,9 @@ from fx_lsp.fixes.wrap_call import recordable_function
 _NO_HELP = frozenset({"call-binding", "exception", "two-tracers", "not-a-submodule", "not-a-parameter"})
 """Kinds of failure that a recorded call does not fix."""
 
+_MAKE_PLAIN = frozenset({"all", "any", "bool", "float", "int", "isinstance", "len", "round"})
+"""Functions that do not return tensors."""
+
 _MOST_IN_A_ROW = 6
 """How many more parts may be moved, each of which depends on the results of the previous one."""
 
@@ -96,8 +99,8 @@ def _moved(source: Source, part: Part, depth: int = 0) -> tuple[str, list[str]] 
 def _flags(source: Source, part: Part, extraction: Extraction) -> set[str]:
     """The results of ``part`` that are plain values until ``part`` is recorded: branches may depend on them."""
     if isinstance(part, ast.expr):
-        match source.parent(part):
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is part and _is_plain(value):
+        match source.statement(part):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_plain(value):
                 return {name}
         return set()
     plain: set[str] = set()
@@ -111,12 +114,18 @@ def _flags(source: Source, part: Part, extraction: Extraction) -> set[str]:
 
 
 def _is_plain(value: ast.expr) -> bool:
-    """Whether ``value`` is a constant or a boolean."""
+    """Whether ``value`` is a constant, a boolean, or a number that is no tensor."""
     match value:
         case ast.Call(func=ast.Name(id=name)):
-            return name in ("all", "any", "bool", "isinstance")
+            return name in _MAKE_PLAIN
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="math" | "np" | "numpy")) | ast.Attribute(attr="item")):
+            return True
         case ast.UnaryOp(op=ast.Not()):
             return True
+        case ast.UnaryOp(operand=operand):
+            return _is_plain(operand)
+        case ast.BinOp(left=left, right=right):
+            return any(_is_plain(side) and not isinstance(side, ast.Constant) for side in (left, right))
     return isinstance(value, (ast.Constant, ast.Compare, ast.BoolOp))
 
 

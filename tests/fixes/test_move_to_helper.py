@@ -192,6 +192,28 @@ def test_branches_that_depend_on_the_result_move_as_well(tmp_path: Path) -> None
     check(tmp_path, fixes, bad, good)
 
 
+def test_loops_over_a_number_that_is_recorded_move_as_well(tmp_path: Path) -> None:
+    bad = function(
+        "best = int(2 * math.log(x.shape[1]))\nvalues = x.topk(best, 1)[0]\n"
+        "first = torch.stack([values[:, i] for i in range(best)], 1)\n"
+        "total = torch.zeros_like(x[:, 0])\nfor i in range(best):\n    total = total + i * values[:, i]\n"
+        "return total + first.sum(1)"
+    )
+    definitions = (
+        "def _f_best(x):\n    return int(2 * math.log(x.shape[1]))\n\n\n"
+        "def _f_first(values, best):\n    return [values[:, i] for i in range(best)]\n\n\n"
+        "def _f_total(best, total, values):\n    for i in range(best):\n        total = total + i * values[:, i]\n"
+        "    return total"
+    )
+    body = (
+        "best = _f_best(x)\nvalues = x.topk(best, 1)[0]\nfirst = torch.stack(_f_first(values, best), 1)\n"
+        "total = torch.zeros_like(x[:, 0])\ntotal = _f_total(best, total, values)\nreturn total + first.sum(1)"
+    )
+    wraps = "".join(f'torch.fx.wrap("_f_{name}")\n' for name in ("best", "first", "total"))
+    good = moved("_f_best", definitions, body).replace('torch.fx.wrap("_f_best")\n', wraps)
+    check(tmp_path, fixes, bad, good)
+
+
 def test_a_result_that_may_be_none_is_not_tested_while_tracing(tmp_path: Path) -> None:
     bad = function(
         "bias = None\nif x.shape[0] > 2:\n    if bias is not None:\n        bias = bias[:2]\n    x = x[:2]\n"
