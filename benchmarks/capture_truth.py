@@ -113,7 +113,8 @@ def kind_of(error: Exception) -> str:
     if "which is not a known type" in text:
         return "unsupported-output"
     if name == "GuardOnDataDependentSymNode":
-        return "data-dependent-size" if "Could not extract specialized" in text else "data-dependent-guard"
+        is_number = "Could not extract specialized" in text or re.search(r"data-dependent expression \w+ ", text)
+        return "data-dependent-size" if is_number else "data-dependent-guard"
     if name in ("DataDependentOutputException", "DynamicOutputShapeException"):
         return "data-dependent-guard"
     return "missing-fake-kernel" if "fake impl" in text or "fake kernel" in text else "export-error"
