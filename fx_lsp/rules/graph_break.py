@@ -62,4 +62,5 @@ model(torch.ones(3, 4))
     kinds=("graph-break", "compile-error"),
     capture="compile",
     severity="information",
+    fixes=("skip_while_compiling", "torch_check", "torch_where"),
 )
