@@ -53,7 +53,7 @@ async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, 
     (first, *_) = (
         failure for item in engine.results[path].captured.values() if item.report for failure in item.report.failures
     )
-    told = []
+    told: list[tuple[str, str, str]] = []
     for fix in engine.proofs.trials.fixes(first):
         proof = await engine.proofs.trials.prove(first, fix)
         (text,) = applied(fix.changes, engine.documents.lines).values()
