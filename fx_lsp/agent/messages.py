@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 11
+PROTOCOL = 12
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -205,6 +205,8 @@ class Prove:
     """
     full_size: bool = False
     """Whether to try the edit on the program itself even if it is large."""
+    capture: Capture = "fx"
+    """The capture that has the failures."""
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,9 @@ class Engine:
         self.scheduler.on_result = self._on_result
         self.results = self.scheduler.results
         self.proofs = FixProofs(
-            self.scheduler, partial(kept_fixes_for, findings_cache) if findings_cache else fixes_for
+            self.scheduler,
+            partial(kept_fixes_for, findings_cache) if findings_cache else fixes_for,
+            self._capturing_agent_for,
         )
         self.descriptions = GraphDescriptions(self.scheduler)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)

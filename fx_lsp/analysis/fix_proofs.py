@@ -5,7 +5,7 @@ Fixes that someone is looking at are tried first, then the fixes in the files th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.analysis.fix_combinations import FixCombinations
@@ -13,6 +13,7 @@ from fx_lsp.analysis.fix_trials import MOST_FIXES, FindFixes, FixTrials
 from fx_lsp.analysis.idle_work import IdleWork
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.fixes import Fix, fixes_for
+from fx_lsp.supervisor.agent_pool import TracingAgent
 
 
 class FixProofs(IdleWork):
@@ -21,9 +22,15 @@ class FixProofs(IdleWork):
     name = "trying fixes"
     quiet_seconds = 0.3
 
-    def __init__(self, scheduler: Scheduler, find_fixes: FindFixes = fixes_for) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        find_fixes: FindFixes = fixes_for,
+        capturing_agent_for: Callable[[str], TracingAgent] | None = None,
+    ) -> None:
+        """The arguments are those of `FixTrials`."""
         super().__init__(scheduler)
-        self.trials = FixTrials(scheduler, find_fixes)
+        self.trials = FixTrials(scheduler, find_fixes, capturing_agent_for)
         self.combinations = FixCombinations(scheduler, self.trials)
         self._together: dict[str, tuple[Fix, int]] = {}
         """By file: its proven fixes as one edit, and the moment of the text that the edit is for."""

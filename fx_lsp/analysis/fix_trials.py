@@ -17,6 +17,8 @@ from fx_lsp.documents.documents import Snapshot
 from fx_lsp.fixes import Fix, ReadText, fixes_for
 from fx_lsp.fixes.editing import TextChange
 from fx_lsp.fixes.editing.text_edits import applied
+from fx_lsp.rules import rule_for
+from fx_lsp.supervisor.agent_pool import TracingAgent
 from fx_lsp.targets import find_targets
 
 log = logging.getLogger(__name__)
@@ -34,8 +36,15 @@ FindFixes = Callable[[Failure, ReadText, Sequence[Span]], tuple[Fix, ...]]
 class FixTrials:
     """Tries fixes for the failures in the results of ``scheduler``. Must be used from one event loop."""
 
-    def __init__(self, scheduler: Scheduler, find_fixes: FindFixes = fixes_for) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        find_fixes: FindFixes = fixes_for,
+        capturing_agent_for: Callable[[str], TracingAgent] | None = None,
+    ) -> None:
+        """``capturing_agent_for`` returns the agent for failures of other captures than ``fx``, by file."""
         self._scheduler = scheduler
+        self._capturing_agent_for = capturing_agent_for or scheduler.agent_for
         self.find_fixes = find_fixes
         self._without_libcst = False
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
@@ -62,9 +71,8 @@ class FixTrials:
 
     def forget_outdated(self) -> None:
         """Forget the proofs for older reports."""
-        current = {
-            id(traced.report) for result in self._scheduler.results.values() for traced in result.traced.values()
-        }
+        results = self._scheduler.results.values()
+        current = {id(traced.report) for result in results for traced in result.all_traced}
         self._known = {case: item for case, item in self._known.items() if id(item[0]) in current}
 
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
@@ -112,6 +120,7 @@ class FixTrials:
         if path in edited:
             (target,) = await self._scheduler.completed(path, [target])
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
+        capture = rule_for(failures[0].kind).capture
         request = Prove(
             path,
             traced.target,
@@ -121,17 +130,19 @@ class FixTrials:
             edited=edited,
             own_part=applied(own, snapshot.lines_of),
             full_size=full_size,
+            capture=capture,
             roots=workspace.roots_of(path),
             limits=limits,
         )
-        return await self._scheduler.agent_for(path).prove(request)
+        agent_for = self._scheduler.agent_for if capture == "fx" else self._capturing_agent_for
+        return await agent_for(path).prove(request)
 
     def _alike(self, failure: Failure) -> list[Failure]:
         """Failures of other targets at the same place, those with the shortest way there first."""
         reports = [
             traced.report
             for result in self._scheduler.results.values()
-            for traced in result.traced.values()
+            for traced in result.all_traced
             if traced.report is not None
         ]
         known = [other for report in reports for other in report.failures if not other.other_side and other != failure]

@@ -60,6 +60,12 @@ class FileResult:
     """The moment (see `Documents`) of the text that all of its targets were traced at; None while some are not."""
 
     @property
+    def all_traced(self) -> Iterator[Traced]:
+        """What came of each target, with each capture."""
+        yield from self.traced.values()
+        yield from self.captured.values()
+
+    @property
     def findings(self) -> Iterator[Finding]:
         """Every finding of the file's targets and text, at its place in the text that was traced."""
         yield from self.mistakes
@@ -241,7 +247,7 @@ class Results(dict[str, FileResult]):
 
     def _reported(self, failure: Failure) -> Iterator[tuple[str, Traced]]:
         for path, result in self.items():
-            for traced in result.traced.values():
+            for traced in result.all_traced:
                 if traced.report is not None and failure in traced.report.failures:
                     yield path, traced
 

@@ -32,9 +32,10 @@ def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> t
     rule = rule_for(failure.kind)
     if rule.is_notice:
         return ()
-    offered: list[Iterable[Fix]] = [_module("concrete_args").fixes(failure, read, calls)]
-    offered += [_module(name).fixes(failure, read) for name in rule.fixes]
-    offered += [_module("leaf_module").fixes(failure, read, calls)]
+    offered: list[Iterable[Fix]] = [_module(name).fixes(failure, read) for name in rule.fixes]
+    if rule.capture == "fx":
+        traced_otherwise = [_module(name).fixes(failure, read, calls) for name in ("concrete_args", "leaf_module")]
+        offered = [traced_otherwise[0], *offered, traced_otherwise[1]]
     found: dict[tuple[TextChange, ...], Fix] = {}
     for fix in itertools.chain.from_iterable(offered):
         found.setdefault(fix.changes, fix)

@@ -41,12 +41,20 @@ class _Check:
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     """One fix if the failing expression is (a part of) the condition of a guard or of an ``assert``."""
+    yield from checking_fixes(source, node, "_assert", "{0}")
+
+
+def checking_fixes(source: Source, node: ast.expr, function: str, message: str) -> Iterator[Fix]:
+    """One fix that checks with this function of torch, if ``node`` is (a part of) what a guard or ``assert`` checks.
+
+    ``message`` is a template for the function's second argument: ``{0}`` is the text as a string.
+    """
     statement, torch = source.statement(node), imported(source, "torch")
     check = _check(source, statement, node, Conditions(source, torch.name))
     if check is not None and check.conditions:
-        text = "\n".join(_lines(source, statement, check, torch.name))
+        text = "\n".join(_lines(source, statement, check, f"{torch.name}.{function}", message))
         text = text.replace("\n", f"\n{source.indent(statement)}")
-        yield Fix(f"Check with {torch.name}._assert", (*torch.changes, source.replaced(statement, text)))
+        yield Fix(f"Check with {torch.name}.{function}", (*torch.changes, source.replaced(statement, text)))
 
 
 def _check(source: Source, statement: ast.stmt, node: ast.expr, conditions: Conditions) -> _Check | None:
@@ -93,14 +101,14 @@ def _message(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _lines(source: Source, statement: ast.stmt, check: _Check, torch: str) -> Iterator[str]:
-    """The comments of ``statement``, then the checks that replace it."""
+def _lines(source: Source, statement: ast.stmt, check: _Check, function: str, template: str) -> Iterator[str]:
+    """The comments of ``statement``, then the calls of ``function`` that replace it."""
     yield from source.comments(statement)
     if check.before:
         yield f"if {check.before}:"
     for condition in check.conditions:
         message = _plain_text(source, check.message) or quoted(" ".join(condition.split()))
-        yield f"{'    ' if check.before else ''}{torch}._assert({condition}, {message})"
+        yield f"{'    ' if check.before else ''}{function}({condition}, {template.format(message)})"
 
 
 def _plain_text(source: Source, message: ast.expr | None) -> str | None:

@@ -47,4 +47,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("data-dependent-guard",),
     capture="export",
+    fixes=("torch_check", "torch_where"),
 )

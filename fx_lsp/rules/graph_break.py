@@ -28,9 +28,9 @@ RULE = Rule(
 it ends the graph, runs the instruction in Python, and begins another graph. With `fullgraph=True`, this is an error.
 The message has torch's own explanation and hint, and the number of a page about this kind of break, such as GB0059.
 
-fx-lsp compiles with `fullgraph=True` and the backend `eager`, and so reports the first break. The break is an error if
-the file that defines the class or function also compiles it with `fullgraph=True`. Otherwise it is information, since
-the program still runs.""",
+fx-lsp compiles with `fullgraph=True` and the backend `eager` to find the first break, and without `fullgraph=True`, on
+random weights, to find the others. A break is an error if the file that defines the class or function also compiles it
+with `fullgraph=True`. Otherwise it is information, since the program still runs.""",
     bad="""\
 import torch
 from torch import nn
@@ -62,4 +62,5 @@ model(torch.ones(3, 4))
     kinds=("graph-break", "compile-error"),
     capture="compile",
     severity="information",
+    fixes=("skip_while_compiling", "torch_check", "torch_where"),
 )

@@ -1,4 +1,5 @@
 """Captures other than symbolic tracing: whether ``torch.export`` and ``torch.compile`` can capture a program.
 
-Imports `processes`, `running` and ``fxcore.source``. Begin reading with `captures`; there is one file for each capture.
+Imports `processes`, `running`, ``fxcore.source`` and ``fxcore.explore``. Begin reading with `captures`; there is one
+file for each capture.
 """

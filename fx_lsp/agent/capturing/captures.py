@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,3 +49,11 @@ def step_of_forward(root: Callable[..., Any], *, at_return: bool = False) -> tup
         return ()
     found: SourceSpan | None = (return_span(code) if at_return else None) or definition_span(code)
     return (Step(getattr(code, "co_qualname", code.co_name), to_span(found)),) if found else ()
+
+
+def with_first(first: Failure, found: Iterable[Failure]) -> tuple[Failure, ...]:
+    """``first``, which ended a capture, and after it what a run past it ``found`` at other places."""
+    place = first.chain[-1].span if first.chain else None
+    same = [failure for failure in found if failure.chain and failure.chain[-1].span == place]
+    rest = [failure for failure in found if failure not in same]
+    return (dataclasses.replace(first, assumption=same[0].assumption, count=same[0].count) if same else first, *rest)

@@ -33,13 +33,20 @@ def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
 
 
 def _failed(error: Exception, root: Callable[..., Any]) -> Captured:
+    if broken := break_failure(error, root):
+        return Captured((broken,))
+    chain = chain_of_error(error, is_user_code) or step_of_forward(root)
+    return Captured((Failure("compile-error", describe(error), chain),), is_certain=False)
+
+
+def break_failure(error: BaseException, root: Callable[..., Any]) -> Failure | None:
+    """The graph break that ``error`` is; None if it is something else."""
     broken = graph_break(error)
     if broken is None:
-        chain = chain_of_error(error, is_user_code) or step_of_forward(root)
-        return Captured((Failure("compile-error", describe(error), chain),), is_certain=False)
+        return None
     text, frames = broken
     chain = _steps(frames) or chain_of_error(error, is_user_code) or step_of_forward(root)
-    return Captured((Failure("graph-break", text[:LONGEST_ERROR], chain),))
+    return Failure("graph-break", text[:LONGEST_ERROR], chain)
 
 
 def _steps(frames: Iterable[FrameSummary]) -> tuple[Step, ...]:

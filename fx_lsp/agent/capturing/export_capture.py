@@ -36,11 +36,11 @@ def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
     What the program or torch raises becomes a failure; only the error that memory ran out is raised.
     """
     try:
-        _export(root, given, None)
+        exported(root, given, None)
     except Exception as error:
         if is_out_of_memory(error):
             raise
-        failure = _failure(error, root)
+        failure = export_failure(error, root)
         return Captured((failure,), is_certain=failure.kind in _CERTAIN)
     batched = _batched(given)
     if batched is None:
@@ -49,22 +49,30 @@ def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
     return Captured(notices=limits, dynamic_batch=not limits)
 
 
-def _export(root: Callable[..., Any], given: Input, sizes: Any) -> ExportedProgram:
+def exported(root: Callable[..., Any], given: Input, sizes: Any) -> ExportedProgram:
+    """The module ``root`` as a program for the example ``given``; ``sizes`` are its ``dynamic_shapes``."""
     assert isinstance(root, torch.nn.Module)
     return torch.export.export(root, tuple(given.args), dict(given.kwargs), dynamic_shapes=sizes, strict=False)
 
 
-def _failure(error: Exception, root: Callable[..., Any]) -> Failure:
-    chain = chain_of_error(error, is_user_code)
+def export_failure(error: Exception, root: Callable[..., Any]) -> Failure:
+    """Why an export of ``root`` raised ``error``."""
+    kind = kind_of(error)
+    if kind == "unsupported-output":
+        return Failure(kind, describe(error), step_of_forward(root, at_return=True))
+    chain = chain_of_error(error, is_user_code) or step_of_forward(root)
+    return Failure(kind, describe(error), chain, operation=_operation(error))
+
+
+def kind_of(error: Exception) -> str:
+    """The kind of the failure that is the reason for ``error``."""
     if has_unknown_output(error):
-        return Failure("unsupported-output", describe(error), step_of_forward(root, at_return=True))
-    operation = _operation(error)
+        return "unsupported-output"
     if is_data_dependent_number(error):
-        return Failure("data-dependent-size", describe(error), chain, operation=operation)
+        return "data-dependent-size"
     if isinstance(error, DATA_DEPENDENT):
-        return Failure("data-dependent-guard", describe(error), chain, operation=operation)
-    kind = "missing-fake-kernel" if lacks_fake_kernel(error) else "export-error"
-    return Failure(kind, describe(error), chain or step_of_forward(root), operation=operation)
+        return "data-dependent-guard"
+    return "missing-fake-kernel" if lacks_fake_kernel(error) else "export-error"
 
 
 def _operation(error: Exception) -> str:
@@ -120,7 +128,7 @@ def _error_with_dynamic_batch(
     sizes = {name: _dynamic(value) for name, value in bound.items()}
     try:
         with watching_specializations(seen):
-            program = _export(root, given, sizes)
+            program = exported(root, given, sizes)
     except Exception as error:
         return error
     return None if _is_dynamic(program) else "the size is a number in the exported program"

@@ -6,22 +6,28 @@ import contextlib
 import io
 import logging
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from traceback import FrameSummary
 from typing import Any
 
 import torch
+from torch._dynamo import config
 from torch._dynamo.exc import Unsupported, UserError
+from torch._dynamo.symbolic_convert import InstructionTranslatorBase
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
     FakeTensorMode,
     UnsupportedOperatorException,
 )
+from torch.fx.experimental import symbolic_shapes
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
 DATA_DEPENDENT = (GuardOnDataDependentSymNode, DataDependentOutputException, DynamicOutputShapeException)
 """What a program on fake tensors raises where it needs a value that only a run can tell."""
+
+_sympy: Any = vars(symbolic_shapes)["sympy"]
 
 _NO_KERNEL = ("no fake impl registered", "no fake kernel", "fake kernel")
 _NO_PYTREE = "in output, which is not a known type"
@@ -60,7 +66,7 @@ def as_fake(mode: FakeTensorMode, tensor: torch.Tensor) -> torch.Tensor:
 
 def is_data_dependent_number(error: BaseException) -> bool:
     """Whether the program needed a plain number, e.g. for ``int(x)``, rather than the answer to a question."""
-    return isinstance(error, GuardOnDataDependentSymNode) and "Could not extract specialized" in str(error)
+    return isinstance(error, GuardOnDataDependentSymNode) and isinstance(error.cond, _sympy.Expr)
 
 
 def lacks_fake_kernel(error: BaseException) -> bool:
@@ -78,8 +84,24 @@ def graph_break(error: BaseException) -> tuple[str, list[FrameSummary]] | None:
     if not isinstance(error, Unsupported | UserError):
         return None
     # `real_stack` has the innermost frame last since 2.13, and before as well where there was more than one frame.
-    text = str(error).partition("\n\nfrom user code")[0]
-    return re.sub(r"\n+\s*Developer debug context:.*(?=\n|$)", "", text), list(error.real_stack or ())
+    frames = list(error.real_stack or ())
+    for frame in frames:
+        frame.name = _of_whole_function(frame.name)
+    text = _of_whole_function(str(error).partition("\n\nfrom user code")[0])
+    return re.sub(r"\n+\s*Developer debug context:.*(?=\n|$)", "", text), frames
+
+
+def _of_whole_function(text: str) -> str:
+    """``text`` with the functions' own names in it: torch renames what is left of a function after a graph break."""
+    return re.sub(r"\btorch_dynamo_resume_in_(\w+?)_at_\d+", r"\1", text)
+
+
+def without_logging() -> contextlib.AbstractContextManager[None]:
+    """Within the block, ``torch.compile`` leaves out calls that print or log, which would break the graph."""
+    methods = (getattr(logging.Logger, name) for name in ("debug", "info", "warning", "error", "log"))
+    setting = "ignore_logging_functions" if hasattr(config, "ignore_logging_functions") else "ignore_logger_methods"
+    patched: contextlib.AbstractContextManager[None] = config.patch({setting: {print, warnings.warn, *methods}})
+    return patched
 
 
 @contextlib.contextmanager
@@ -97,3 +119,41 @@ def watching_specializations(seen: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         ShapeEnv._set_replacement = original  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def answering(answer: Callable[[GuardOnDataDependentSymNode, type], bool | int | float]) -> Iterator[None]:
+    """Within the block, ``answer`` tells what depends on data, where torch would raise an error because it can't know.
+
+    Its arguments are that error, which it may raise, and the type of the answer: bool, int or float.
+    """
+    original = ShapeEnv.evaluate_expr
+
+    def evaluate(self: ShapeEnv, orig_expr: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, orig_expr, *args, **kwargs)
+        except GuardOnDataDependentSymNode as error:
+            is_bool = not isinstance(orig_expr, _sympy.Expr)  # a symbol is a `Boolean`, too
+            return _sympy.sympify(answer(error, bool if is_bool else int if orig_expr.is_integer else float))
+
+    ShapeEnv.evaluate_expr = evaluate  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        ShapeEnv.evaluate_expr = original  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def watching_graph_breaks(seen: Callable[[BaseException], None]) -> Iterator[None]:
+    """Within the block, ``seen`` is called for each graph break, with what `graph_break` can read."""
+    original = InstructionTranslatorBase.log_graph_break
+
+    def log(self: InstructionTranslatorBase, code_options: Any, reason: str, exc: Any) -> None:
+        seen(exc)
+        original(self, code_options, reason, exc)
+
+    InstructionTranslatorBase.log_graph_break = log  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        InstructionTranslatorBase.log_graph_break = original  # type: ignore[method-assign]

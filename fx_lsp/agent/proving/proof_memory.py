@@ -45,7 +45,7 @@ class Findings:
     inputs: dict[str, FoundInputs | ProofEnded] = field(default_factory=dict)
     """By `key_of`: the inputs that were found, or that none can be found."""
     failures: dict[str, FoundFailures] = field(default_factory=dict)
-    """By `key_of`: where tracing breaks, with guessed inputs."""
+    """By capture and `key_of`: where it breaks, with guessed inputs."""
 
     @classmethod
     def recalled(cls, remembered: Remembered | None, file: ImportedFile, overlays: Mapping[str, str]) -> Findings:

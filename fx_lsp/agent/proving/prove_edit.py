@@ -21,6 +21,7 @@ from fx_lsp.agent.building.constructor_sizes import SizedConstructors, Sizes
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
+from fx_lsp.agent.proving.capture_failures import captured_failures
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
     Places,
@@ -147,7 +148,7 @@ class _EditProof:
         """In a process of its own: where tracing the target breaks, and the places of the failures to fix."""
         file = self._imported(target, overlays)
         mended = Counter(place_of(failure, file.workspace.owns) for failure in self._request.failures)
-        return explored_failures(self._apart(), file, target), mended
+        return self._failures(file, target), mended
 
     def _examined(self, *, small: bool) -> _Packed:
         """What the program does before the edit; what to remember of it is sent to the agent."""
@@ -226,15 +227,16 @@ class _EditProof:
             try:
                 program, runs = self._runs(file, known, sizes)
                 shown = program.built.shown
-                found = failures_met(
-                    apart, program.built, file.workspace.owns, runs.inputs[0].by_parameter(program.built.root)
-                )
-                if not mended - found.places:
-                    return _Before(found, runs.inputs[0], mended, runs, shown, sizes)
+                if request.capture == "fx":
+                    found = failures_met(
+                        apart, program.built, file.workspace.owns, runs.inputs[0].by_parameter(program.built.root)
+                    )
+                    if not mended - found.places:
+                        return _Before(found, runs.inputs[0], mended, runs, shown, sizes)
             except ProofEnded as end:
                 runs = ProofEnded("untried", end.reason, end.lacks_inputs)
-            if (key := key_of(sizes)) not in known.failures:
-                known.failures[key] = explored_failures(apart, file, request.target)
+            if (key := f"{request.capture} {key_of(sizes)}") not in known.failures:
+                known.failures[key] = self._failures(file, request.target)
             found = known.failures[key]
         if mended - found.places:
             raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
@@ -270,13 +272,13 @@ class _EditProof:
     def _compare(self, before: _Before, file: ImportedFile) -> None:
         request, apart = self._request, self._apart()
         if not isinstance(before.runs, ProgramRuns):
-            self._check_places(before, explored_failures(apart, file, request.edited_target))
+            self._check_places(before, self._failures(file, request.edited_target))
             return
         program = build_program(file, request.edited_target, before.runs.names)
         if request.target.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
         if before.on_way is None:
-            found = explored_failures(apart, file, request.edited_target)
+            found = self._failures(file, request.edited_target)
         else:
             found = failures_met(
                 apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
@@ -284,8 +286,16 @@ class _EditProof:
         self._check_places(before, found)
         self._check(program, before.runs)
 
+    def _failures(self, file: ImportedFile, target: Target) -> FoundFailures:
+        """The places where the target fails, with guessed inputs. Raises `ProofEnded` if they can't be found."""
+        request = self._request
+        if request.capture == "fx":
+            return explored_failures(self._apart(), file, target)
+        trace = Trace(request.file, (target,), request.overlays, request.roots, id=request.id, capture=request.capture)
+        return captured_failures(self._apart(), file, trace)
+
     def _check(self, program: Program, runs: ProgramRuns) -> None:
-        for check in (check_program, check_graph):
+        for check in (check_program, check_graph) if self._request.capture == "fx" else (check_program,):
             self._apart()(partial(check, program, runs))
 
     def _check_places(self, before: _Before, after: FoundFailures) -> None:

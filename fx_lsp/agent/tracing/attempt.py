@@ -100,9 +100,16 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
 
     try:
         with time_limit(request.limits.seconds, timed_out):
-            emit(run.run(on_meta=attempt.on_meta))
+            answer = run.run(on_meta=attempt.on_meta)
     except InconclusiveOnMeta:
         emit(RetryOnCpu())
+        return
+    if answer.outcome == "failed":
+        emit(dataclasses.replace(answer, partial=True))
+        # The first failure is already reported: an error from here on costs only the further failures.
+        with time_limit(request.limits.seconds, lambda frame: emit(answer)), contextlib.suppress(Exception):
+            answer = run.further(answer)
+    emit(answer)
 
 
 def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:

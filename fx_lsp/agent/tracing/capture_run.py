@@ -42,6 +42,8 @@ class CaptureRun(TargetRun):
         self._capture: Capture = request.capture
         self._on_meta = True
         self._inputs = ""
+        self._given: Input | None = None
+        """The example inputs of the capture that was reported."""
         self._dynamic_batch: bool | None = None
 
     def run(self, *, on_meta: bool) -> Report:
@@ -52,6 +54,31 @@ class CaptureRun(TargetRun):
             return self.report("unchecked", reason=f"{_NAMES[self._capture]} was not tried: {reason}")
         self._on_meta = on_meta
         return super().run(on_meta=on_meta)
+
+    def further(self, first: Report) -> Report:
+        """``first``, the report of a capture that failed, with all further failures that can be found."""
+        from fx_lsp.agent.capturing.captures import with_first
+        from fx_lsp.agent.capturing.torch_internals import silence
+
+        assert self._given is not None
+        with silence():
+            if self._capture == "export":
+                found = self._further_of_export(self._given)
+            else:
+                found = self._further_of_compile(self._given)
+        return dataclasses.replace(first, failures=with_first(first.failures[0], found))
+
+    def _further_of_export(self, given: Input) -> tuple[Failure, ...]:
+        from fx_lsp.agent.capturing.further_export_failures import failures_of_export
+
+        root = self._build(self._on_meta).root  # the failed capture may have modified what was built for it
+        faked = self._fake(root)[1]
+        return failures_of_export(root, faked(given))
+
+    def _further_of_compile(self, given: Input) -> tuple[Failure, ...]:
+        from fx_lsp.agent.capturing.graph_breaks import graph_breaks
+
+        return graph_breaks(lambda: self._build(on_meta=False).root, given)
 
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the inputs that it is for."""
@@ -136,7 +163,7 @@ class CaptureRun(TargetRun):
 
     def _reported(self, built: Built, given: Input, captured: Captured) -> Report:
         bound = inspect.signature(forward_of(built.root)).bind(*given.args, **given.kwargs)
-        self._inputs, self._dynamic_batch = described(bound), captured.dynamic_batch
+        self._inputs, self._given, self._dynamic_batch = described(bound), given, captured.dynamic_batch
         report = self.report("failed" if captured.failures else "traced", *captured.failures)
         return dataclasses.replace(report, notices=captured.notices)
 

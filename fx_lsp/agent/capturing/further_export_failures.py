@@ -1,0 +1,165 @@
+"""Exports a program past its first failure, to find every place in one run.
+
+Where an export would end, this one notes the place and goes on under an assumption, as `fxcore.explore` does: a
+condition is false, unless that leads straight to a ``raise``; a number is one; what a call returns is like its first
+tensor. No values are needed, so even a loop whose length depends on data ends.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+from torch.overrides import TorchFunctionMode
+
+from fx_lsp.agent.capturing.export_capture import export_failure, exported, kind_of
+from fx_lsp.agent.capturing.torch_internals import answering
+from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.agent.processes.limits import is_out_of_memory
+from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.plain_values import tensors_of
+from fx_lsp.agent.traceback_steps import chain_of_frames, describe
+from fxcore.explore.likely_answers import LOOP_TURNS, likely_truth, said
+from fxcore.source import is_user_file, stack_places, user_frames
+from fxcore.source.syntax import operation_at
+
+MOST_EVENTS = 1_000
+"""After this many failures, including repeated ones, the run is given up because it makes no progress."""
+
+_FALSE = "it is false"
+_LIKE_INPUT = "it returns a tensor like its argument"
+_PASSABLE = {"data-dependent-guard": _FALSE, "data-dependent-size": "it is 1", "missing-fake-kernel": _LIKE_INPUT}
+"""The kinds of failure that the run can go on after, each with what is assumed."""
+
+
+def failures_of_export(root: Callable[..., Any], given: Input) -> tuple[Failure, ...]:
+    """Every failure of an export of the module ``root`` that can be found, in the order in which it reaches them.
+
+    Errors that the program raises after an assumption are left out, since the assumption may have caused them.
+    """
+    run = _Run(failures_of_export.__code__)
+    try:
+        with answering(run.answer), run:
+            exported(root, given, None)
+    except _GaveUp:
+        pass
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        run.end(export_failure(error, root))
+    return tuple(run.failures)
+
+
+class _GaveUp(BaseException):
+    """Ends the run. This is not an `Exception`, so that the program's handlers don't catch it."""
+
+
+class _Run(TorchFunctionMode):
+    """One export that goes on after failures: it answers for torch, and stands in for calls that fail."""
+
+    def __init__(self, top: CodeType) -> None:
+        """``top`` is the code of the function that runs the export."""
+        super().__init__()
+        self.failures: list[Failure] = []
+        self._top = top
+        self._in_call = False
+        """Whether a function of torch's is running; it may have a way to do without an answer."""
+        self._assuming = False
+        """Whether that function is called again, because it has no such way."""
+        self._guess: Span | None = None
+        """The place of the last assumption."""
+        self._events = 0
+        self._turns: dict[tuple[int, int], int] = {}
+        """By instruction and running function: how often a condition was answered there."""
+
+    def answer(self, error: Exception, kind: type) -> bool | int | float:
+        """What to assume where an export would raise ``error``. Raises it if a function of torch's may catch it."""
+        if self._in_call and not self._assuming:
+            raise error
+        value = self._likely_truth() if kind is bool else kind(1)
+        if not self._assuming:
+            self._note(error, said(value))
+        return value
+
+    def end(self, last: Failure) -> None:
+        """Add the failure that ended the run, unless an assumption may have caused it."""
+        if not self.failures or last.kind != "export-error":
+            self._add(dataclasses.replace(last, after=self._guess))
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of torch's, and go on if it fails."""
+        kwargs = kwargs or {}
+        try:
+            with self._calling():
+                return func(*args, **kwargs)
+        except Exception as error:
+            kind = kind_of(error)
+            if kind not in _PASSABLE:
+                raise
+            self._note(error, _PASSABLE[kind])
+        try:
+            with self._calling(assuming=True):
+                return func(*args, **kwargs)
+        except Exception:
+            return self._stand_in(args, kwargs)
+
+    @contextmanager
+    def _calling(self, *, assuming: bool = False) -> Iterator[None]:
+        before = self._in_call, self._assuming
+        self._in_call, self._assuming = True, assuming
+        try:
+            yield
+        finally:
+            self._in_call, self._assuming = before
+
+    def _stand_in(self, args: Any, kwargs: Any) -> Any:
+        """What takes the place of the result of a call that fails whatever is assumed."""
+        if self.failures[-1].assumption == _FALSE:
+            return False
+        tensors = tensors_of([*args, *kwargs.values()])
+        if not tensors:
+            raise _GaveUp
+        return tensors[0].clone()
+
+    def _note(self, error: Exception, assumption: str) -> None:
+        frames = user_frames(stack_places(sys._getframe(), self._top))
+        operation = operation_at(frames[-1].place) if frames and frames[-1].place else ""
+        chain = chain_of_frames(frames)
+        self._add(
+            Failure(
+                kind_of(error), describe(error), chain, assumption=assumption, after=self._guess, operation=operation
+            )
+        )
+        self._guess = chain[-1].span if chain else None
+
+    def _add(self, failure: Failure) -> None:
+        self._events += 1
+        if self._events > MOST_EVENTS:
+            raise _GaveUp
+        for index, known in enumerate(self.failures):
+            if known.chain and failure.chain and known.chain[-1].span == failure.chain[-1].span:
+                self.failures[index] = dataclasses.replace(known, count=known.count + 1)
+                return
+        self.failures.append(failure)
+
+    def _likely_truth(self) -> bool:
+        frame = _users_frame()
+        if frame is None:
+            return False
+        place = frame.f_lasti, id(frame)
+        self._turns[place] = turn = self._turns.get(place, 0) + 1
+        if turn > 4 * LOOP_TURNS:
+            raise _GaveUp
+        return likely_truth(frame, turn)
+
+
+def _users_frame() -> FrameType | None:
+    """The innermost of the user's frames that are running."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame

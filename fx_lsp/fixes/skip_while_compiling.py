@@ -1,0 +1,40 @@
+"""Leave out a call that only prints or logs while ``torch.compile`` captures the program."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.fixes.editing import Fix
+from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
+from fx_lsp.fixes.editing.import_edits import imported
+
+_LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
+"""The methods of a logger that write, and ``warnings.warn``."""
+
+_LOGGERS = ("log", "logger", "logging", "warnings")
+
+
+@for_failing_expression
+def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
+    """One fix if the failing expression is in a statement that does nothing but print or log."""
+    statement = source.statement(node)
+    match statement:
+        case ast.Expr(value=ast.Call(func=function)) if _is_log(function) and not source.indent(statement).strip():
+            torch = imported(source, "torch")
+            guard = f"if not {torch.name}.compiler.is_compiling():"
+            if statement.lineno == statement.end_lineno:
+                guard = f"{guard}\n{source.indent(statement)}    "
+            else:  # in a string, other white space would be another string
+                guard = f"{guard} "
+            title = f"Leave `{ast.unparse(function)}` out while compiling"
+            yield Fix(title, (*torch.changes, source.before(statement, guard)))
+
+
+def _is_log(function: ast.expr) -> bool:
+    match function:
+        case ast.Name(id="print"):
+            return True
+        case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method):
+            return method in _LEVELS and name.strip("_").lower() in _LOGGERS
+    return False

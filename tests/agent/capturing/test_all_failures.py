@@ -1,0 +1,139 @@
+"""Every failure of a capture, in one run, as a real agent reports it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from fx_lsp.agent.messages import Capture, Limits, Report, Snippet
+from tests.agent.client import Client, target_of, text_at
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked"),
+]
+
+HEAD = """\
+import logging
+
+import torch
+from torch import nn
+
+logger = logging.getLogger(__name__)
+
+
+@torch.library.custom_op("fx_lsp_all::same", mutates_args=())
+def same(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+class Part(nn.Module):
+    def forward(self, x):
+        print("part")
+        return x + x.sum().item()
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+"""
+
+
+async def captured(client: Client, body: str, capture: Capture, limits: Limits | None = None) -> Report:
+    """The last report on a module whose ``forward`` has the lines of ``body``."""
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    file = client.write("net.py", HEAD + lines)
+    target = target_of(file, "Net()", inputs=Snippet("(torch.ones(3, 4),)", 1))
+    answer = await client.trace(file, target, capture=capture, limits=limits or Limits(seconds=120))
+    assert not answer.only.partial
+    return answer.only
+
+
+def places(report: Report) -> list[tuple[str, str]]:
+    """The kind and the text of each failure, in order."""
+    return [(failure.kind, text_at(failure.chain[-1])) for failure in report.failures]
+
+
+GUARD, SIZE, BREAK = "data-dependent-guard", "data-dependent-size", "graph-break"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "if x.sum() > 0:\n    x = x * 2\nn = int(x.argmax())\nwhile x.mean() > n:\n    x = x / 2\nreturn iter([x])",
+            [
+                (GUARD, "x.sum() > 0"),
+                (SIZE, "int(x.argmax())"),
+                (GUARD, "x.mean() > n"),
+                ("unsupported-output", "return iter([x])"),
+            ],
+        ),
+        (
+            "x = same(x)\nif torch.equal(x, x):\n    return x\nreturn self.linear(x)",
+            [("missing-fake-kernel", "same(x)"), (GUARD, "torch.equal(x, x)")],
+        ),
+        (
+            "if x.min() < 0:\n    raise ValueError\nn = x.sum().long().item()\nif n > 100:\n    return x\nreturn x + n",
+            [(GUARD, "x.min() < 0"), (GUARD, "n > 100")],
+        ),
+        (
+            "n = x.sum().long().item()\nfor row in range(n):\n    if x[row].sum() > 0:\n        x = x + 1\nreturn x",
+            [(SIZE, "range(n)"), (GUARD, "x[row].sum() > 0")],
+        ),
+    ],
+)
+async def test_all_places_that_stop_an_export(client: Client, body: str, expected: list[tuple[str, str]]) -> None:
+    report = await captured(client, body, "export")
+    assert places(report) == expected
+    first, *rest = report.failures
+    assert first.after is None
+    assert all(failure.after is not None for failure in rest)
+
+
+async def test_an_error_that_an_assumption_may_have_caused_is_left_out(client: Client) -> None:
+    body = "if x.sum() > 0:\n    x = torch.cat([x, x])\nreturn torch.mm(x, x.new_ones(4, 4)) + x.new_ones(6, 4)"
+    report = await captured(client, body, "export")
+    assert places(report) == [(GUARD, "x.sum() > 0")]
+
+
+async def test_a_loop_whose_length_depends_on_data_ends(client: Client) -> None:
+    body = "for _ in range(int(x.sum() * 1e9)):\n    x = self.linear(x)\nif x.sum() > 0:\n    return x\nreturn -x"
+    report = await captured(client, body, "export")
+    assert places(report) == [(SIZE, "int(x.sum() * 1e9)"), (GUARD, "x.sum() > 0")]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            "print(x.shape)\nif x.sum() > 0:\n    x = x * 2\nx = self.part(x)\nreturn x",
+            ["print(x.shape)", "x.sum() > 0", 'print("part")', "x.sum().item()"],
+        ),
+        (
+            "for _ in range(2):\n    x = self.linear(x)\n    print(x)\nif x.sum() > 0:\n    x = x * 2\nreturn x",
+            ["print(x)", "x.sum() > 0"],
+        ),
+        (
+            "with torch.no_grad():\n    logger.warning('a')\n    x = x + 1\n"
+            "torch._dynamo.graph_break()\nreturn x.tolist()",
+            ["logger.warning('a')", "torch._dynamo.graph_break()", "x.tolist()"],
+        ),
+    ],
+)
+async def test_all_graph_breaks(client: Client, body: str, expected: list[str]) -> None:
+    report = await captured(client, body, "compile")
+    assert places(report) == [(BREAK, text) for text in expected]
+    assert [step.name.rpartition(".")[2] for step in report.failures[0].chain] == ["forward"]
+    assert "torch_dynamo_resume" not in str(report)
+
+
+async def test_a_run_that_does_not_end_costs_only_the_further_breaks(client: Client) -> None:
+    body = "if x.sum() > 0:\n    while True:\n        x = x + 1\nreturn x"
+    report = await captured(client, body, "compile", Limits(seconds=10))
+    assert report.outcome == "failed"
+    assert places(report) == [(BREAK, "x.sum() > 0")]

@@ -1,0 +1,113 @@
+"""The fixes for what stops torch.export and torch.compile, tried by a real agent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+import torch
+
+from fx_lsp.agent.messages import Capture
+from fx_lsp.analysis.engine import Engine
+from fx_lsp.fixes.editing.text_edits import applied
+from fx_lsp.settings.settings import Settings
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked"),
+]
+
+FILE = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+{}
+
+
+model = Net()
+model(torch.ones(3, 4))
+"""
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    folder = tmp_path_factory.mktemp("workspace")
+    settings = Settings(time_limit=120)
+    engine = Engine(lambda path: settings, folders=[str(folder)], python=[sys.executable])
+    yield engine
+    await engine.close()
+
+
+async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, str, str]]:
+    """For each fix of the first failure: the verdict, its reason, and the new lines of ``forward``."""
+    path = str(Path(engine.workspace.folders[0]) / f"net_{len(engine.results)}.py")
+    Path(path).write_text(FILE.format("\n".join(f"        {line}" for line in body.splitlines())), encoding="utf-8")
+    await engine.scheduler.trace(path)
+    await engine.captures.capture(path, capture)
+    (first, *_) = (
+        failure for item in engine.results[path].captured.values() if item.report for failure in item.report.failures
+    )
+    told: list[tuple[str, str, str]] = []
+    for fix in engine.proofs.trials.fixes(first):
+        proof = await engine.proofs.trials.prove(first, fix)
+        (text,) = applied(fix.changes, engine.documents.lines).values()
+        forward = text.partition("def forward(self, x):\n")[2].partition("\n\n")[0]
+        told.append((proof.verdict, proof.reason, "\n".join(line[8:] for line in forward.splitlines())))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("capture", "body", "mended"),
+    [
+        (
+            "export",
+            "if x.sum() > 0:\n    return x * 2\nreturn x - 1",
+            "return torch.where(x.sum() > 0, x * 2, x - 1)",
+        ),
+        (
+            "export",
+            "if x.min() < -1e6:\n    raise ValueError('too small')\nreturn x * 2",
+            "torch._check_tensor_all(x.min() >= -1e6, lambda: 'too small')\nreturn x * 2",
+        ),
+        (
+            "export",
+            "n = x.sum().long().item()\nif n > 100000:\n    raise ValueError\nreturn x * 2",
+            'n = x.sum().long().item()\ntorch._check(n <= 100000, lambda: "n <= 100000")\nreturn x * 2',
+        ),
+        (
+            "compile",
+            "print(x.shape)\nreturn x * 2",
+            "if not torch.compiler.is_compiling():\n    print(x.shape)\nreturn x * 2",
+        ),
+        (
+            "compile",
+            "y = x * 2 if x.mean() > 0 else x - 1\nreturn y",
+            "y = torch.where(x.mean() > 0, x * 2, x - 1)\nreturn y",
+        ),
+    ],
+)
+async def test_a_fix_is_proven(engine: Engine, capture: Capture, body: str, mended: str) -> None:
+    tried = await fixed(engine, body, capture)
+    assert ("proven", mended) in [(verdict, text) for verdict, _, text in tried], tried
+
+
+async def test_a_fix_that_changes_an_output_is_refuted(engine: Engine) -> None:
+    tried = await fixed(engine, "if x.sum() > 0:\n    return x[:1] * 2\nreturn x - 1", "export")
+    assert [verdict for verdict, _, _ in tried] == ["refuted"]
+
+
+async def test_a_fix_after_which_the_capture_still_fails_is_refuted(engine: Engine) -> None:
+    body = "if x.sum() > 0:\n    y = x * int(x.sum())\nelse:\n    y = x - 1\nreturn y"
+    tried = await fixed(engine, body, "export")
+    assert [verdict for verdict, _, _ in tried] == ["refuted"]
+
+
+async def test_the_calls_that_trace_are_not_edited_for_another_capture(engine: Engine) -> None:
+    body = "return x.new_zeros(int(x.argmax()))"
+    assert await fixed(engine, f"torch.fx.symbolic_trace\n{body}", "export") == []
