@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from fx_lsp.agent.messages import Capture
@@ -58,16 +58,16 @@ class CaptureCall:
     """Whether the call is ``torch.compile(…, fullgraph=True)``."""
 
 
-def capture_calls(names: Names, tree: ast.Module, *, onnx_exports: bool) -> Iterator[CaptureCall]:
+def capture_calls(names: Names, tree: ast.Module, onnx_exports: Callable[[], bool]) -> Iterator[CaptureCall]:
     """The calls and decorators of a file that capture something.
 
-    ``onnx_exports``: whether ``torch.onnx.export`` uses ``torch.export`` by default, as it does since torch 2.9.
+    ``onnx_exports`` returns whether ``torch.onnx.export`` uses ``torch.export`` by default, as it does since torch 2.9.
     """
     origins, tracers = Origins(names), tracer_classes(names)
     for call, place in names.calls:
         if place.expects_error:
             continue
-        found = _captured(call, names, onnx_exports=onnx_exports)
+        found = _captured(call, names, onnx_exports)
         root = found[1] if found else None
         if traced := traced_by(call, place, names, tracers):
             found, root = ("fx", traced.root), traced.root
@@ -86,14 +86,14 @@ def with_argument(
     return replace(call, made_of=made_of, passed=frozenset())
 
 
-def _captured(call: ast.Call, names: Names, *, onnx_exports: bool) -> tuple[Capture, ast.expr | None] | None:
+def _captured(call: ast.Call, names: Names, onnx_exports: Callable[[], bool]) -> tuple[Capture, ast.expr | None] | None:
     """The capture that a call uses, and what it captures (None for a decorator's call); None if it uses none."""
     function = names.qualified(call.func) or ""
     if function in _COMPILING:
         return None if _says(call, "disable") else ("compile", _root(call))
     if function == "torch.onnx.export":
         dynamo = _keyword(call, "dynamo")
-        exports = dynamo.value is True if isinstance(dynamo, ast.Constant) else onnx_exports
+        exports = dynamo.value is True if isinstance(dynamo, ast.Constant) else onnx_exports()
         return ("export", _root(call)) if exports else None
     if function == "torch_tensorrt.compile":
         ir = _keyword(call, "ir") or ast.Constant("default")

@@ -11,6 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
 
@@ -79,7 +80,12 @@ class _File:
 class CaptureUses:
     """The uses in the files of a workspace's folders. `update` may run in another thread than everything else."""
 
-    def __init__(self, folders: Callable[[], Iterable[str]], texts: Texts, onnx_exports: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        folders: Callable[[], Iterable[str]],
+        texts: Texts,
+        onnx_exports: Callable[[str], bool] = lambda path: True,
+    ) -> None:
         """``onnx_exports`` returns whether ``torch.onnx.export``, in a file, uses ``torch.export`` by default."""
         self._folders = folders
         self._texts = texts
@@ -244,7 +250,7 @@ class CaptureUses:
             return None
         try:
             names = Names(tree)
-            calls = tuple(capture_calls(names, tree, onnx_exports=self._onnx_exports(path)))
+            calls = tuple(capture_calls(names, tree, partial(self._onnx_exports, path)))
         except RecursionError:
             return None
         definitions = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, *Function))}

@@ -27,7 +27,7 @@ def captured(text: str, *, onnx_exports: bool = True) -> set[tuple[str, str, boo
     known = {"Net", "Block", "models.make_net"}
     return {
         (call.capture, name, call.is_whole)
-        for call in capture_calls(Names(tree), tree, onnx_exports=onnx_exports)
+        for call in capture_calls(Names(tree), tree, lambda: onnx_exports)
         for name in call.made_of & known
     }
 

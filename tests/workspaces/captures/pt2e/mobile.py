@@ -9,4 +9,6 @@ class Mobile(nn.Module):
     def forward(self, x):
         if x.dim() != 4:
             raise ValueError("a batch of images, please")
-        return self.conv(x) * int(x.max())  # expect: export data-dependent-size error
+        if x.max() > 1:  # expect: export data-dependent-guard error
+            x = x / 255
+        return self.conv(x)

@@ -10,4 +10,4 @@ class Segmenter(nn.Module):
         if x.shape[1] != 3:
             raise ValueError("three channels, please")
         x = self.conv(x)
-        return x.view(2, -1)  # expect: export specialized-dimension warning
+        return x.view(2, -1)  # expect: export specialized-dimension information
