@@ -89,6 +89,10 @@ class Results(dict[str, FileResult]):
         """The captures whose failures are shown as problems of a target."""
         return judged_captures(self._settings_of(target.span.file).captures, self._uses.of(target))
 
+    def captured(self, path: str, key: str) -> dict[Capture, Traced]:
+        """What is known about the captures of a target other than symbolic tracing."""
+        return {capture: known for (of, capture), known in self[path].captured.items() if of == key}
+
     def findings(self, files: Collection[str] | None = None) -> Iterator[Finding]:
         """Every finding in one of ``files`` (None: in any file), at its place in the current text.
 

@@ -24,6 +24,8 @@ class TargetCaptures:
         """
         self._scheduler = scheduler
         self._agent_for = agent_for
+        self.on_captured: Callable[[str], None] = lambda path: None
+        """Called with the path of a file when one of its targets was captured, or is judged by other captures."""
 
     async def capture(self, path: str, capture: Capture, keys: Collection[str]) -> None:
         """Capture the targets of a file with these ``keys``, if they exist, and keep the reports in the results."""
@@ -41,3 +43,4 @@ class TargetCaptures:
             async for answer in answers:
                 if isinstance(answer, Report):
                     self._scheduler.results.keep_capture(path, capture, answer, snapshot)
+                    self.on_captured(path)

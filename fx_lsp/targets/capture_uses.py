@@ -99,6 +99,8 @@ class CaptureUses:
         self._is_complete = False
         self._interrupted = threading.Event()
         self._uses: Mapping[_Node, CaptureUse] = {}
+        self.generation = 0
+        """How often the uses have changed."""
 
     def of(self, target: Target) -> CaptureUse:
         """What the workspace does to a target, as far as the last `update` has found out."""
@@ -123,16 +125,16 @@ class CaptureUses:
         """End a running `update` soon; the next one continues."""
         self._interrupted.set()
 
-    def update(self, opened: Iterable[str] = ()) -> bool:
-        """Look at what has changed, and return whether any use is another one now.
+    def update(self, opened: Iterable[str] = ()) -> None:
+        """Look at what has changed, unless `interrupt` is called.
 
         ``opened``: open documents, which may be outside of the folders.
         """
-        self._interrupted.clear()
         with self._lock:
+            self._interrupted.clear()
             new = [path for path in opened if path not in self._marked]
             if self._is_complete and not self._changed and not new:
-                return False
+                return
             while self._changed:
                 path = self._changed.pop()
                 self._marked.pop(path, None)
@@ -144,15 +146,16 @@ class CaptureUses:
             for path in self._paths:
                 if self._interrupted.is_set():
                     self._is_complete = False
-                    return False
+                    return
                 if path not in self._marked:
                     self._marked[path] = _MARKS.search(self._texts(path) or "") is not None
                 if self._marked[path]:
                     self._file(path)
             self._is_complete = True
             uses = self._found()
-            is_new, self._uses = uses != self._uses, uses
-            return is_new
+            if uses != self._uses:
+                self._uses = uses
+                self.generation += 1
 
     def _found(self) -> dict[_Node, CaptureUse]:
         captures: dict[_Node, set[Capture]] = defaultdict(set)

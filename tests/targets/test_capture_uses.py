@@ -20,6 +20,12 @@ class Folder:
         self.texts = {str(folder / name): text for name, text in (texts or {}).items()}
         self.uses = CaptureUses(lambda: [str(folder)], self.text, lambda path: onnx_exports)
 
+    def update(self) -> bool:
+        """Whether an update finds other uses than before."""
+        before = self.uses.generation
+        self.uses.update()
+        return self.uses.generation != before
+
     def text(self, path: str) -> str | None:
         lines = on_disk(path)
         return self.texts.get(path, lines.text if lines else None)
@@ -51,29 +57,29 @@ class Folder:
 def test_what_a_workspace_uses_on_which_classes(name: str, used: dict[str, str]) -> None:
     folder = Folder(WORKSPACES / name)
     assert folder.shown() == {}, "nothing is looked at before the first update"
-    assert folder.uses.update() == bool(used)
+    assert folder.update() == bool(used)
     assert folder.shown() == used
-    assert not folder.uses.update(), "nothing has changed"
+    assert not folder.update(), "nothing has changed"
 
 
 def test_an_old_torch_exports_to_onnx_without_torch_export() -> None:
     folder = Folder(WORKSPACES / "onnx", onnx_exports=False)
-    folder.uses.update()
+    folder.update()
     assert folder.shown() == {}
 
 
 def test_an_edit_counts_once_it_is_told() -> None:
     folder = Folder(WORKSPACES / "export_one_of_several")
-    folder.uses.update()
+    folder.update()
     script = str(folder.folder / "export.py")
     folder.texts[script] = (folder.text(script) or "").replace("Classifier", "Gate")
-    assert not folder.uses.update()
+    assert not folder.update()
     folder.uses.changed(script)
-    assert folder.uses.update()
+    assert folder.update()
     assert folder.shown() == {"Gate": "export"}
     del folder.texts[script]
     folder.uses.forget()
-    assert folder.uses.update()
+    assert folder.update()
     assert folder.shown() == {"Classifier": "export", "Head": "export"}
 
 
@@ -83,11 +89,11 @@ def test_a_function_of_another_file_captures_what_it_is_passed(tmp_path: Path) -
     (tmp_path / "nets.py").write_text(net)
     (tmp_path / "main.py").write_text("import tools\nfrom nets import Net\n\ntools.save(net=Net(), x=1)\n")
     folder = Folder(tmp_path)
-    folder.uses.update()
+    folder.update()
     assert folder.shown() == {"Net": "export"}
     (tmp_path / "main.py").write_text("from nets import Net\n\ndef save(net): ...\n\nsave(Net())\n")
     folder.uses.forget()
-    assert folder.uses.update()
+    assert folder.update()
     assert folder.shown() == {}
 
 
@@ -100,7 +106,7 @@ def test_an_interrupted_update_is_completed_by_the_next() -> None:
         return read(path)
 
     folder.uses._texts = interrupting
-    assert not folder.uses.update()
+    assert not folder.update()
     folder.uses._texts = read
-    assert folder.uses.update()
+    assert folder.update()
     assert folder.shown() == {"Gate": "export", "Long": "export"}

@@ -152,13 +152,14 @@ class Views:
     def _target(self, path: str, traced: Traced) -> dict[str, Any]:
         location = self._places.location(traced.place)
         tracing, held_back = self._scheduler.is_tracing(path), self._scheduler.held_back
+        captured = self._scheduler.results.captured(path, traced.target.key)
         return {
             "key": traced.target.key,
             "title": traced.target.title,
             "uri": location.uri if location else None,
             "range": location.range if location else None,
             "outcome": traced.report.outcome if traced.report else None,
-            "summary": summary(traced, tracing=tracing, held_back=held_back),
+            "summary": summary(traced, captured, tracing=tracing, held_back=held_back),
         }
 
     def _node(self, description: GraphDescription | None, node: GraphNode, above: int) -> dict[str, Any]:
