@@ -259,8 +259,10 @@ def targets(ls: FxLanguageServer, params: Any) -> list[dict[str, Any]]:
 
 @server.feature(FORWARD)
 def forward(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
-    """The generated forward of a target."""
-    return ls.session.views.forward(params.textDocument.uri, *_chosen(params))
+    """The generated forward of a target or, if the parameters name the capture ``export``, the exported program."""
+    views = ls.session.views
+    view = views.exported if getattr(params, "capture", None) == "export" else views.forward
+    return view(params.textDocument.uri, *_chosen(params))
 
 
 @server.feature(MODULE)

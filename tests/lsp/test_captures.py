@@ -72,6 +72,22 @@ async def test_a_class_that_is_only_exported_is_judged_by_export(editor_with_vie
     assert "`torch.export`: it can be exported for `x: [2, 4]`, and with a batch of any size." in hover
 
 
+async def test_an_exported_program_can_be_shown(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    editor.write("save.py", EXPORT)
+    editor.open("net.py", NET)
+    await lens_becomes(editor, "net.py", "exported program")
+    lens = next(lens for lens in await editor.lenses("net.py") if lens.command and "program" in lens.command.title)
+    assert lens.command
+    assert lens.command.arguments
+    argument: Any = lens.command.arguments[0]
+    asked = {**editor.document("net.py"), "target": argument["target"], "capture": argument["capture"]}
+    answer = await editor.ask("fx/forward", asked)
+    assert 'def forward(self, x: "f32[3, 4]")' in answer.text
+    assert "torch.ops.aten.div" in answer.text
+    assert (await editor.ask("fx/forward", {**asked, "capture": None})).text == "", "it can't be traced"
+
+
 async def test_failures_of_export_are_shown_where_it_is_used(editor_with_views: Editor) -> None:
     editor = editor_with_views
     show(editor, "export_all", "models.py")
