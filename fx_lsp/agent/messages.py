@@ -258,7 +258,7 @@ class Report:
     nodes: int = 0
     """The number of nodes of the graph."""
     code: str = ""
-    """The Python source of the generated forward."""
+    """The Python source of the generated forward; for ``export``, the exported program as text, with shapes."""
     seconds: float = 0.0
     """Wall-clock time of the build and the trace."""
     processor_seconds: float = 0.0

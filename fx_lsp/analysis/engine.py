@@ -16,6 +16,7 @@ from pathlib import Path
 from fx_lsp.agent.messages import Preload
 from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
+from fx_lsp.analysis.idle_captures import IdleCaptures
 from fx_lsp.analysis.idle_work import IdleWork
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.analysis.target_captures import TargetCaptures
@@ -25,12 +26,14 @@ from fx_lsp.fixes import fixes_for
 from fx_lsp.fixes.fix_cache import kept_fixes_for
 from fx_lsp.interpreters.interpreter_choice import Interpreter, choose
 from fx_lsp.interpreters.recent_choices import RecentChoices
+from fx_lsp.interpreters.torch_presence import torch_version
 from fx_lsp.settings.pyproject import FILE
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import AgentPool, TracingAgent
 from fx_lsp.supervisor.cached_agent import CachedAgent
 from fx_lsp.supervisor.cluster_agent import Cluster, ClusterAgent
 from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
+from fx_lsp.targets.capture_uses import CaptureUses
 from fx_lsp.targets.target_finder import CachedTargetFinder
 from fx_lsp.workspace.disk_cache import Cache
 from fx_lsp.workspace.import_graph import imported_first
@@ -40,6 +43,9 @@ log = logging.getLogger(__name__)
 
 CHOICE_SECONDS = 1.0
 """How long a Python that was chosen for an edited file serves it before the folders are searched again."""
+
+ONNX_BY_EXPORT = (2, 9)
+"""The first version of torch whose ``torch.onnx.export`` uses ``torch.export`` by default."""
 
 
 class Engine:
@@ -94,8 +100,9 @@ class Engine:
         finder = None
         if findings_cache:
             finder = CachedTargetFinder(self.workspace.folders, self.documents.text, findings_cache)
+        uses = CaptureUses(lambda: self.workspace.folders, self.documents.text, self._exports_to_onnx)
         self.scheduler = Scheduler(
-            self.documents, self.workspace, self.agent_for, settings_of, finder, gives_way=interactive
+            self.documents, self.workspace, self.agent_for, settings_of, finder, uses, gives_way=interactive
         )
         self.scheduler.on_result = self._on_result
         self.results = self.scheduler.results
@@ -106,24 +113,28 @@ class Engine:
         )
         self.descriptions = GraphDescriptions(self.scheduler)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
-        self._idle_work: tuple[IdleWork, ...] = (self.proofs, self.descriptions) if interactive else ()
+        self.idle_captures = IdleCaptures(self.scheduler, self.captures)
+        idle = (self.proofs, self.descriptions, self.idle_captures)
+        self._idle_work: tuple[IdleWork, ...] = idle if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:
         """The agent that traces the file ``path``."""
-        return self._agent_in(self._agents, path)
+        return self._agent_in(self._agents, path, self._start_agent)
 
     def _capturing_agent_for(self, path: str) -> TracingAgent:
         """The agent that captures the targets of ``path`` by other means; its process starts when it is first used."""
-        return self._agent_in(self._capturing_agents, path)
+        return self._agent_in(self._capturing_agents, path, self._start_capturing_agent)
 
-    def _agent_in(self, agents: AgentPool, path: str) -> TracingAgent:
+    def _agent_in(
+        self, agents: AgentPool, path: str, start: Callable[[Interpreter, Settings, Path], TracingAgent]
+    ) -> TracingAgent:
         folder, interpreter = Path(self.workspace.folder_of(path)), self.interpreter_of(path)
         key = self._agent_key(path, interpreter)
         if agents is self._agents:
             self._agent_keys[path] = key
         if not self._one_run and key not in agents:
             agents.retain(map(self._current_key, self.documents.paths))
-        return agents.agent_for(key, lambda: self._start_agent(interpreter, self._settings_in(folder), folder))
+        return agents.agent_for(key, lambda: start(interpreter, self._settings_in(folder), folder))
 
     def interpreter_of(self, path: str) -> Interpreter:
         """The Python that traces a file, as the files and folders are now, or were a moment ago."""
@@ -174,9 +185,12 @@ class Engine:
         """Trace an open file from scratch, without earlier results or cached traces."""
         if self.scheduler.held_back:
             return
-        agent = self.agent_for(path)
-        if isinstance(agent, CachedAgent):
-            agent.forget(path)
+        agents = [self.agent_for(path)]
+        if self.results[path].captured if path in self.results else {}:
+            agents.append(self._capturing_agent_for(path))
+        for agent in agents:
+            if isinstance(agent, CachedAgent):
+                agent.forget(path)
         self.scheduler.trace_anew(path)
 
     def restart_agents(self) -> None:
@@ -236,18 +250,46 @@ class Engine:
     def _settings_in(self, folder: Path) -> Settings:
         return self.settings_of(str(folder / FILE))
 
+    def _exports_to_onnx(self, path: str) -> bool:
+        """Whether ``torch.onnx.export`` uses ``torch.export`` by default in the Python that traces a file."""
+        version = torch_version(Path(self.interpreter_of(path).command[0]))
+        return version is None or version >= ONNX_BY_EXPORT
+
     def _start_agent(self, interpreter: Interpreter, settings: Settings, folder: Path) -> TracingAgent:
         assert not self.scheduler.held_back, "an agent runs a Python and code that may be the workspace's"
         if self._cluster is not None:
             return ClusterAgent(self._cluster, settings.interpreter, folder)
         log.info("tracing files of %s; %s", folder, "; ".join(interpreter.reasons))
+        return self._made_agent(
+            interpreter,
+            settings,
+            folder,
+            on_state=lambda state: self._on_agent_state(state, interpreter, folder),
+            start_early=self._interactive,
+        )
+
+    def _start_capturing_agent(self, interpreter: Interpreter, settings: Settings, folder: Path) -> TracingAgent:
+        """An agent whose state is not reported: the user is told whether the other one can trace."""
+        if self._cluster is not None:
+            return ClusterAgent(self._cluster, settings.interpreter, folder)
+        return self._made_agent(interpreter, settings, folder, on_state=lambda state: None, start_early=False)
+
+    def _made_agent(
+        self,
+        interpreter: Interpreter,
+        settings: Settings,
+        folder: Path,
+        *,
+        on_state: Callable[[AgentState], None],
+        start_early: bool,
+    ) -> TracingAgent:
         agent = SupervisedAgent(
             interpreter.command,
             cwd=folder,
             env=settings.env,
             log=lambda line: log.info("agent: %s", line),
-            on_state=lambda state: self._on_agent_state(state, interpreter, folder),
+            on_state=on_state,
         )
         if self._cache is None or not settings.cache:
             return agent
-        return CachedAgent(agent, self._cache, interpreter.command, settings.env, start_early=self._interactive)
+        return CachedAgent(agent, self._cache, interpreter.command, settings.env, start_early=start_early)

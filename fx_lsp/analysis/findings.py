@@ -72,10 +72,10 @@ def findings_of(
     found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
     told = [finding for finding in found if finding and is_shown(finding, snapshot, selection)]
     intent = report.intent or target.intent
-    return [dataclasses.replace(finding, severity=_severity(finding, intent, selection)) for finding in told]
+    return [dataclasses.replace(finding, severity=severity_of(finding, intent, selection)) for finding in told]
 
 
-def _severity(finding: Finding, intent: Intent, selection: Selection) -> Severity:
+def severity_of(finding: Finding, intent: Intent, selection: Selection) -> Severity:
     """The severity of a finding; at most ``information`` if the failure occurs only when an assumption is wrong."""
     severity = selection.severity(finding.rule, intent)
     return max(severity, "information", key=SEVERITIES.index) if finding.failure.other_side else severity

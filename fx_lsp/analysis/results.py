@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 
 from fx_lsp.agent.messages import Capture, Failure, Report, Span, Target
 from fx_lsp.analysis.findings import Finding, findings_in_text, findings_of, is_shown
-from fx_lsp.analysis.fullgraph_calls import is_compiled_whole
+from fx_lsp.analysis.judged_captures import judged, judged_captures
 from fx_lsp.documents.documents import Documents, Place, Snapshot
-from fx_lsp.documents.parse import parsed
-from fx_lsp.rules import Severity
 from fx_lsp.settings.rule_selection import Selection
 from fx_lsp.settings.settings import Settings
+from fx_lsp.targets.capture_uses import CaptureUses
 from fx_lsp.targets.workspace_recipes import lacks_own_recipe
 from fx_lsp.workspace.workspace import Workspace
 
@@ -69,27 +68,43 @@ class FileResult:
     def findings(self) -> Iterator[Finding]:
         """Every finding of the file's targets and text, at its place in the text that was traced."""
         yield from self.mistakes
-        for traced in self.traced.values():
+        for traced in self.everything:
             yield from traced.findings
             yield from traced.kept
+
+    @property
+    def everything(self) -> Iterator[Traced]:
+        """What is known about each target with each capture."""
+        yield from self.traced.values()
+        yield from self.captured.values()
 
 
 class Results(dict[str, FileResult]):
     """The result of each file, by path. Only the scheduler changes the results."""
 
-    def __init__(self, documents: Documents, workspace: Workspace, settings_of: Callable[[str], Settings]) -> None:
+    def __init__(
+        self, documents: Documents, workspace: Workspace, settings_of: Callable[[str], Settings], uses: CaptureUses
+    ) -> None:
         super().__init__()
         self._documents = documents
         self._workspace = workspace
         self._settings_of = settings_of
+        self._uses = uses
+
+    def captures_of(self, target: Target) -> tuple[Capture, ...]:
+        """The captures whose failures are shown as problems of a target."""
+        return judged_captures(self._settings_of(target.span.file).captures, self._uses.of(target))
+
+    def captured(self, path: str, key: str) -> dict[Capture, Traced]:
+        """What is known about the captures of a target other than symbolic tracing."""
+        return {capture: known for (of, capture), known in self[path].captured.items() if of == key}
 
     def findings(self, files: Collection[str] | None = None) -> Iterator[Finding]:
-        """Every finding of a trace in one of ``files`` (None: in any file), at its place in the current text.
+        """Every finding in one of ``files`` (None: in any file), at its place in the current text.
 
-        Leaves out findings whose text was edited.
+        Leaves out findings whose text was edited, and those of captures that don't count for their targets.
         """
-        every = (finding for result in self.values() for finding in result.findings)
-        yield from self._standing(found for found in every if files is None or found.place.path in files)
+        yield from self._standing(finding for path in self for finding in self._judged(path, files))
 
     def shown(self, files: Collection[str]) -> Iterator[Finding]:
         """The findings in ``files`` to show: also those whose text was edited, until a new trace reaches that text.
@@ -100,9 +115,7 @@ class Results(dict[str, FileResult]):
         """
         standing, edited = [], []
         for path, result in self.items():
-            for finding in result.findings:
-                if finding.place.path not in files:
-                    continue
+            for finding in self._judged(path, files):
                 if now := self._documents.now(finding.place):
                     standing.append(dataclasses.replace(finding, place=now))
                 elif (around := self._documents.around(finding.place)) and (result.parses or around.path == path):
@@ -117,18 +130,6 @@ class Results(dict[str, FileResult]):
     def is_current(self, path: str) -> bool:
         """Whether everything that is known about ``path`` was found in the current texts."""
         return self._is_traced(path) and all(map(self._is_traced, self.dependants(path)))
-
-    def findings_of_captures(self, captures: Collection[Capture]) -> Iterator[Finding]:
-        """Every finding of these captures, at its place in the current text, without those whose text was edited."""
-        if "fx" in captures:
-            yield from self.findings()
-        yield from self._standing(
-            finding
-            for result in self.values()
-            for (_, capture), traced in result.captured.items()
-            if capture in captures
-            for finding in traced.findings
-        )
 
     def files_concerned(self, path: str) -> set[str]:
         """The files whose diagnostics may change with the text or the result of ``path``.
@@ -178,13 +179,13 @@ class Results(dict[str, FileResult]):
         selection = self._settings_of(path).selection
         result.mistakes = findings_in_text(path, snapshot, selection) if with_mistakes else ()
         result.moment, result.parses = None, True
-        result.captured = {}  # of texts that may have changed
         before, result.traced = result.traced, {}
         gone = [before[key] for key in before.keys() - {target.key for target in targets}]
         for target in targets:
             if place := snapshot.place(target.span):
                 last = before.get(target.key) or self._replaced(place, gone) or Traced(target, place)
                 result.traced[target.key] = dataclasses.replace(last, target=target, place=place)
+        result.captured = {id: known for id, known in result.captured.items() if id[0] in result.traced}
 
     def keep_report(self, path: str, report: Report, snapshot: Snapshot) -> None:
         """Record a report on a target of a file; ``snapshot`` has the texts that were traced."""
@@ -209,7 +210,7 @@ class Results(dict[str, FileResult]):
         selection = self._settings_of(path).selection
         found = findings_of(traced.target, report, snapshot, lambda file: self._workspace.owns(file, roots), selection)
         own = tuple(
-            dataclasses.replace(finding, capture=capture, severity=self._severity(finding, traced.target, snapshot))
+            dataclasses.replace(finding, capture=capture)
             for finding in found
             if finding.rule.capture == capture or finding.failure.kind in _ENDED
         )
@@ -224,15 +225,9 @@ class Results(dict[str, FileResult]):
         if path in self:
             self[path].parses = False
 
-    def _severity(self, finding: Finding, target: Target, snapshot: Snapshot) -> Severity:
-        """The severity of a capture's finding: a graph break is an error where the file says ``fullgraph=True``."""
-        path = target.span.file
-        chosen = self._settings_of(path).selection.severities
-        lines = snapshot.lines_of(path)
-        if finding.rule.code != "graph-break" or finding.rule.code in chosen or not lines or not target.symbol:
-            return finding.severity
-        tree = parsed(lines.text)
-        return "error" if tree and is_compiled_whole(tree, target.symbol) else finding.severity
+    def drop_capture(self, path: str, key: str, capture: Capture) -> None:
+        """Drop what is known about a capture of a target, which is no longer made."""
+        self[path].captured.pop((key, capture), None)
 
     def drop_kept(self, path: str) -> bool:
         """Drop the `Traced.kept` findings of a file, because no more reports will come that could confirm them.
@@ -244,6 +239,18 @@ class Results(dict[str, FileResult]):
         for item in keeping:
             self[path].traced[item.target.key] = dataclasses.replace(item, kept=())
         return bool(keeping)
+
+    def _judged(self, path: str, files: Collection[str] | None) -> Iterator[Finding]:
+        """The findings of a file's targets and text in ``files`` (None: in any file) that are problems to the user."""
+        result = self[path]
+        yield from (finding for finding in result.mistakes if files is None or finding.place.path in files)
+        settings = None
+        for traced in result.everything:
+            found = [item for item in (*traced.findings, *traced.kept) if files is None or item.place.path in files]
+            if found and traced.report:
+                settings = settings or self._settings_of(path)
+                use = self._uses.of(traced.target)
+                yield from filter(None, (judged(finding, traced.report, use, settings) for finding in found))
 
     def _reported(self, failure: Failure) -> Iterator[tuple[str, Traced]]:
         for path, result in self.items():

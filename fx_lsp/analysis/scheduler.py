@@ -25,6 +25,7 @@ from fx_lsp.analysis.results import Results, Traced
 from fx_lsp.documents.documents import Documents, Snapshot, on_disk
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import TracingAgent
+from fx_lsp.targets.capture_uses import CaptureUses
 from fx_lsp.targets.configured_targets import as_configured
 from fx_lsp.targets.target_finder import TargetFinder
 from fx_lsp.workspace.workspace import Workspace
@@ -36,8 +37,9 @@ class Scheduler:
     """Keeps up to date the results of all files that it was told to trace. Must be used from one event loop.
 
     ``agent_for`` returns the agent that traces a file, ``settings_of`` the file's settings. ``finder`` finds the
-    targets; the default finder keeps nothing on disk. ``gives_way``: make do with less while other programs keep the
-    computer busy.
+    targets; the default finder keeps nothing on disk. ``uses`` are the captures that the workspace uses; the
+    scheduler tells them what has changed, but does not update them. ``gives_way``: make do with less while other
+    programs keep the computer busy.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Scheduler:
         agent_for: Callable[[str], TracingAgent],
         settings_of: Callable[[str], Settings] = lambda path: Settings(),
         finder: TargetFinder | None = None,
+        uses: CaptureUses | None = None,
         *,
         gives_way: bool = False,
     ) -> None:
@@ -54,7 +57,8 @@ class Scheduler:
         self.workspace = workspace
         self.agent_for = agent_for
         self.settings_of = settings_of
-        self.results = Results(documents, workspace, settings_of)
+        self.uses = uses or CaptureUses(lambda: workspace.folders, documents.text)
+        self.results = Results(documents, workspace, settings_of, self.uses)
         self._gives_way = gives_way
         self.held_back = ""
         """The reason why targets are found but not traced; empty if they are traced."""
@@ -132,6 +136,7 @@ class Scheduler:
 
         These are the files that import it, and files with classes that it may show how to build.
         """
+        self.uses.changed(path)
         dependants = self.results.dependants(path)
         for other in dependants:
             self._again(other)
@@ -145,6 +150,7 @@ class Scheduler:
     def trace_all(self) -> None:
         """Trace every file again, after a change that may affect all of them."""
         self._finder.forget()
+        self.uses.forget()
         for path in list(self.results):
             self._again(path)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from fx_lsp.agent.messages import Capture, Report
 from fx_lsp.analysis.scheduler import Scheduler
@@ -24,11 +24,13 @@ class TargetCaptures:
         """
         self._scheduler = scheduler
         self._agent_for = agent_for
+        self.on_captured: Callable[[str], None] = lambda path: None
+        """Called with the path of a file when one of its targets was captured, or is judged by other captures."""
 
-    async def capture(self, path: str, capture: Capture) -> None:
-        """Capture those targets of a file that exist, and keep the reports in the scheduler's results."""
+    async def capture(self, path: str, capture: Capture, keys: Collection[str]) -> None:
+        """Capture the targets of a file with these ``keys``, if they exist, and keep the reports in the results."""
         result = self._scheduler.results.get(path)
-        traced = [item for item in result.traced.values() if item.report is not None] if result else []
+        traced = [item for key, item in result.traced.items() if key in keys] if result else []
         wanted = [item for item in traced if item.report and item.report.outcome not in ("skipped", "not-imported")]
         if not wanted:
             return
@@ -41,3 +43,4 @@ class TargetCaptures:
             async for answer in answers:
                 if isinstance(answer, Report):
                     self._scheduler.results.keep_capture(path, capture, answer, snapshot)
+                    self.on_captured(path)

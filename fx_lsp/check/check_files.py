@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import get_args
 
-from fx_lsp.agent.messages import NOTEBOOK, Capture, Proof
+from fx_lsp.agent.messages import NOTEBOOK, Capture, Proof, Target
 from fx_lsp.analysis.apply_fixes import mend, write
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.findings import Finding, merged
@@ -21,7 +23,7 @@ from fx_lsp.fixes import Fix
 from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.settings.precedence import override
 from fx_lsp.settings.pyproject import project_of
-from fx_lsp.settings.settings import Settings
+from fx_lsp.settings.settings import AUTO, Settings
 from fx_lsp.supervisor.cluster_agent import Cluster, connected
 from fx_lsp.supervisor.supervised_agent import AgentState, why_not
 from fx_lsp.workspace.disk_cache import Cache
@@ -65,13 +67,15 @@ class Checked:
     """Files that can't be read or parsed, and why."""
     captures: tuple[Capture, ...] = ("fx",)
     """The captures that ``problems`` are about."""
+    captures_of: Callable[[Target], Sequence[Capture]] = lambda target: get_args(Capture)
+    """Which of them are checked for a target."""
     edits: Mapping[str, str] = field(default_factory=dict)
     """Path -> new text of each file that fixes change; ``problems`` are those that remain after the fixes."""
 
     def verdicts(self, result: FileResult) -> Iterator[tuple[Capture, Traced]]:
-        """Each target of a file with each capture that was asked for, and what came of it."""
+        """Each target of a file with each capture that is checked for it, and what came of it."""
         for key, traced in result.traced.items():
-            for capture in self.captures:
+            for capture in self.captures_of(traced.target):
                 not_tried = Traced(traced.target, traced.place)
                 yield capture, traced if capture == "fx" else result.captured.get((key, capture), not_tried)
 
@@ -89,7 +93,7 @@ async def check(
     jobs: int = 1,
     cache: Cache | None = None,
     cluster: str | None = None,
-    captures: Sequence[Capture] = ("fx",),
+    captures: Sequence[str] = ("fx",),
     mending: Mending | None = None,
     with_fixes: bool = True,
     progress: Progress = lambda done, of, next: None,
@@ -100,8 +104,8 @@ async def check(
     selects some of the files, and traces in ``cache`` are not repeated. With ``mending``, fixes are applied first.
     Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``cluster`` is the
     address of a Dask scheduler whose workers trace instead of this machine, as many files at a time as they can; their
-    results are not cached. ``captures`` are the captures to check; a target is traced even if ``fx`` is not among
-    them, but its failures are then not reported.
+    results are not cached. ``captures`` are the captures to check, or `AUTO`: for each target, those that the code
+    uses on it. A target is traced even if ``fx`` is not among them, but its failures are then not reported.
 
     Raises CannotCheck if a path does not exist, a project's settings can't be used, a notebook would have to be fixed,
     or there is no PyTorch to trace with.
@@ -149,7 +153,7 @@ class _Run:
         cluster: Cluster | None,
         *,
         with_fixes: bool,
-        captures: tuple[Capture, ...],
+        captures: tuple[str, ...],
         edits: bool,
     ) -> None:
         self._settings = settings
@@ -174,18 +178,21 @@ class _Run:
     async def check(self, files: Sequence[Path], jobs: int, progress: Progress, mending: Mending | None) -> Checked:
         for file in filter(_is_notebook, files):
             self._open_notebook(file)
+        if self._captures != ("fx",):
+            await asyncio.to_thread(self._engine.scheduler.uses.update, map(str, files))
         await self._trace([file for file in files if file not in self._no_notebooks], jobs, progress)
         edits = await self._mend(files, mending, jobs, progress) if mending else {}
         results = self._engine.results
         findings = sorted(
-            merged(results.findings_of_captures(self._captures)),
+            merged(results.findings()),
             key=lambda found: (found.place.path, found.place.start),
         )
         return Checked(
             problems=tuple(map(self._as_problem, findings)),
             documents=self._engine.documents,
             results=results,
-            captures=self._captures,
+            captures=tuple(one for one in get_args(Capture) if {one, AUTO}.intersection(self._captures)),
+            captures_of=results.captures_of,
             unread={
                 file: self._no_notebooks.get(file) or why_not_python(str(file))
                 for file in files
@@ -214,10 +221,10 @@ class _Run:
             for done, file in waiting:
                 progress(done, len(files), f"tracing {file.name}")
                 await self._engine.scheduler.trace(str(file))
-                for capture in self._captures:
-                    if capture != "fx":
-                        progress(done, len(files), f"{_VERBS[capture]} {file.name}")
-                        await self._engine.captures.capture(str(file), capture)
+                for capture, verb in _VERBS.items():
+                    if keys := self._captured_with(str(file), capture):
+                        progress(done, len(files), f"{verb} {file.name}")
+                        await self._engine.captures.capture(str(file), capture, keys)
                 if self._problem is not None:
                     raise CannotCheck(self._problem)
 
@@ -226,6 +233,12 @@ class _Run:
         in_order = {str(file): results[str(file)] for file in files if str(file) in results}
         results.clear()
         results.update(in_order)
+
+    def _captured_with(self, path: str, capture: Capture) -> list[str]:
+        """The keys of the targets of a file for which ``capture`` is checked."""
+        results = self._engine.results
+        traced = results[path].traced if path in results else {}
+        return [key for key, item in traced.items() if capture in results.captures_of(item.target)]
 
     async def _mend(self, files: Sequence[Path], mending: Mending, jobs: int, progress: Progress) -> dict[str, str]:
         engine = self._engine
@@ -255,7 +268,7 @@ class _Run:
         project = project_of(path)
         for mistake in project.mistakes:
             raise CannotCheck(f"{mistake.file}:{mistake.line}: {mistake.reason}")
-        return override(project.settings, self._settings)
+        return dataclasses.replace(override(project.settings, self._settings), captures=self._captures)
 
     def _on_agent_state(self, state: AgentState, interpreter: Interpreter, folder: Path) -> None:
         self._problem = why_not(state, interpreter, "specify your project's Python with --python") or self._problem

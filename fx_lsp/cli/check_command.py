@@ -81,7 +81,8 @@ def _add_output(check: argparse.ArgumentParser) -> None:
         type=_codes,
         default=("fx",),
         help="which captures to check, separated by commas: fx (symbolic tracing), export (torch.export), compile "
-        "(torch.compile without graph breaks); default: fx",
+        "(torch.compile without graph breaks), or auto: for each class, those that your code uses on it, and fx if it "
+        "uses none; default: fx",
     )
     check.add_argument(
         "--fail-on",
@@ -147,13 +148,15 @@ def run(arguments: argparse.Namespace) -> int:
 async def _check(arguments: argparse.Namespace) -> Checked:
     from fx_lsp.agent.messages import Capture
     from fx_lsp.check.check_files import Mending, check
+    from fx_lsp.settings.settings import AUTO
     from fx_lsp.workspace.disk_cache import Cache, cache_folder
     from fx_lsp.workspace.python_files import FileSelection, Shard
 
-    captures = tuple(capture for capture in get_args(Capture) if capture in arguments.capture)
-    if unknown := [name for name in arguments.capture if name not in captures]:
-        raise CannotCheck(f"'{unknown[0]}' is not a capture; the captures are {', '.join(get_args(Capture))}.")
-    _limits(arguments.fail_on, captures)  # a mistake ends the run before it begins
+    every: tuple[Capture, ...] = get_args(Capture)
+    if unknown := [name for name in arguments.capture if name not in (*every, AUTO)]:
+        raise CannotCheck(f"'{unknown[0]}' is not a capture; the captures are {', '.join((*every, AUTO))}.")
+    checked = [capture for capture in every if {capture, AUTO}.intersection(arguments.capture)]
+    _limits(arguments.fail_on, checked)  # a mistake ends the run before it begins
     if arguments.write_baseline and not arguments.baseline:
         raise CannotCheck("--write-baseline needs --baseline FILE.")
     try:
@@ -169,7 +172,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
             jobs=arguments.jobs or os.cpu_count() or 1,
             cache=None if arguments.no_cache else Cache(cache_folder()),
             cluster=arguments.cluster,
-            captures=captures,
+            captures=arguments.capture,
             mending=mending,
             with_fixes=_format(arguments) in SHOW_FIXES,
             progress=show,

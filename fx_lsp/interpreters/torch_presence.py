@@ -12,12 +12,22 @@ from pathlib import Path
 from fx_lsp.interpreters.environment_layout import import_folders
 from fx_lsp.interpreters.found_files import sensible, small_text
 
+_VERSION = re.compile(r"torch-(\d+)\.(\d+)")
 _EDITABLE = re.compile(r'"editable"\s*:\s*true')
 
 
 def has_torch(python: Path) -> bool:
     """Whether ``import torch`` would find a package."""
     return any(map(_holds_torch, sensible(_searched(python), f"a folder of {python}")))
+
+
+def torch_version(python: Path) -> tuple[int, int] | None:
+    """The version of torch that was installed as a package, e.g. ``(2, 13)``; None if that can't be seen."""
+    for folder in sensible(_searched(python), f"a folder of {python}"):
+        for told in _listed(folder, "torch-*.dist-info"):
+            if found := _VERSION.match(told.name):
+                return int(found[1]), int(found[2])
+    return None
 
 
 def _searched(python: Path) -> Iterator[Path]:

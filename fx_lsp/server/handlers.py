@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
 from lsprotocol import types
 from pygls.capabilities import get_capability
 from pygls.exceptions import JsonRpcException
@@ -258,8 +259,10 @@ def targets(ls: FxLanguageServer, params: Any) -> list[dict[str, Any]]:
 
 @server.feature(FORWARD)
 def forward(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
-    """The generated forward of a target."""
-    return ls.session.views.forward(params.textDocument.uri, *_chosen(params))
+    """The generated forward of a target or, if the parameters name the capture ``export``, the exported program."""
+    views = ls.session.views
+    view = views.exported if getattr(params, "capture", None) == "export" else views.forward
+    return view(params.textDocument.uri, *_chosen(params))
 
 
 @server.feature(MODULE)
@@ -307,6 +310,15 @@ async def trust_granted(ls: FxLanguageServer, params: Any) -> None:
     ls.session.trust()
 
 
+@attrs.frozen
+class LensArgument:
+    """The part of the argument of a lens's command that the server needs."""
+
+    uri: str
+    target: str
+    """The target's key."""
+
+
 @server.command("fxLsp.restartAgent")
 def restart_agent(ls: FxLanguageServer, *arguments: Any) -> None:
     """Restart the tracing processes. Arguments that clients add to commands are ignored."""
@@ -320,6 +332,14 @@ def trace_file(ls: FxLanguageServer, *arguments: Any) -> None:
     path = ls.session.places.path(uri) if isinstance(uri, str) else None
     if path and ls.session.documents.is_open(path):
         ls.session.engine.trace_anew(path)
+
+
+@server.command("fxLsp.tryCaptures")
+def try_captures(ls: FxLanguageServer, argument: LensArgument) -> None:
+    """Make every capture of the target whose lens was clicked, now and after each edit."""
+    path = ls.session.places.path(argument.uri)
+    if path and ls.session.documents.is_open(path):
+        ls.session.engine.idle_captures.want(path, argument.target)
 
 
 @server.command("fxLsp.pause")

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, get_args
 
-from fx_lsp.agent.messages import Limits
+from fx_lsp.agent.messages import Capture, Limits
 from fx_lsp.rules import Severity, all_rules
 from fx_lsp.settings.file_patterns import matches
 from fx_lsp.settings.rule_selection import ALL_NOTICES, Selection
+
+AUTO = "auto"
+"""The item of the setting ``captures`` that stands for the captures that the workspace uses on each class."""
 
 SECTION = "fxLsp"
 """The section of ``workspace/configuration`` that holds the settings."""
@@ -153,6 +156,14 @@ class Settings:
         "Dotted name of a tracer, or of its class, to use if your code does not specify one, e.g. "
         "`my_package.tracing.ModelTracer`.",
         {"type": "string"},
+    )
+    captures: tuple[str, ...] = _setting(
+        (AUTO,),
+        "Which captures to check in the editor: `fx` (symbolic tracing), `export` (`torch.export`), `compile` "
+        "(`torch.compile` without graph breaks). With `auto`, fx-lsp checks each class with the captures that your "
+        "code uses on it or on something that contains it, and with `fx` if it uses none. Problems with other "
+        "captures are not shown. For `fx-lsp check`, use `--capture`.",
+        {"type": "array", "items": {"type": "string", "enum": [AUTO, *get_args(Capture)]}},
     )
     hover: bool = _setting(
         True,

@@ -37,7 +37,7 @@ _TRACER = frozenset(f"{module}.Tracer" for module in _MODULES)
 
 
 @dataclass(frozen=True)
-class _Traced:
+class TracedProgram:
     """What one call traces, and how."""
 
     root: ast.expr
@@ -54,10 +54,10 @@ def explicit_targets(names: Names, text: SourceText) -> Iterator[Target]:
     These are calls to ``symbolic_trace``, to a tracer's ``trace``, and to functions that trace their argument. Calls
     whose arguments depend on the caller of the function around them are left out.
     """
-    tracers = _tracer_classes(names)
+    tracers = tracer_classes(names)
     seen: Counter[str] = Counter()
     for call, place in names.calls:
-        traced = None if place.expects_error else _traced(call, place, names, tracers)
+        traced = None if place.expects_error else traced_by(call, place, names, tracers)
         if traced is None:
             continue
         key = f"call:{place.scope.prefix}{ast.unparse(call)}"
@@ -68,7 +68,7 @@ def explicit_targets(names: Names, text: SourceText) -> Iterator[Target]:
             yield Target(f"{key}#{seen[key]}", title_of(call), text.span(call), recipe, "explicit", symbol)
 
 
-def _tracer_classes(names: Names) -> frozenset[str]:
+def tracer_classes(names: Names) -> frozenset[str]:
     """The dotted names of every tracer class that the file knows: torch.fx's, fxcore's and the file's own."""
     found = set(_TRACER)
     for node in names.classes:
@@ -77,12 +77,13 @@ def _tracer_classes(names: Names) -> frozenset[str]:
     return frozenset(found)
 
 
-def _traced(call: ast.Call, place: CodePlace, names: Names, tracers: frozenset[str]) -> _Traced | None:
+def traced_by(call: ast.Call, place: CodePlace, names: Names, tracers: frozenset[str]) -> TracedProgram | None:
+    """What a call traces; None if it traces nothing. ``tracers`` are the file's `tracer_classes`."""
     tracer = None
     function = dotted(call.func, names)
     if function in _TRACING:
         model = _argument(call, 0, "model")
-        return None if model is None else _Traced(model, own_tracer=_TRACING[function])
+        return None if model is None else TracedProgram(model, own_tracer=_TRACING[function])
     if function not in SYMBOLIC_TRACE:
         tracer = _tracer(call.func, place, names, tracers)
         if tracer is None:
@@ -90,7 +91,7 @@ def _traced(call: ast.Call, place: CodePlace, names: Names, tracers: frozenset[s
     root, concrete_args = _argument(call, 0, "root"), _argument(call, 1, "concrete_args")
     if root is None:
         return None
-    return _Traced(root, concrete_args, None if tracer is None or _is_plain_tracer(tracer, names) else tracer)
+    return TracedProgram(root, concrete_args, None if tracer is None or _is_plain_tracer(tracer, names) else tracer)
 
 
 def _tracer(function: ast.expr, place: CodePlace, names: Names, tracers: frozenset[str]) -> ast.expr | None:
@@ -131,7 +132,7 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
-def _recipe(traced: _Traced, call: ast.Call, place: CodePlace, names: Names, text: SourceText) -> Recipe | None:
+def _recipe(traced: TracedProgram, call: ast.Call, place: CodePlace, names: Names, text: SourceText) -> Recipe | None:
     parts = (traced.root, traced.concrete_args, traced.tracer)
     setup = names.setup([part for part in parts if part is not None], place)
     if setup is None:

@@ -49,7 +49,7 @@ async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, 
     path = str(Path(engine.workspace.folders[0]) / f"net_{len(engine.results)}.py")
     Path(path).write_text(FILE.format("\n".join(f"        {line}" for line in body.splitlines())), encoding="utf-8")
     await engine.scheduler.trace(path)
-    await engine.captures.capture(path, capture)
+    await engine.captures.capture(path, capture, engine.results[path].traced)
     (first, *_) = (
         failure for item in engine.results[path].captured.values() if item.report for failure in item.report.failures
     )

@@ -14,14 +14,14 @@ class CapturingEngine(FakeEngine):
         return self.agent
 
 
-async def test_a_capture_is_forgotten_when_its_file_is_traced_again(tmp_path: Path) -> None:
+async def test_a_capture_is_kept_until_its_target_is_gone(tmp_path: Path) -> None:
     engine = CapturingEngine(tmp_path, interactive=False)
     path = str(tmp_path / "model.py")
     engine.documents.open(path, MODEL, 1)
     engine.scheduler.opened(path)
     await answered(engine, path)
     (key,) = engine.scheduler.results[path].traced
-    capturing = asyncio.create_task(engine.captures.capture(path, "export"))
+    capturing = asyncio.create_task(engine.captures.capture(path, "export", engine.scheduler.results[path].traced))
     request = await engine.agent.asked()
     request.report(key)
     request.done()
@@ -29,5 +29,10 @@ async def test_a_capture_is_forgotten_when_its_file_is_traced_again(tmp_path: Pa
     assert list(engine.scheduler.results[path].captured) == [(key, "export")]
     engine.scheduler.opened(path)
     await answered(engine, path)
+    assert list(engine.scheduler.results[path].captured) == [(key, "export")]
+    engine.documents.open(path, "import torch.fx\n", 2)
+    engine.scheduler.opened(path)
+    while engine.scheduler.is_tracing(path):
+        await asyncio.sleep(0)
     assert engine.scheduler.results[path].captured == {}
     await engine.close()

@@ -144,7 +144,7 @@ def test_a_baseline_of_symbolic_tracing_hides_no_failure_of_export(project: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--capture", "onnx"), "'onnx' is not a capture; the captures are fx, export, compile."),
+        (("--capture", "onnx"), "'onnx' is not a capture; the captures are fx, export, compile, auto."),
         (("--capture", "export", "--fix"), "use --fix and --diff without --capture"),
         (("--fail-on", "export:error"), "'export' is not checked; --capture names fx."),
         (("--fail-on", "fx:grave"), "'grave' is not a severity; use error, warning, information, hint."),

@@ -5,6 +5,8 @@ export interface TargetParams {
   textDocument: { uri: string };
   target?: string;
   position?: Position;
+  /** For `fx/forward`: the exported program instead of the forward. */
+  capture?: "export";
 }
 
 export interface Target {
@@ -80,4 +82,5 @@ export interface LensArgument {
   target: string;
   position: Position;
   locations: Location[];
+  capture?: "export";
 }

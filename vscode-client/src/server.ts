@@ -31,6 +31,7 @@ export const LENS_COMMANDS = [
   "fxLsp.showGraph",
   "fxLsp.showFailures",
   "fxLsp.copyModule",
+  "fxLsp.tryCaptures",
 ] as const;
 
 /** The server's command that traces one document from scratch. */

@@ -7,18 +7,23 @@ import type { Server } from "./server";
 /** The target of a lens, or that of the generated forward or the place in a source that the cursor is in. */
 export function targetParams(argument?: Partial<LensArgument>): TargetParams | undefined {
   if (argument?.uri && argument.target) {
-    return { textDocument: { uri: argument.uri }, target: argument.target };
+    return { textDocument: { uri: argument.uri }, target: argument.target, ...captureOf(argument) };
   }
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme === SCHEME) {
-    const { uri, target } = idOf(editor.document.uri);
-    return { textDocument: { uri }, target };
+    const id = idOf(editor.document.uri);
+    return { textDocument: { uri: id.uri }, target: id.target, ...captureOf(id) };
   }
   if (editor?.document.languageId !== "python") {
     return undefined;
   }
   const { line, character } = editor.selection.active;
   return { textDocument: { uri: editor.document.uri.toString() }, position: { line, character } };
+}
+
+/** The capture that is named, if any is. */
+export function captureOf({ capture }: Pick<TargetParams, "capture">): Pick<TargetParams, "capture"> {
+  return capture ? { capture } : {};
 }
 
 /** Lets a person choose one of a file's targets. */

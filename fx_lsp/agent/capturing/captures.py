@@ -30,6 +30,8 @@ class Captured:
     """Places that limit what the captured program can be used for."""
     dynamic_batch: bool | None = None
     """Whether the captured program accepts batches of other sizes; None if that was not asked."""
+    code: str = ""
+    """The exported program as text, with the shape of each value; empty if there is none."""
     is_certain: bool = True
     """Whether the failures are the capture's, whatever the weights are and even if the program rejects the input."""
 

@@ -36,17 +36,18 @@ def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
     What the program or torch raises becomes a failure; only the error that memory ran out is raised.
     """
     try:
-        exported(root, given, None)
+        program = exported(root, given, None)
     except Exception as error:
         if is_out_of_memory(error):
             raise
         failure = export_failure(error, root)
         return Captured((failure,), is_certain=failure.kind in _CERTAIN)
+    code = program.graph_module.print_readable(print_output=False)
     batched = _batched(given)
     if batched is None:
-        return Captured()
+        return Captured(code=code)
     limits = _limits_of_batch(root, batched)
-    return Captured(notices=limits, dynamic_batch=not limits)
+    return Captured(notices=limits, dynamic_batch=not limits, code=code)
 
 
 def exported(root: Callable[..., Any], given: Input, sizes: Any) -> ExportedProgram:

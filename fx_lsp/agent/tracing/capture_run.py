@@ -24,7 +24,7 @@ from fx_lsp.agent.running.observation import Input, call, forward_of
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.graph_details import inputs_for
-from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun
+from fx_lsp.agent.tracing.trace_target import LONGEST_CODE, ImportedFile, InconclusiveOnMeta, TargetRun
 
 if TYPE_CHECKING:
     from fx_lsp.agent.capturing.captures import Captured
@@ -164,7 +164,8 @@ class CaptureRun(TargetRun):
     def _reported(self, built: Built, given: Input, captured: Captured) -> Report:
         bound = inspect.signature(forward_of(built.root)).bind(*given.args, **given.kwargs)
         self._inputs, self._given, self._dynamic_batch = described(bound), given, captured.dynamic_batch
-        report = self.report("failed" if captured.failures else "traced", *captured.failures)
+        outcome: Outcome = "failed" if captured.failures else "traced"
+        report = self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])
         return dataclasses.replace(report, notices=captured.notices)
 
     def _by_default(self, built: Built, on_meta: bool) -> Report | None:

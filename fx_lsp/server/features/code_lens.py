@@ -14,8 +14,11 @@ from fx_lsp.server.features.outline import Outlines
 from fx_lsp.server.features.target_summary import summary
 
 OPEN_FORWARD, SHOW_GRAPH, SHOW_FAILURES = "fxLsp.openForward", "fxLsp.showGraph", "fxLsp.showFailures"
-COPY_MODULE = "fxLsp.copyModule"
-"""Commands that a client may implement; see ``docs/protocol.md``."""
+COPY_MODULE, TRY_CAPTURES = "fxLsp.copyModule", "fxLsp.tryCaptures"
+"""Commands that a client may implement, and one of the server; see ``docs/protocol.md``."""
+
+EXPORTED = "exported program"
+"""The title of the lens that opens it."""
 
 
 def code_lenses(
@@ -33,29 +36,36 @@ def code_lenses(
         symbol = traced.target.symbol
         place = outline.get(symbol or "") or scheduler.documents.around(traced.place)
         found = places.location(place) if place else None
-        text = summary(traced, tracing=scheduler.is_tracing(path), held_back=scheduler.held_back)
+        captured = scheduler.results.captured(path, traced.target.key)
+        may_try = not captured and scheduler.results.captures_of(traced.target) == ("fx",)
+        text = summary(traced, captured, tracing=scheduler.is_tracing(path), held_back=scheduler.held_back)
         if found is None or found.uri != uri or not text:
             continue
         title = f"{traced.target.title}: {text}" if symbol and by_symbol[symbol] > 1 else text
-        for name, command in _commands(traced, title):
+        for name, command in _commands(traced, title, captured.get("export"), may_try=may_try):
             if name == title or command in commands:
                 lenses.append(_lens(places, found, traced, name, command if command in commands else ""))
     return lenses
 
 
-def _commands(traced: Traced, title: str) -> Iterator[tuple[str, str]]:
-    """The titles and commands of a target's lenses, the summary first."""
+def _commands(traced: Traced, title: str, exported: Traced | None, *, may_try: bool) -> Iterator[tuple[str, str]]:
+    """The titles and commands of a target's lenses, the summary first. ``may_try``: no other capture is made anyway."""
     outcome = traced.report.outcome if traced.report is not None else None
     yield title, OPEN_FORWARD if outcome == "traced" else SHOW_FAILURES if traced.findings else ""
     if outcome in ("traced", "failed"):
         yield "graph", SHOW_GRAPH
     if outcome == "traced":
         yield "copy", COPY_MODULE
+    if exported and exported.report and exported.report.code:
+        yield EXPORTED, OPEN_FORWARD
+    if outcome in ("failed", "unchecked") and may_try:
+        yield "try export and compile", TRY_CAPTURES
 
 
 def _lens(places: ClientPlaces, found: types.Location, traced: Traced, title: str, command: str) -> types.CodeLens:
     failing = dict.fromkeys(finding.place for finding in traced.findings)
     argument = {
+        **({"capture": "export"} if title == EXPORTED else {}),
         "uri": found.uri,
         "target": traced.target.key,
         "position": found.range.start,

@@ -20,6 +20,8 @@ SOURCE = "fx-lsp"
 FINDING = "finding"
 """The key in a diagnostic's ``data`` whose value identifies its finding."""
 
+_DOING = {"fx": "tracing", "export": "exporting", "compile": "compiling"}
+
 MOST_TITLES = 3
 """How many targets with the same problem are named."""
 
@@ -49,7 +51,7 @@ def diagnostic(finding: Finding, found: types.Range, places: ClientPlaces, shows
     Diagnostics have no tags, because no rule reports code that is unnecessary or deprecated.
     """
     rule = rule_for(finding.failure.kind)
-    tracing = f"\nWhile tracing {_listed(finding.targets)}." if finding.targets else ""
+    tracing = f"\nWhile {_DOING[finding.capture]} {_listed(finding.targets)}." if finding.targets else ""
     return types.Diagnostic(
         range=found,
         severity=_SEVERITIES[finding.severity],

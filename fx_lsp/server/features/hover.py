@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 from pathlib import PurePath
 
 from lsprotocol import types
@@ -12,6 +13,7 @@ from fx_lsp.agent.messages import Report
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.server.features.capture_verdicts import in_full
 from fx_lsp.server.features.client_places import ClientPlaces
 from fx_lsp.server.features.hover_nodes import described_nodes
 from fx_lsp.server.features.outline import Outlines
@@ -112,7 +114,17 @@ def _described(scheduler: Scheduler, places: ClientPlaces, path: str, traced: Tr
         return f"{title} is not traced: {scheduler.held_back}."
     if report is None:
         return f"Tracing {title} …" if scheduler.is_tracing(path) else f"{title} has not been traced yet."
-    return f"{_outcome(places, path, title, traced, report)}{_recipe(places, traced, report)}"
+    text = f"{_outcome(places, path, title, traced, report)}{_recipe(places, traced, report)}"
+    return "\n\n".join([text, *_captures(scheduler, path, traced)])
+
+
+def _captures(scheduler: Scheduler, path: str, traced: Traced) -> Iterator[str]:
+    """What came of the target's other captures, and why symbolic tracing's failures are not shown, if they are not."""
+    judged = scheduler.results.captures_of(traced.target)
+    if "fx" not in judged and traced.findings:
+        yield "*Your code does not trace it, so this is not shown as a problem.*"
+    for capture, captured in scheduler.results.captured(path, traced.target.key).items():
+        yield in_full(capture, captured, is_judged=capture in judged)
 
 
 def _outcome(places: ClientPlaces, path: str, title: str, traced: Traced, report: Report) -> str:

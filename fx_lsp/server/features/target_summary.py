@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
-from fx_lsp.agent.messages import Failure, Report
+from fx_lsp.agent.messages import Capture, Failure, Report
 from fx_lsp.analysis.results import Traced
+from fx_lsp.server.features.capture_verdicts import in_short
+
+NO_CAPTURES: Mapping[Capture, Traced] = MappingProxyType({})
 
 LONGEST = 80
 """How many characters of a reason are shown."""
@@ -22,12 +26,20 @@ _ENDINGS = {
 """The summaries for outcomes other than success and failure."""
 
 
-def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
+def summary(
+    traced: Traced, captured: Mapping[Capture, Traced] = NO_CAPTURES, *, tracing: bool, held_back: str = ""
+) -> str:
     """The result of a target, on one line without a period; empty if there is nothing to say.
 
-    ``tracing``: whether a report is expected. ``held_back``: why nothing is traced, if nothing is.
+    ``captured``: what is known about other captures. ``tracing``: whether a report is expected. ``held_back``: why
+    nothing is traced, if nothing is.
     """
     report = traced.report
+    if report is not None and captured:
+        found: dict[Capture, Traced] = {"fx": traced, **captured}
+        return " · ".join(
+            in_short(capture, item.report, _places_of(item)) for capture, item in found.items() if item.report
+        )
     if report is None:
         return f"not traced: {held_back}" if held_back else "tracing…" if tracing else "not traced"
     if report.outcome == "skipped":
@@ -35,7 +47,7 @@ def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
     if report.outcome == "traced":
         return f"✓ traces{_short(f' {report.reason}') if report.reason else ''} · {_traced(report)}"
     if report.outcome == "failed":
-        places = _places(report.failures) + _places(finding.failure for finding in traced.kept)
+        places = _places_of(traced)
         return "✗ 1 place" if places == 1 else f"✗ {places} places"
     if report.outcome == "unchecked":
         return f"could not be checked: {_short(report.reason.removesuffix('.'))}"
@@ -48,6 +60,12 @@ def counted(number: int) -> str:
         if number >= unit:
             return f"{number / unit:.3g} {letter}"
     return str(number)
+
+
+def _places_of(traced: Traced) -> int:
+    """In how many places a target fails, with those of earlier reports that may still be valid."""
+    failures = traced.report.failures if traced.report else ()
+    return _places(failures) + _places(finding.failure for finding in traced.kept)
 
 
 def _places(failures: Iterable[Failure]) -> int:

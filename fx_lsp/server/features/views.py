@@ -57,6 +57,19 @@ class Views:
             "stale": self._scheduler.is_tracing(path),
         }
 
+    def exported(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
+        """The exported program of a target as text, in the form of an answer to a request for the ``forward``."""
+        if (asked := self._asked(uri, key, position)) is None:
+            return None
+        path, traced = asked
+        known = self._scheduler.results.captured(path, traced.target.key).get("export")
+        return {
+            "target": self._target(path, traced),
+            "text": _document(known)[0] if known else "",
+            "lines": [],
+            "stale": self._scheduler.is_tracing(path),
+        }
+
     def module(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
         """A target's generated ``forward`` as a standalone Python module."""
         if (asked := self._asked(uri, key, position)) is None:
@@ -152,13 +165,14 @@ class Views:
     def _target(self, path: str, traced: Traced) -> dict[str, Any]:
         location = self._places.location(traced.place)
         tracing, held_back = self._scheduler.is_tracing(path), self._scheduler.held_back
+        captured = self._scheduler.results.captured(path, traced.target.key)
         return {
             "key": traced.target.key,
             "title": traced.target.title,
             "uri": location.uri if location else None,
             "range": location.range if location else None,
             "outcome": traced.report.outcome if traced.report else None,
-            "summary": summary(traced, tracing=tracing, held_back=held_back),
+            "summary": summary(traced, captured, tracing=tracing, held_back=held_back),
         }
 
     def _node(self, description: GraphDescription | None, node: GraphNode, above: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import type { Forward, LensArgument, Module, TargetParams } from "../protocol";
 import type { Server } from "../server";
-import { pickTarget, sayNothingToTrace, targetParams } from "../targets";
+import { captureOf, pickTarget, sayNothingToTrace, targetParams } from "../targets";
 import { uriOf, type ForwardDocuments, type ForwardId } from "./documents";
 
 interface Found {
@@ -61,7 +61,7 @@ export class ForwardCommands {
       sayNothingToTrace();
       return undefined;
     }
-    const id = { uri: params.textDocument.uri, target: forward.target.key };
+    const id = { uri: params.textDocument.uri, target: forward.target.key, ...captureOf(params) };
     await this.documents.fetch(id);
     return { id, title: forward.target.title };
   }

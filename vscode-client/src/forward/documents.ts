@@ -9,6 +9,8 @@ export const SCHEME = "fx-forward";
 export interface ForwardId {
   uri: string;
   target: string;
+  /** The exported program instead of the forward. */
+  capture?: "export";
   version?: number;
 }
 
@@ -51,13 +53,13 @@ export class ForwardDocuments implements vscode.TextDocumentContentProvider {
     if (version !== undefined) {
       return this.versions(id)[version]?.text ?? "";
     }
-    return shownText(await this.fetch(id));
+    return shownText(await this.fetch(id), id);
   }
 
   /** What the server knows now. */
   async fetch(id: ForwardId): Promise<Forward | null> {
-    const { uri, target } = id;
-    const forward = await this.server.request<Forward>("fx/forward", { textDocument: { uri }, target });
+    const { uri, target, capture } = id;
+    const forward = await this.server.request<Forward>("fx/forward", { textDocument: { uri }, target, capture });
     if (forward) {
       this.keep(id, forward);
     }
@@ -98,15 +100,15 @@ export class ForwardDocuments implements vscode.TextDocumentContentProvider {
 /** The address of a forward's document; `title` is what its tab shows. */
 export function uriOf(id: ForwardId, title: string): vscode.Uri {
   const name = title.replace(/[^\p{L}\p{N}_().,=-]+/gu, " ").trim();
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${name}.forward.py`, query: JSON.stringify(id) });
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${name}.${id.capture ?? "forward"}.py`, query: JSON.stringify(id) });
 }
 
 export function idOf(uri: vscode.Uri): ForwardId {
   return JSON.parse(uri.query) as ForwardId;
 }
 
-function keyOf({ uri, target }: ForwardId): string {
-  return `${uri}\n${target}`;
+function keyOf({ uri, target, capture }: ForwardId): string {
+  return `${uri}\n${target}\n${capture ?? ""}`;
 }
 
 function isOpen(id: ForwardId): boolean {
@@ -115,11 +117,14 @@ function isOpen(id: ForwardId): boolean {
   );
 }
 
-function shownText(forward: Forward | null): string {
+function shownText(forward: Forward | null, { capture }: ForwardId): string {
   if (!forward) {
     return "# There is no longer anything with this name to trace.\n";
   }
   const { title, summary, outcome } = forward.target;
+  if (capture && !forward.text) {
+    return `# ${title} has no exported program: ${summary}\n`;
+  }
   const why =
     outcome === "failed"
       ? "# Only a successful trace generates a forward. The graph shows what could be recorded.\n"

@@ -1,0 +1,260 @@
+"""Which captures the workspace uses on which classes: what its calls capture, and what that is built of.
+
+Files that do not contain a word such as ``export`` are not parsed, unless what is captured comes from them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path, PurePath
+
+from fx_lsp.agent.messages import Capture, Target
+from fx_lsp.documents.name_resolution import Names
+from fx_lsp.documents.parse import tree_of
+from fx_lsp.documents.scopes import CodePlace, Function
+from fx_lsp.documents.source_size import is_oversize
+from fx_lsp.targets.capture_calls import CaptureCall, capture_calls, with_argument
+from fx_lsp.targets.program_origins import Origins, chains
+from fx_lsp.targets.workspace_recipes import MOST_FILES, Texts
+from fx_lsp.workspace.import_graph import package_of
+from fx_lsp.workspace.python_files import python_files
+
+_MARKS = re.compile(
+    r"\bexport\s*\(|\b(?:draft_export|export_for_\w+|dynamo_export|prepare_\w+|fuse_fx|to_edge\w*|symbolic_trace|Tracer"
+    r"|create_feature_extractor|get_graph_node_names|aot\w*)\b"
+    r"|(?<!\bre)\.compile\b|\b(?:from|import)\s+(?:torch|ai_edge_torch|litert_torch)\b[^\n]*\b(?:compile|convert|fuse)\b"
+    r"|\b(?:ai_edge_torch|litert_torch)\.convert\b|\boptimization\.fuse\b"
+)
+"""Matches in every file that may capture something."""
+
+_Node = tuple[str, str]
+"""A file, and the name of a class, function or variable at its top level."""
+
+
+@dataclass(frozen=True)
+class CaptureUse:
+    """What the workspace does to one class, function or instance."""
+
+    captures: frozenset[Capture] = frozenset()
+    is_whole: bool = False
+    """Whether it is compiled with ``fullgraph=True``."""
+
+
+@dataclass
+class _File:
+    """What one text captures, and what its top-level names read."""
+
+    path: str
+    names: Names
+    calls: tuple[CaptureCall, ...]
+    definitions: Mapping[str, ast.stmt]
+    """The top-level classes and functions by name."""
+    reads: dict[str, frozenset[str]] = field(default_factory=dict)
+    """For each of them that was asked about, the dotted names that it reads; filled in as needed."""
+
+    def read_by(self, name: str) -> frozenset[str]:
+        """The dotted names, as in `CaptureCall.made_of`, that a class or function reads or a variable comes from."""
+        if name not in self.reads:
+            node = self.definitions.get(name)
+            if node:
+                self.reads[name] = frozenset(map(self._origin, chains(node)))
+            else:
+                at_end = CodePlace(self.names.module, ast.Pass())
+                self.reads[name], _ = Origins(self.names).of(ast.Name(name, ast.Load()), at_end)
+        return self.reads[name]
+
+    def _origin(self, chain: str) -> str:
+        """A dotted name, as it is known outside this file if the file imports it."""
+        head, _, rest = chain.partition(".")
+        origin = self.names.imported.get(head, head)
+        return f"{origin}.{rest}" if rest else origin
+
+
+class CaptureUses:
+    """The uses in the files of a workspace's folders. `update` may run in another thread than everything else."""
+
+    def __init__(
+        self,
+        folders: Callable[[], Iterable[str]],
+        texts: Texts,
+        onnx_exports: Callable[[str], bool] = lambda path: True,
+    ) -> None:
+        """``onnx_exports`` returns whether ``torch.onnx.export``, in a file, uses ``torch.export`` by default."""
+        self._folders = folders
+        self._texts = texts
+        self._onnx_exports = onnx_exports
+        self._lock = threading.Lock()
+        self._paths: list[str] | None = None
+        self._marked: dict[str, bool] = {}
+        """By file: whether it contains one of `_MARKS`."""
+        self._files: dict[str, _File | None] = {}
+        self._changed: set[str] = set()
+        self._is_complete = False
+        self._interrupted = threading.Event()
+        self._uses: Mapping[_Node, CaptureUse] = {}
+        self.generation = 0
+        """How often the uses have changed."""
+
+    def of(self, target: Target) -> CaptureUse:
+        """What the workspace does to a target, as far as the last `update` has found out."""
+        path = target.span.file
+        names = (target.symbol, target.key.removeprefix("instance:"))
+        found = [self._uses[path, name] for name in names if name and (path, name) in self._uses]
+        captures: frozenset[Capture] = frozenset().union(*(use.captures for use in found))
+        if target.intent == "explicit":
+            captures |= {"fx"}
+        return CaptureUse(captures, any(use.is_whole for use in found))
+
+    def changed(self, path: str) -> None:
+        """Look at a file again in the next `update`."""
+        self._changed.add(path)
+
+    def forget(self) -> None:
+        """Look at everything again in the next `update`."""
+        self._is_complete, self._paths = False, None
+        self._changed.update(self._marked)
+
+    def interrupt(self) -> None:
+        """End a running `update` soon; the next one continues."""
+        self._interrupted.set()
+
+    def update(self, opened: Iterable[str] = ()) -> None:
+        """Look at what has changed, unless `interrupt` is called.
+
+        ``opened``: open documents, which may be outside of the folders.
+        """
+        with self._lock:
+            self._interrupted.clear()
+            new = [path for path in opened if path not in self._marked]
+            if self._is_complete and not self._changed and not new:
+                return
+            while self._changed:
+                path = self._changed.pop()
+                self._marked.pop(path, None)
+                self._files.pop(path, None)
+            if self._paths is None:
+                found = (str(path) for folder in self._folders() for path in python_files(Path(folder)))
+                self._paths = list(islice(found, MOST_FILES))
+            self._paths = list(dict.fromkeys([*self._paths, *new]))
+            for path in self._paths:
+                if self._interrupted.is_set():
+                    self._is_complete = False
+                    return
+                if path not in self._marked:
+                    self._marked[path] = _MARKS.search(self._texts(path) or "") is not None
+                if self._marked[path]:
+                    self._file(path)
+            self._is_complete = True
+            uses = self._found()
+            if uses != self._uses:
+                self._uses = uses
+                self.generation += 1
+
+    def _found(self) -> dict[_Node, CaptureUse]:
+        captures: dict[_Node, set[Capture]] = defaultdict(set)
+        whole: set[_Node] = set()
+        for path, call in [*self._calls(), *self._calls_elsewhere()]:
+            for node in self._reached(path, call.made_of):
+                captures[node].add(call.capture)
+                if call.is_whole:
+                    whole.add(node)
+        return {node: CaptureUse(frozenset(found), node in whole) for node, found in captures.items()}
+
+    def _calls(self) -> Iterator[tuple[str, CaptureCall]]:
+        for path, is_marked in self._marked.items():
+            file = self._file(path) if is_marked else None
+            yield from ((path, call) for call in (file.calls if file else ()))
+
+    def _calls_elsewhere(self) -> Iterator[tuple[str, CaptureCall]]:
+        """What other files pass to the functions that capture their arguments."""
+        for owner, captured in list(self._calls()):
+            for parameter in captured.passed:
+                word = re.compile(rf"\b{parameter.function}\b")
+                for path in list(self._marked):
+                    if path == owner or not word.search(self._texts(path) or "") or (file := self._file(path)) is None:
+                        continue
+                    for call, place in file.names.calls:
+                        function = file.names.qualified(call.func) or ""
+                        if function.rpartition(".")[2] == parameter.function and (owner, parameter.function) in (
+                            self._meant(file, function)
+                        ):
+                            yield path, with_argument(captured, parameter, call, place, file.names)
+
+    def _reached(self, path: str, names: Iterable[str]) -> set[_Node]:
+        """The top-level names that ``names`` in a file stand for, and all that these are built of."""
+        found: set[_Node] = set()
+        todo = [(path, name) for name in names]
+        while todo:
+            at, name = todo.pop()
+            file = self._file(at)
+            for node in self._meant(file, name) if file else ():
+                if node not in found:
+                    found.add(node)
+                    holder = self._file(node[0])
+                    todo += [(node[0], read) for read in (holder.read_by(node[1]) if holder else ())]
+        return found
+
+    def _meant(self, file: _File, name: str, depth: int = 0) -> set[_Node]:
+        """What a dotted name in a file stands for: the file's own name, or one of a file that it imports."""
+        if name in file.names.module.bindings and name not in file.names.imported:
+            return {(file.path, name)}
+        dotted = [name] if "." in name else [f"{module}.{name}" for module in file.names.star_imports]
+        found: set[_Node] = set()
+        for each in dotted:
+            module, _, own = each.rpartition(".")
+            for path in self._named(file.path, module):
+                other = self._file(path)
+                if other is None or depth > 4:
+                    continue
+                imported = other.names.imported.get(own)
+                if imported is None and own not in other.names.module.bindings and other.names.star_imports:
+                    found |= self._meant(other, own, depth + 1)
+                elif imported is not None:
+                    found |= self._meant(other, imported, depth + 1)
+                elif own in other.names.module.bindings:
+                    found.add((path, own))
+        return found
+
+    def _named(self, importer: str, module: str) -> Iterator[str]:
+        """The files of the workspace that a module's dotted name can stand for in ``importer``."""
+        rest = module.lstrip(".")
+        if level := len(module) - len(rest):
+            folder = PurePath(importer).parents[level - 1] if level <= len(PurePath(importer).parents) else None
+            bases = [folder.joinpath(*rest.split(".")) if rest else folder] if folder else []
+            yield from self._existing(bases)
+            return
+        top = PurePath(importer).parents[len(package_of(importer))]
+        roots = [Path(root, inside) for root in self._folders() for inside in ("", "src")]
+        found = list(self._existing(PurePath(root).joinpath(*rest.split(".")) for root in (*roots, top)))
+        yield from dict.fromkeys(found)
+
+    def _existing(self, bases: Iterable[PurePath]) -> Iterator[str]:
+        for base in bases:
+            for path in (f"{base}.py", str(base / "__init__.py")):
+                if path in self._marked:
+                    yield path
+
+    def _file(self, path: str) -> _File | None:
+        if path not in self._files:
+            self._files[path] = self._parsed(path)
+        return self._files[path]
+
+    def _parsed(self, path: str) -> _File | None:
+        text = self._texts(path)
+        tree = tree_of(text) if text is not None and not is_oversize(text) else None
+        if tree is None:
+            return None
+        try:
+            names = Names(tree)
+            calls = tuple(capture_calls(names, tree, partial(self._onnx_exports, path)))
+        except RecursionError:
+            return None
+        definitions = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, *Function))}
+        return _File(path, names, calls, definitions)

@@ -1,0 +1,144 @@
+"""Captures in the editor: made where the workspace uses them or on request, after symbolic tracing is told."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lsprotocol import types
+
+from tests.lsp.editor import Editor
+
+pytestmark = pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked")
+
+WORKSPACES = Path(__file__).parents[1] / "workspaces" / "captures"
+NET = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x / len(x.shape)
+
+
+Net()(torch.ones(3, 4))
+"""
+EXPORT = "import torch\nfrom net import Net\n\ntorch.export.export(Net(), (torch.ones(3, 4),))\n"
+
+
+def show(editor: Editor, workspace: str, name: str) -> None:
+    """Fill the editor's folder with a workspace, and open one of its files."""
+    shutil.copytree(WORKSPACES / workspace, editor.folder, dirs_exist_ok=True)
+    editor.open(name, (editor.folder / name).read_text(encoding="utf-8"))
+
+
+def shown(editor: Editor, name: str) -> list[tuple[str, str]]:
+    """The code and the text of each problem that is shown now."""
+    published = editor.published.get(name)
+    return [(str(item.code), editor.text(name, item.range)) for item in (published.diagnostics if published else ())]
+
+
+async def titles(editor: Editor, name: str) -> list[str]:
+    """The lenses of a document."""
+    return [lens.command.title for lens in await editor.lenses(name) if lens.command]
+
+
+async def changed(editor: Editor, count: int) -> None:
+    """Wait until the server has told of more than ``count`` changes."""
+    await editor.until(lambda: len(editor.changes) > count)
+
+
+async def lens_becomes(editor: Editor, name: str, *wanted: str) -> None:
+    """Wait until all these lenses are shown."""
+    while True:
+        count = len(editor.changes)
+        if set(wanted) <= set(await titles(editor, name)):
+            return
+        await changed(editor, count)
+
+
+async def test_a_class_that_is_only_exported_is_judged_by_export(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    show(editor, "export_one_of_several", "models.py")
+    exported = ["✗ fx: 1 place · ✓ export (dynamic batch)", "✗ fx: 2 places · ✓ export (dynamic batch)"]
+    await lens_becomes(editor, "models.py", *exported)
+    assert await titles(editor, "models.py") == [*exported, "✗ 1 place", "try export and compile"]
+    await editor.until(lambda: shown(editor, "models.py") == [("control-flow", "x.sum() > 0")])
+    hover = await editor.hover("models.py", "Classifier")
+    assert "can't be traced" in hover
+    assert "not shown as a problem" in hover
+    assert "`torch.export`: it can be exported for `x: [2, 4]`, and with a batch of any size." in hover
+
+
+async def test_an_exported_program_can_be_shown(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    editor.write("save.py", EXPORT)
+    editor.open("net.py", NET)
+    await lens_becomes(editor, "net.py", "exported program")
+    lens = next(lens for lens in await editor.lenses("net.py") if lens.command and "program" in lens.command.title)
+    assert lens.command
+    assert lens.command.arguments
+    argument: Any = lens.command.arguments[0]
+    asked = {**editor.document("net.py"), "target": argument["target"], "capture": argument["capture"]}
+    answer = await editor.ask("fx/forward", asked)
+    assert 'def forward(self, x: "f32[3, 4]")' in answer.text
+    assert "torch.ops.aten.div" in answer.text
+    assert (await editor.ask("fx/forward", {**asked, "capture": None})).text == "", "it can't be traced"
+
+
+async def test_failures_of_export_are_shown_where_it_is_used(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    show(editor, "export_all", "models.py")
+    await editor.until(lambda: shown(editor, "models.py") == [("data-dependent-guard", "x.sum() > 0")])
+    (problem,) = editor.published["models.py"].diagnostics
+    assert problem.severity == types.DiagnosticSeverity.Error
+    assert problem.message.endswith("While exporting `Gate`.")
+    editor.edit("models.py", "x.sum() > 0", "x.dim() > 0")
+    await editor.until(lambda: shown(editor, "models.py") == [])
+    await lens_becomes(editor, "models.py", "✗ fx: 1 place · ✓ export (dynamic batch)")
+
+
+async def test_without_a_use_no_capture_is_made_until_someone_asks(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    editor.open("net.py", NET)
+    await lens_becomes(editor, "net.py", "✗ 1 place", "try export and compile")
+    await editor.settled()
+    assert len(editor.agents()) == 1
+    lens = next(lens for lens in await editor.lenses("net.py") if lens.command and "try" in lens.command.title)
+    assert lens.command
+    params = types.ExecuteCommandParams(lens.command.command, lens.command.arguments)
+    await editor.client.workspace_execute_command_async(params)
+    await lens_becomes(editor, "net.py", "✗ fx: 1 place · ✓ export (dynamic batch) · ✓ compile")
+    assert len(editor.agents()) == 2
+    assert shown(editor, "net.py") == [("len", "len(x.shape)")]
+
+
+async def test_what_is_used_follows_the_scripts_of_the_workspace(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    editor.write("save.py", EXPORT)
+    editor.open("net.py", NET)
+    await editor.until(lambda: shown(editor, "net.py") == [] and editor.published.get("net.py") is not None)
+    editor.write("save.py", "import torch\n")
+    changed = [types.FileEvent(editor.uri("save.py"), types.FileChangeType.Changed)]
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changed))
+    await editor.until(lambda: shown(editor, "net.py") == [("len", "len(x.shape)")])
+    await lens_becomes(editor, "net.py", "✗ 1 place")
+
+
+@pytest.mark.parametrize(
+    ("captures", "codes"),
+    [
+        (["fx"], ["control-flow"]),
+        (["export", "compile"], ["data-dependent-guard", "graph-break"]),
+        (["compile"], ["graph-break"]),
+    ],
+)
+async def test_a_list_of_captures_counts_for_all_classes(folder: Path, captures: list[str], codes: list[str]) -> None:
+    settings: dict[str, Any] = {"captures": captures}
+    async with Editor(folder).session(settings=settings, options={"views": True}) as editor:
+        show(editor, "export_one_of_several", "models.py")
+        await editor.until(
+            lambda: sorted({code for code, text in shown(editor, "models.py") if text == "x.sum() > 0"}) == codes
+        )
