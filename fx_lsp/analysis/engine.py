@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from fx_lsp.agent.messages import Preload
+from fx_lsp.analysis.cost_counts import CostCounts
 from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_work import IdleWork
@@ -64,8 +65,9 @@ class Engine:
         selected for a folder, which is used if the settings name none. ``on_agent_state`` is called when the state of a
         folder's agent changes, and ``on_result`` whenever `Scheduler.on_result` is. Traces are kept in ``cache``,
         targets and fixes in ``findings_cache``. If there is a ``cluster``, its workers trace. ``interactive``: someone
-        is editing the files, so agents start before they are needed, and idle time is used to describe graphs and to
-        try fixes. ``one_run``: many files are traced once, so the Python of each folder is chosen once.
+        is editing the files, so agents start before they are needed, and idle time is used to describe graphs, to try
+        fixes and to count what models cost. ``one_run``: many files are traced once, so the Python of each folder is
+        chosen once.
         """
         self.settings_of = settings_of
         self.documents = Documents(encoding)
@@ -98,8 +100,9 @@ class Engine:
             self.scheduler, partial(kept_fixes_for, findings_cache) if findings_cache else fixes_for
         )
         self.descriptions = GraphDescriptions(self.scheduler)
+        self.costs = CostCounts(self.scheduler, after=self.descriptions)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
-        self._idle_work: tuple[IdleWork, ...] = (self.proofs, self.descriptions) if interactive else ()
+        self._idle_work: tuple[IdleWork, ...] = (self.proofs, self.descriptions, self.costs) if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:
         """The agent that traces the file ``path``."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import NOTEBOOK, Capture, Proof
+from fx_lsp.agent.messages import NOTEBOOK, Capture, Costs, Proof
 from fx_lsp.analysis.apply_fixes import mend, write
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.findings import Finding, merged
@@ -65,6 +65,8 @@ class Checked:
     """Files that can't be read or parsed, and why."""
     captures: tuple[Capture, ...] = ("fx",)
     """The captures that ``problems`` are about."""
+    costs: Mapping[str, Mapping[str, Costs]] = field(default_factory=dict)
+    """By path and by the key of the target: what each target costs that can be traced, if that was asked for."""
     edits: Mapping[str, str] = field(default_factory=dict)
     """Path -> new text of each file that fixes change; ``problems`` are those that remain after the fixes."""
 
@@ -92,16 +94,17 @@ async def check(
     captures: Sequence[Capture] = ("fx",),
     mending: Mending | None = None,
     with_fixes: bool = True,
+    with_costs: bool = False,
     progress: Progress = lambda done, of, next: None,
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `python_files.files_of`), ``jobs`` at a time.
 
     The result and its order do not depend on ``jobs``. ``settings`` override those of each file's project, ``scope``
     selects some of the files, and traces in ``cache`` are not repeated. With ``mending``, fixes are applied first.
-    Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``cluster`` is the
-    address of a Dask scheduler whose workers trace instead of this machine, as many files at a time as they can; their
-    results are not cached. ``captures`` are the captures to check; a target is traced even if ``fx`` is not among
-    them, but its failures are then not reported.
+    Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``with_costs``: also
+    count what each target costs, which a cluster can't. ``cluster`` is the address of a Dask scheduler whose workers
+    trace instead of this machine, as many files at a time as they can; their results are not cached. ``captures`` are
+    the captures to check; a target is traced even if ``fx`` is not among them, but its failures are then not reported.
 
     Raises CannotCheck if a path does not exist, a project's settings can't be used, a notebook would have to be fixed,
     or there is no PyTorch to trace with.
@@ -113,6 +116,8 @@ async def check(
         raise CannotCheck(
             f"{notebook} can't be fixed: fx-lsp check reports problems in notebooks but does not fix them."
         )
+    if with_costs and cluster is not None:
+        raise CannotCheck("A cluster can't count what models cost; use --costs without --cluster.")
     async with contextlib.AsyncExitStack() as stack:
         workers = None
         if cluster is not None and files:
@@ -126,6 +131,7 @@ async def check(
             cache,
             workers,
             with_fixes=with_fixes,
+            with_costs=with_costs,
             captures=tuple(captures),
             edits=mending is not None,
         )
@@ -149,12 +155,14 @@ class _Run:
         cluster: Cluster | None,
         *,
         with_fixes: bool,
+        with_costs: bool,
         captures: tuple[Capture, ...],
         edits: bool,
     ) -> None:
         self._settings = settings
         self._captures = captures
         self._with_fixes = with_fixes
+        self._with_costs = with_costs
         self._problem: str | None = None
         """Why the agent can't trace."""
         self._no_notebooks: dict[Path, str] = {}
@@ -186,6 +194,7 @@ class _Run:
             documents=self._engine.documents,
             results=results,
             captures=self._captures,
+            costs={path: self._engine.costs.in_file(path) for path in results},
             unread={
                 file: self._no_notebooks.get(file) or why_not_python(str(file))
                 for file in files
@@ -214,6 +223,9 @@ class _Run:
             for done, file in waiting:
                 progress(done, len(files), f"tracing {file.name}")
                 await self._engine.scheduler.trace(str(file))
+                if self._with_costs:
+                    progress(done, len(files), f"counting {file.name}")
+                    await self._engine.costs.count(str(file))
                 for capture in self._captures:
                     if capture != "fx":
                         progress(done, len(files), f"{_VERBS[capture]} {file.name}")

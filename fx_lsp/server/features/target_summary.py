@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fx_lsp.agent.messages import Failure, Report
+from fx_lsp.analysis.cost_texts import counted
 from fx_lsp.analysis.results import Traced
 
 LONGEST = 80
 """How many characters of a reason are shown."""
-
-_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 _ENDINGS = {
     "not-imported": "✗ the file can't be imported",
@@ -40,14 +39,6 @@ def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
     if report.outcome == "unchecked":
         return f"could not be checked: {_short(report.reason.removesuffix('.'))}"
     return _ENDINGS[report.outcome]
-
-
-def counted(number: int) -> str:
-    """A number, rounded and abbreviated for display, e.g. ``25.6 M``."""
-    for unit, letter in _UNITS:
-        if number >= unit:
-            return f"{number / unit:.3g} {letter}"
-    return str(number)
 
 
 def _places(failures: Iterable[Failure]) -> int:

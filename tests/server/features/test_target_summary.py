@@ -4,7 +4,7 @@ from fx_lsp.agent.messages import Failure, Outcome, Recipe, Report, Snippet, Spa
 from fx_lsp.analysis.findings import Finding
 from fx_lsp.analysis.results import Traced
 from fx_lsp.documents.documents import Place
-from fx_lsp.server.features.target_summary import LONGEST, counted, summary
+from fx_lsp.server.features.target_summary import LONGEST, summary
 
 SPAN = Span("/model.py", 1, 0, 1, 1)
 TARGET = Target("key", "Net", SPAN, Recipe(Snippet("Net()", 1)))
@@ -45,14 +45,3 @@ def test_while_a_report_is_partial_the_places_that_were_known_behind_it_count() 
 @pytest.mark.parametrize("outcome", ["not-imported", "not-built", "timed-out", "out-of-memory", "crashed"])
 def test_every_other_outcome_has_a_summary(outcome: Outcome) -> None:
     assert said(Report(1, "key", outcome)).startswith("✗ ")
-
-
-def test_large_numbers_are_shortened() -> None:
-    assert [counted(number) for number in (0, 999, 1000, 3_902, 25_557_032, 7_000_000_000)] == [
-        "0",
-        "999",
-        "1 k",
-        "3.9 k",
-        "25.6 M",
-        "7 G",
-    ]
