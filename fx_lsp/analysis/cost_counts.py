@@ -60,7 +60,7 @@ class CostCounts(IdleWork):
         for file, key in list(self._known):
             if file == path and not _is_traced(traced.get(key)):
                 del self._known[file, key]
-        if complete and traced:
+        if complete and traced and self._scheduler.settings_of(path).costs != "off":
             self._waiting[path] = None
         self.begin()
 

@@ -74,6 +74,7 @@ class ClientSession:
             interactive=True,
         )
         self.engine.descriptions.on_described = lambda path, key: self._views_changed(path, [key])
+        self.engine.costs.on_counted = lambda path, key: self._views_changed(path, [key])
         self.engine.scheduler.held_back = UNTRUSTED if self.options.get("trusted") is False else ""
         self.documents = self.engine.documents
         self.places = ClientPlaces(self.documents)

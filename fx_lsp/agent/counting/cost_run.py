@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.plain_values import tensors_of
 from fxcore.graph import Graph
 from fxcore.node import Node
+from fxcore.source.bytecode import is_in_place_operator
 
 NO_INPUT = "fx-lsp found no example input that the model accepts"
 NO_SHAPE = "some of its parameters get their shapes only when the model is called"
@@ -95,6 +97,8 @@ class _CostRun(MetaRun):
         """The paths of the modules that are running, and of those that contain them; once more for each module within
         a node."""
         self._flops_before = 0
+        self._is_in_place = False
+        """Whether the node that is run was recorded for an operator such as ``+=``."""
         self._used_up: list[Node] = []
         """What nothing needs after the node that was run last."""
 
@@ -121,6 +125,7 @@ class _CostRun(MetaRun):
             self._memory.drop(used_up)
         self._used_up = [*self.user_to_last_uses.get(n, ()), *(() if n.users else (n,))]
         self._running = [_containing(_modules_of(n))]
+        self._is_in_place = _is_in_place(n)
         before = self.operators.flops
         try:
             value = super().run_node(n)
@@ -129,6 +134,15 @@ class _CostRun(MetaRun):
         if n.op.startswith("call_") and n not in self.unknown:
             self.nodes.append(NodeCosts(n.name, self.operators.flops - before, self._keep(n, value)))
         return value
+
+    def call_function(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function returns, with the memory that it takes on real devices.
+
+        The graph has ``x = x + y`` for ``x += y``, which takes no memory of its own.
+        """
+        in_place = getattr(operator, f"i{target.__name__.strip('_')}", None) if self._is_in_place else None
+        result = super().call_function(in_place or target, args, kwargs)
+        return _laid_out(result) if target is torch.nn.functional.scaled_dot_product_attention else result
 
     def record(self, node: Node, value: Any) -> None:
         """Don't count the memory of what the graph reads from the module."""
@@ -166,6 +180,20 @@ class _CostRun(MetaRun):
             module.register_forward_hook(end, always_call=True),
         ):
             stack.callback(handle.remove)
+
+
+def _laid_out(attention: torch.Tensor) -> torch.Tensor:
+    """Attention as torch's fused kernels lay it out: heads vary after positions, so merging the heads is a view."""
+    if attention.dim() != 4:
+        return attention
+    batch, heads, positions, width = attention.shape
+    return attention.new_empty(batch, positions, heads, width).transpose(1, 2)
+
+
+def _is_in_place(node: Node) -> bool:
+    """Whether a node was recorded for an operator such as ``+=``."""
+    is_operator = node.op == "call_function" and getattr(node.target, "__module__", "") == operator.add.__module__
+    return is_operator and node.where is not None and is_in_place_operator(*node.where)
 
 
 def _modules_of(node: Node) -> set[str]:

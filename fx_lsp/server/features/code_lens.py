@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from lsprotocol import types
 
+from fx_lsp.analysis.cost_counts import CostCounts
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.server.features.client_places import ClientPlaces
@@ -19,9 +20,17 @@ COPY_MODULE = "fxLsp.copyModule"
 
 
 def code_lenses(
-    scheduler: Scheduler, outlines: Outlines, places: ClientPlaces, uri: str, commands: Collection[str]
+    scheduler: Scheduler,
+    outlines: Outlines,
+    places: ClientPlaces,
+    uri: str,
+    commands: Collection[str],
+    costs: CostCounts | None = None,
 ) -> list[types.CodeLens]:
-    """The lenses of a document, from the latest reports. ``commands`` are those that the client implements."""
+    """The lenses of a document, from the latest reports.
+
+    ``commands`` are those that the client implements. ``costs``: what models cost, if that is to be shown.
+    """
     path = places.path(uri)
     result = scheduler.results.get(path) if path else None
     if path is None or result is None:
@@ -33,7 +42,8 @@ def code_lenses(
         symbol = traced.target.symbol
         place = outline.get(symbol or "") or scheduler.documents.around(traced.place)
         found = places.location(place) if place else None
-        text = summary(traced, tracing=scheduler.is_tracing(path), held_back=scheduler.held_back)
+        cost = costs.of(path, traced.target.key) if costs else None
+        text = summary(traced, tracing=scheduler.is_tracing(path), held_back=scheduler.held_back, costs=cost)
         if found is None or found.uri != uri or not text:
             continue
         title = f"{traced.target.title}: {text}" if symbol and by_symbol[symbol] > 1 else text

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fx_lsp.agent.messages import Failure, Report
-from fx_lsp.analysis.cost_texts import counted
+from fx_lsp.agent.messages import Costs, Failure, Report
+from fx_lsp.analysis.cost_texts import counted, flops
 from fx_lsp.analysis.results import Traced
 
 LONGEST = 80
@@ -21,10 +21,11 @@ _ENDINGS = {
 """The summaries for outcomes other than success and failure."""
 
 
-def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
+def summary(traced: Traced, *, tracing: bool, held_back: str = "", costs: Costs | None = None) -> str:
     """The result of a target, on one line without a period; empty if there is nothing to say.
 
-    ``tracing``: whether a report is expected. ``held_back``: why nothing is traced, if nothing is.
+    ``tracing``: whether a report is expected. ``held_back``: why nothing is traced, if nothing is. ``costs``: what the
+    target costs, if that is known and to be shown.
     """
     report = traced.report
     if report is None:
@@ -32,7 +33,7 @@ def summary(traced: Traced, *, tracing: bool, held_back: str = "") -> str:
     if report.outcome == "skipped":
         return ""
     if report.outcome == "traced":
-        return f"✓ traces{_short(f' {report.reason}') if report.reason else ''} · {_traced(report)}"
+        return f"✓ traces{_short(f' {report.reason}') if report.reason else ''} · {_traced(report)}{_operations(costs)}"
     if report.outcome == "failed":
         places = _places(report.failures) + _places(finding.failure for finding in traced.kept)
         return "✗ 1 place" if places == 1 else f"✗ {places} places"
@@ -54,3 +55,11 @@ def _short(text: str) -> str:
 def _traced(report: Report) -> str:
     nodes = "1 node" if report.nodes == 1 else f"{report.nodes} nodes"
     return f"{nodes} · {counted(report.parameters)} parameters" if report.parameters else nodes
+
+
+def _operations(costs: Costs | None) -> str:
+    """The floating-point operations, and the input that they are for; without its name if there is only one."""
+    if costs is None or not costs.modules or not (told := flops(costs, costs.modules[0])):
+        return ""
+    given = costs.input.partition(": ")[2] if costs.input.count(": ") == 1 else costs.input
+    return f" · {told} at {_short(given)}"

@@ -163,6 +163,43 @@ async def test_views_share_memory_and_each_value_is_freed_after_its_last_use(cli
     assert (root.activations, root.peak) == (64 + 64 + 96 + 4, 64 + 96)
 
 
+async def test_operators_that_write_in_place_take_no_memory(client: Client) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            y += x
+            z = y + x
+            z @= y
+            return z
+
+    Net()(torch.zeros(4, 4))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert [(node.name, node.bytes) for node in costs.nodes] == [("mul", 64), ("add", 0), ("add_1", 64), ("matmul", 64)]
+
+
+async def test_attention_is_laid_out_as_by_the_fused_kernels(client: Client) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def forward(self, q):
+            merged = nn.functional.scaled_dot_product_attention(q, q, q).transpose(1, 2).flatten(2)
+            return merged.sum()
+
+    Net()(torch.zeros(2, 3, 4, 5))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert [node.bytes for node in costs.nodes] == [480, 0, 0, 4]
+
+
 async def test_what_needs_data_is_said_to_be_unknown(client: Client) -> None:
     text = """\
     import torch
