@@ -121,7 +121,7 @@ def transformers_model(name: str) -> tuple[torch.nn.Module, Any]:
 def told(model: torch.nn.Module, given: Any) -> tuple[Costs, set[FunctionType]]:
     """What fx-lsp says, and the functions in the graph that are not torch's. Raises what the trace raises."""
     tracer = fxcore.Tracer()
-    parameters = inspect.signature(model.forward).parameters.values()
+    _, *parameters = inspect.signature(model.forward).parameters.values()
     optional = {one.name: one.default for one in parameters if one.default is not one.empty} or None
     graph = tracer.trace(model, optional)
     built = Built(model, optional, tracer, Recipe(Snippet("", 1)), "")
@@ -136,7 +136,7 @@ def truth(model: torch.nn.Module, given: Any, meta: torch.nn.Module, wrapped: se
     Calls of ``wrapped`` functions are one node each.
     """
     parameters = {path: sum(p.numel() for p in module.parameters()) for path, module in model.named_modules()}
-    meta = meta.to("meta")
+    meta = meta.to("meta").requires_grad_(False)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         meta(given.to("meta"))
     first = f"{type(meta).__name__}"

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Costs, Report
+from fx_lsp.analysis.cost_expectations import has_expectations, unmet
 from fx_lsp.analysis.idle_work import IdleWork
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.documents.documents import Snapshot
 
 TIME_FACTOR = 6
 """The time limit of a count, as a multiple of a trace's: counting traces, and may have to look for an input."""
@@ -52,6 +54,10 @@ class CostCounts(IdleWork):
         """What the targets of a file cost, by their keys."""
         return {key: count.costs for (file, key), count in self._known.items() if file == path}
 
+    def has_expectations(self, path: str) -> bool:
+        """Whether a file says what its models should cost."""
+        return has_expectations(self._scheduler.documents.text(path) or "")
+
     def on_result(self, path: str, complete: bool) -> None:
         """Drop the counts of targets that are gone or can't be traced now; work begins once nothing is traced."""
         self.pause()
@@ -60,7 +66,9 @@ class CostCounts(IdleWork):
         for file, key in list(self._known):
             if file == path and not _is_traced(traced.get(key)):
                 del self._known[file, key]
-        if complete and traced and self._scheduler.settings_of(path).costs != "off":
+                if result:
+                    result.unmet.pop(key, None)
+        if complete and traced and (self._scheduler.settings_of(path).costs != "off" or self.has_expectations(path)):
             self._waiting[path] = None
         self.begin()
 
@@ -82,17 +90,21 @@ class CostCounts(IdleWork):
         asked = {key: traced for key, traced in targets_of_file if self._is_new(path, traced)}
         if not asked:
             return
-        request = self._scheduler.request(path, list(asked.values()), self._scheduler.documents.snapshot(), TIME_FACTOR)
+        snapshot = self._scheduler.documents.snapshot()
+        request = self._scheduler.request(path, list(asked.values()), snapshot, TIME_FACTOR)
         async with contextlib.aclosing(self._scheduler.agent_for(path).count(request)) as answers:
             async for costs in answers:
-                self._keep(path, asked[costs.target], costs)
+                self._keep(path, asked[costs.target], costs, snapshot)
         for key, traced in asked.items():
             if self._is_new(path, traced):
-                self._keep(path, traced, Costs(request.id, key, reason=NOT_COUNTED))
+                self._keep(path, traced, Costs(request.id, key, reason=NOT_COUNTED), snapshot)
 
-    def _keep(self, path: str, traced: Traced, costs: Costs) -> None:
+    def _keep(self, path: str, traced: Traced, costs: Costs, snapshot: Snapshot) -> None:
+        """Keep the costs of a target, which were counted in the texts of ``snapshot``."""
         assert traced.report is not None
         self._known[path, costs.target] = CostCount(costs, traced.report)
+        selection = self._scheduler.settings_of(path).selection
+        self._scheduler.results.keep_unmet(path, costs.target, unmet(path, traced, costs, snapshot, selection))
         self.on_counted(path, costs.target)
 
     def _is_new(self, path: str, traced: Traced) -> bool:

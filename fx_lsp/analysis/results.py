@@ -50,6 +50,8 @@ class FileResult:
     """By the target's key, in the order of the file."""
     mistakes: tuple[Finding, ...] = ()
     """Findings in the text itself, e.g. comments that are not valid fx-lsp directives."""
+    unmet: dict[str, tuple[Finding, ...]] = field(default_factory=dict)
+    """By the target's key: the expected costs that it exceeds."""
     captured: dict[tuple[str, Capture], Traced] = field(default_factory=dict)
     """By the target's key and the capture: the results of captures other than symbolic tracing."""
     dependencies: frozenset[str] = frozenset()
@@ -63,9 +65,10 @@ class FileResult:
     def findings(self) -> Iterator[Finding]:
         """Every finding of the file's targets and text, at its place in the text that was traced."""
         yield from self.mistakes
-        for traced in self.traced.values():
+        for key, traced in self.traced.items():
             yield from traced.findings
             yield from traced.kept
+            yield from self.unmet.get(key, ())
 
 
 class Results(dict[str, FileResult]):
@@ -208,6 +211,10 @@ class Results(dict[str, FileResult]):
             if finding.rule.capture == capture or finding.failure.kind in _ENDED
         )
         self[path].captured[report.target, capture] = Traced(traced.target, traced.place, report, own)
+
+    def keep_unmet(self, path: str, key: str, findings: tuple[Finding, ...]) -> None:
+        """Record which expected costs a target of a file exceeds."""
+        self[path].unmet[key] = findings
 
     def outdate(self, path: str) -> None:
         """Record that something has changed on which the results of a file may depend."""

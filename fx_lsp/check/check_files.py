@@ -223,7 +223,7 @@ class _Run:
             for done, file in waiting:
                 progress(done, len(files), f"tracing {file.name}")
                 await self._engine.scheduler.trace(str(file))
-                if self._with_costs:
+                if self._with_costs or self._engine.costs.has_expectations(str(file)):
                     progress(done, len(files), f"counting {file.name}")
                     await self._engine.costs.count(str(file))
                 for capture in self._captures:

@@ -74,7 +74,7 @@ class ClientSession:
             interactive=True,
         )
         self.engine.descriptions.on_described = lambda path, key: self._views_changed(path, [key])
-        self.engine.costs.on_counted = lambda path, key: self._views_changed(path, [key])
+        self.engine.costs.on_counted = self._on_counted
         self.engine.scheduler.held_back = UNTRUSTED if self.options.get("trusted") is False else ""
         self.documents = self.engine.documents
         self.places = ClientPlaces(self.documents)
@@ -251,6 +251,11 @@ class ClientSession:
             self.publisher.on_result(path, complete)
         result = self.engine.results.get(path)
         self._views_changed(path, list(result.traced) if result else [])
+
+    def _on_counted(self, path: str, key: str) -> None:
+        if not self.pulls_diagnostics:
+            self.publisher.on_result(path, not self.engine.scheduler.is_tracing(path))
+        self._views_changed(path, [key])
 
     def _views_changed(self, path: str, keys: list[str]) -> None:
         self.refresher.refresh()

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from lsprotocol import types
 
 from tests.lsp.editor import PATIENCE, Editor
 
@@ -87,3 +88,46 @@ async def test_lens_and_hover_show_what_a_model_and_its_parts_cost(editor: Edito
     assert "1.18 MFLOPs" in twice
     product = await editor.hover("model.py", "@ x")
     assert "131 k FLOPs · 16 KiB for the result, for `x: [2, 3, 64, 64]`." in product
+
+
+EXPECTING = """\
+import torch
+from torch import nn
+
+
+# fx: expect(parameters < 1k, flops < 1G)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.second = nn.Linear(8, 200)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+Net()(torch.zeros(2, 8))
+"""
+
+
+async def test_an_expectation_that_does_not_hold_is_a_warning_until_it_is_mended(editor: Editor) -> None:
+    editor.open("expecting.py", EXPECTING)
+
+    def published() -> list[str]:
+        shown = editor.published.get("expecting.py")
+        return [str(one.message) for one in shown.diagnostics] if shown else []
+
+    await editor.until(lambda: bool(published()))
+    (found,) = editor.published["expecting.py"].diagnostics
+    assert (found.code, found.severity) == ("expectation", types.DiagnosticSeverity.Warning)
+    assert editor.text("expecting.py", found.range) == "parameters < 1k"
+    assert found.message.startswith(
+        "`parameters < 1k` does not hold: the model has 1.87 k parameters. "
+        "The largest submodule is `second` (Linear), with 1.8 k parameters."
+    )
+    editor.edit("expecting.py", "200", "100")
+    await editor.until(lambda: not published())
+    editor.edit("expecting.py", "100", "300")
+    await editor.until(lambda: any("2.77 k parameters" in message for message in published()))
+    editor.edit("expecting.py", "1k", "3k")
+    await editor.until(lambda: not published())

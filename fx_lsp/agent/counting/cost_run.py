@@ -66,6 +66,7 @@ def _run(graph: Graph, built: Built, inputs: Iterator[Input]) -> tuple[str, _Cos
     if first is None:
         return None
     given, _ = first
+    program.module.requires_grad_(False)  # torch's counter follows gradients, which fails for views made without them
     run = _CostRun(program, given)
     try:
         with run.counting():
