@@ -92,7 +92,9 @@ class ClientSession:
         )
         self.projects = ProjectPublisher(self.places, publish)
         self.outlines = Outlines(self.documents)
-        self.views = Views(self.engine.scheduler, self.engine.descriptions, self.outlines, self.places)
+        self.views = Views(
+            self.engine.scheduler, self.engine.descriptions, self.engine.costs, self.outlines, self.places
+        )
         self.refresher = Refresher(self._refreshes(), ask)
         self.configured = False
         """Whether the settings are known. Nothing is traced before that, because they may name another Python."""

@@ -41,6 +41,8 @@ export interface GraphNode {
   value: string;
   shape: string[] | null;
   dtype: string | null;
+  flops: number | null;
+  bytes: number | null;
 }
 
 export interface ModuleCall {
@@ -48,6 +50,21 @@ export interface ModuleCall {
   type: string;
   depth: number;
   parameters: { name: string; count: number }[];
+}
+
+export interface ModuleCosts {
+  path: string;
+  parameters: number;
+  flops: number | null;
+  activations: number | null;
+  peak: number | null;
+}
+
+export interface Costs {
+  input: string;
+  atLeast: boolean;
+  limits: string[];
+  modules: ModuleCosts[];
 }
 
 export interface TraceFailure {
@@ -65,6 +82,7 @@ export interface Graph {
   parameters: number;
   nodes: GraphNode[];
   order: ModuleCall[];
+  costs: Costs | null;
   failures: TraceFailure[];
 }
 
