@@ -175,7 +175,9 @@ class Trace:
     slow_work: Failure | None = None
     """The statement in which an earlier import ran out of time. If it is given, only the file's definitions are run."""
     capture: Capture = "fx"
-    """How to capture the targets. ``details`` are described only for ``fx``."""
+    """How to capture the targets. ``details`` and ``costs`` are sent only for ``fx``."""
+    costs: bool = False
+    """Whether the `Report` of each target that was traced is to be followed by `Costs`."""
 
 
 @dataclass(frozen=True)
@@ -369,6 +371,79 @@ class Details:
 
 
 @dataclass(frozen=True)
+class Tensors:
+    """Parameters or buffers, each counted once."""
+
+    count: int = 0
+    """How many numbers they hold."""
+    bytes: dict[str, int] = field(default_factory=dict)
+    """By dtype, e.g. ``float32``: the memory that they take."""
+
+
+@dataclass(frozen=True)
+class ModuleCosts:
+    """What one module costs, with its submodules. For what is not known, e.g. as it was not called, there is None."""
+
+    path: str
+    """Empty for the root."""
+    type: str
+    """The name of its class."""
+    parameters: Tensors = Tensors()
+    trainable: int = 0
+    """How many numbers the parameters that require gradients hold."""
+    buffers: Tensors = Tensors()
+    flops: int | None = None
+    """Floating-point operations in all its calls, as `torch.utils.flop_counter.FlopCounterMode` counts them."""
+    activations: int | None = None
+    """The bytes of the results of all its nodes, without views."""
+    peak: int | None = None
+    """The most bytes that such results, also those of other modules, take while it is running."""
+
+
+@dataclass(frozen=True)
+class NodeCosts:
+    """What one node of a graph costs."""
+
+    name: str
+    flops: int
+    bytes: int
+    """The bytes of its result; 0 for a view."""
+
+
+@dataclass(frozen=True)
+class Uncounted:
+    """An operator that torch has no formula for."""
+
+    name: str
+    """e.g. ``aten.relu``"""
+    calls: int
+    elements: int
+    """How many numbers the results of all calls hold."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Agent to server: what a target costs that was traced. Sent after the target's report, if `Trace.costs` is set."""
+
+    id: int
+    """The request's id."""
+    target: str
+    """The target's key."""
+    modules: tuple[ModuleCosts, ...] = ()
+    """The root, then its submodules in their order; empty if not even parameters could be counted."""
+    nodes: tuple[NodeCosts, ...] = ()
+    """The nodes that compute something, in the order in which they run."""
+    input: str = ""
+    """The input that the costs are for, in the format of `Details.input`; empty if none was found."""
+    uncounted: tuple[Uncounted, ...] = ()
+    """The operators that ``flops`` leave out."""
+    unknown: tuple[str, ...] = ()
+    """The nodes that could not be run without data, so nothing is known about them."""
+    reason: str = ""
+    """Why there are no modules, or no operations and activations; empty if there are."""
+
+
+@dataclass(frozen=True)
 class Proof:
     """Agent to server: the result of trying an edit."""
 
@@ -398,4 +473,4 @@ class Done:
     cancelled: bool = False
 
 
-Message = Trace | Prove | Preload | Cancel | Hello | Report | Details | Proof | Heartbeat | Done
+Message = Trace | Prove | Preload | Cancel | Hello | Report | Details | Costs | Proof | Heartbeat | Done

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from fx_lsp.agent.messages import Preload
+from fx_lsp.analysis.cost_counts import CostCounts
 from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_captures import IdleCaptures
@@ -74,8 +75,9 @@ class Engine:
         selected for a folder, which is used if the settings name none. ``on_agent_state`` is called when the state of a
         folder's agent changes, and ``on_result`` whenever `Scheduler.on_result` is. Traces are kept in ``cache``,
         targets and fixes in ``findings_cache``. If there is a ``cluster``, its workers trace. ``interactive``: someone
-        is editing the files, so agents start before they are needed, and idle time is used to describe graphs and to
-        try fixes. ``one_run``: many files are traced once, so the Python of each folder is chosen once.
+        is editing the files, so agents start before they are needed, and idle time is used to describe graphs, to try
+        fixes and to count what models cost. ``one_run``: many files are traced once, so the Python of each folder is
+        chosen once.
         """
         self.settings_of = settings_of
         self.documents = Documents(encoding)
@@ -112,9 +114,10 @@ class Engine:
             self._capturing_agent_for,
         )
         self.descriptions = GraphDescriptions(self.scheduler)
+        self.costs = CostCounts(self.scheduler, after=self.descriptions)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
         self.idle_captures = IdleCaptures(self.scheduler, self.captures)
-        idle = (self.proofs, self.descriptions, self.idle_captures)
+        idle = (self.proofs, self.descriptions, self.costs, self.idle_captures)
         self._idle_work: tuple[IdleWork, ...] = idle if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:

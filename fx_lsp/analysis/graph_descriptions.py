@@ -61,9 +61,14 @@ class GraphDescription:
         items = itertools.chain(told, ((call.span, call.value) for call in calls))
         return self._by_place((span, value) for span, value in items if value)
 
+    @functools.cached_property
+    def calls(self) -> Mapping[str, Mapping[Place, tuple[ModuleCall, ...]]]:
+        """By path and expression: the modules that it calls."""
+        return self._by_place((call.span, call) for call in _outermost(self.details.order))
+
     def prepare(self) -> None:
         """Compute the cached properties, so that no hover waits for them."""
-        _ = self.recorded, self.values
+        _ = self.recorded, self.values, self.calls
 
     def _by_place(self, items: Iterable[tuple[Span | None, _Item]]) -> dict[str, dict[Place, tuple[_Item, ...]]]:
         found: dict[str, dict[Place, tuple[_Item, ...]]] = {}

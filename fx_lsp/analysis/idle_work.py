@@ -19,8 +19,10 @@ class IdleWork(ABC):
     quiet_seconds: float
     """How many seconds pass without a call to `begin` or `pause` before the work begins."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, after: IdleWork | None = None) -> None:
+        """This work waits until ``after`` is done."""
         self._scheduler = scheduler
+        self._after = after
         self._timer: asyncio.TimerHandle | None = None
         self._worker: asyncio.Task[None] | None = None
 
@@ -43,6 +45,7 @@ class IdleWork(ABC):
         """Stop until the next `begin`: something is about to be traced."""
         if self._timer:
             self._timer.cancel()
+            self._timer = None
         if self._worker:
             self._worker.cancel()
             self._worker = None
@@ -54,10 +57,16 @@ class IdleWork(ABC):
         if worker:
             await asyncio.gather(worker, return_exceptions=True)
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the work has begun, or is to begin."""
+        return self._timer is not None or (self._worker is not None and not self._worker.done())
+
     def _start(self) -> None:
+        self._timer = None
         if self._scheduler.paused:
             return
-        if any(map(self._scheduler.is_tracing, self._scheduler.results)):
+        if any(map(self._scheduler.is_tracing, self._scheduler.results)) or (self._after and self._after.is_due):
             self.begin()
         elif self._worker is None or self._worker.done():
             self._worker = asyncio.get_running_loop().create_task(self.work())

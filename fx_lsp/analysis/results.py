@@ -49,6 +49,8 @@ class FileResult:
     """By the target's key, in the order of the file."""
     mistakes: tuple[Finding, ...] = ()
     """Findings in the text itself, e.g. comments that are not valid fx-lsp directives."""
+    unmet: dict[str, tuple[Finding, ...]] = field(default_factory=dict)
+    """By the target's key: the expected costs that it exceeds."""
     captured: dict[tuple[str, Capture], Traced] = field(default_factory=dict)
     """By the target's key and the capture: the results of captures other than symbolic tracing."""
     dependencies: frozenset[str] = frozenset()
@@ -71,6 +73,8 @@ class FileResult:
         for traced in self.everything:
             yield from traced.findings
             yield from traced.kept
+        for unmet in self.unmet.values():
+            yield from unmet
 
     @property
     def everything(self) -> Iterator[Traced]:
@@ -215,6 +219,10 @@ class Results(dict[str, FileResult]):
             if finding.rule.capture == capture or finding.failure.kind in _ENDED
         )
         self[path].captured[report.target, capture] = Traced(traced.target, traced.place, report, own)
+
+    def keep_unmet(self, path: str, key: str, findings: tuple[Finding, ...]) -> None:
+        """Record which expected costs a target of a file exceeds."""
+        self[path].unmet[key] = findings
 
     def outdate(self, path: str) -> None:
         """Record that something has changed on which the results of a file may depend."""

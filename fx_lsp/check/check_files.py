@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from fx_lsp.agent.messages import NOTEBOOK, Capture, Proof, Target
+from fx_lsp.agent.messages import NOTEBOOK, Capture, Costs, Proof, Target
 from fx_lsp.analysis.apply_fixes import mend, write
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.findings import Finding, merged
@@ -69,6 +69,8 @@ class Checked:
     """The captures that ``problems`` are about."""
     captures_of: Callable[[Target], Sequence[Capture]] = lambda target: get_args(Capture)
     """Which of them are checked for a target."""
+    costs: Mapping[str, Mapping[str, Costs]] = field(default_factory=dict)
+    """By path and by the key of the target: what each target costs that can be traced, if that was asked for."""
     edits: Mapping[str, str] = field(default_factory=dict)
     """Path -> new text of each file that fixes change; ``problems`` are those that remain after the fixes."""
 
@@ -96,16 +98,18 @@ async def check(
     captures: Sequence[str] = ("fx",),
     mending: Mending | None = None,
     with_fixes: bool = True,
+    with_costs: bool = False,
     progress: Progress = lambda done, of, next: None,
 ) -> Checked:
     """Trace the targets of the files that ``paths`` name (see `python_files.files_of`), ``jobs`` at a time.
 
     The result and its order do not depend on ``jobs``. ``settings`` override those of each file's project, ``scope``
     selects some of the files, and traces in ``cache`` are not repeated. With ``mending``, fixes are applied first.
-    Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``cluster`` is the
-    address of a Dask scheduler whose workers trace instead of this machine, as many files at a time as they can; their
-    results are not cached. ``captures`` are the captures to check, or `AUTO`: for each target, those that the code
-    uses on it. A target is traced even if ``fx`` is not among them, but its failures are then not reported.
+    Without ``with_fixes``, problems are reported without their fixes, which take a while to find. ``with_costs``: also
+    count what each target costs, which a cluster can't. ``cluster`` is the address of a Dask scheduler whose workers
+    trace instead of this machine, as many files at a time as they can; their results are not cached. ``captures`` are
+    the captures to check, or `AUTO`: for each target, those that the code uses on it. A target is traced even if ``fx``
+    is not among them, but its failures are then not reported.
 
     Raises CannotCheck if a path does not exist, a project's settings can't be used, a notebook would have to be fixed,
     or there is no PyTorch to trace with.
@@ -117,6 +121,8 @@ async def check(
         raise CannotCheck(
             f"{notebook} can't be fixed: fx-lsp check reports problems in notebooks but does not fix them."
         )
+    if with_costs and cluster is not None:
+        raise CannotCheck("A cluster can't count what models cost; use --costs without --cluster.")
     async with contextlib.AsyncExitStack() as stack:
         workers = None
         if cluster is not None and files:
@@ -130,6 +136,7 @@ async def check(
             cache,
             workers,
             with_fixes=with_fixes,
+            with_costs=with_costs,
             captures=tuple(captures),
             edits=mending is not None,
         )
@@ -153,12 +160,14 @@ class _Run:
         cluster: Cluster | None,
         *,
         with_fixes: bool,
+        with_costs: bool,
         captures: tuple[str, ...],
         edits: bool,
     ) -> None:
         self._settings = settings
         self._captures = captures
         self._with_fixes = with_fixes
+        self._with_costs = with_costs
         self._problem: str | None = None
         """Why the agent can't trace."""
         self._no_notebooks: dict[Path, str] = {}
@@ -193,6 +202,7 @@ class _Run:
             results=results,
             captures=tuple(one for one in get_args(Capture) if {one, AUTO}.intersection(self._captures)),
             captures_of=results.captures_of,
+            costs={path: self._engine.costs.in_file(path) for path in results},
             unread={
                 file: self._no_notebooks.get(file) or why_not_python(str(file))
                 for file in files
@@ -221,6 +231,9 @@ class _Run:
             for done, file in waiting:
                 progress(done, len(files), f"tracing {file.name}")
                 await self._engine.scheduler.trace(str(file))
+                if self._with_costs or self._engine.costs.has_expectations(str(file)):
+                    progress(done, len(files), f"counting {file.name}")
+                    await self._engine.costs.count(str(file))
                 for capture, verb in _VERBS.items():
                     if keys := self._captured_with(str(file), capture):
                         progress(done, len(files), f"{verb} {file.name}")

@@ -102,6 +102,12 @@ def _add_output(check: argparse.ArgumentParser) -> None:
     instead.add_argument(
         "--summary", action="store_true", help="print only how many models in each folder can be traced"
     )
+    instead.add_argument(
+        "--costs",
+        action="store_true",
+        help="print only what each model costs: parameters, floating-point operations, and memory; as a table or, with "
+        "--format json, as JSON",
+    )
     output.add_argument(
         "--report", metavar="FILE", type=Path, help="also write one line of JSON for each model to FILE"
     )
@@ -175,6 +181,7 @@ async def _check(arguments: argparse.Namespace) -> Checked:
             captures=arguments.capture,
             mending=mending,
             with_fixes=_format(arguments) in SHOW_FIXES,
+            with_costs=arguments.costs,
             progress=show,
         )
 
@@ -250,6 +257,8 @@ def _format(arguments: argparse.Namespace) -> str:
     for instead in ("diff", "statistics", "summary"):
         if getattr(arguments, instead):
             return instead
+    if arguments.costs:
+        return "costs_json" if arguments.format in ("json", "jsonl") else "costs"
     return arguments.format or ("full" if sys.stdout.isatty() else "concise")
 
 

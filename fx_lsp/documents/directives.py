@@ -3,7 +3,8 @@
 A directive is a comment ``# fx: VERB``, with ``[labels]`` and ``(arguments)`` if the verb takes them:
 
 - above a class or a function at the top level: ``trace(arguments of the constructor)``, ``concrete_args(x=1)``,
-  ``inputs(arguments of forward)``, ``tracer(expression)``, ``leaf(classes of modules)``, ``skip``. With labels,
+  ``inputs(arguments of forward)``, ``tracer(expression)``, ``leaf(classes of modules)``, ``skip``,
+  ``expect(parameters < 30M)``. With labels,
   ``trace[small](dim=8)`` and ``trace[large](dim=64)``, a class is traced several times; a directive without a label
   applies to all of them.
 - at the end of a line, or on a separate line above the line that it applies to: ``ignore``, ``ignore[code, …]``.
@@ -19,6 +20,7 @@ import tokenize
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fx_lsp.documents.expectations import EXAMPLE, expectations_of
 from fx_lsp.documents.parse import parsed
 from fx_lsp.documents.source_size import is_oversize
 from fx_lsp.rules import all_rules
@@ -34,6 +36,7 @@ _TAKES = {
     "leaf": "[(",
     "tracer": "[(",
     "skip": "",
+    "expect": "(",
     "ignore": "[",
 }
 """Each verb, and the brackets that may follow it."""
@@ -184,6 +187,8 @@ def _why_not(verb: str, labels: str | None, arguments: str, rest: str) -> str | 
         return f"`{verb}` does not take square brackets"
     if arguments and "(" not in _TAKES[verb]:
         return f"`{verb}` does not take arguments"
+    if verb == "expect":
+        return None if expectations_of(arguments) else f"`expect` takes conditions, e.g. {EXAMPLE}"
     call = _call(arguments or "()")
     if call is None:
         return f"`{arguments}` is not a valid list of arguments"

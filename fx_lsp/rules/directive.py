@@ -18,6 +18,7 @@ Above a class or a function at the top level:
 - `# fx: leaf(Attention)` names classes of modules whose calls are recorded as one node.
 - `# fx: inputs(torch.rand(1, 3, 224, 224))` gives example inputs. An argument of `trace` also gives an example input if
   it is a parameter of `forward` but not of the constructor.
+- `# fx: expect(parameters < 30M, flops < 5G)` warns if the model costs more.
 
 At the end of a line, or on the line above it:
 

@@ -184,6 +184,7 @@ def show_hover(ls: FxLanguageServer, params: types.HoverParams) -> types.Hover |
         path,
         offset,
         shapes=session.settings.shapes != "off",
+        costs=session.engine.costs if session.settings.costs != "off" else None,
     )
     formats = get_capability(session.capabilities, "text_document.hover.content_format", [])
     kind = types.MarkupKind.Markdown if types.MarkupKind.Markdown in formats else types.MarkupKind.PlainText
@@ -237,7 +238,8 @@ def code_lens(ls: FxLanguageServer, params: types.CodeLensParams) -> list[types.
     if not session.settings.code_lens:
         return []
     uri = params.text_document.uri
-    return code_lenses(session.engine.scheduler, session.outlines, session.places, uri, session.commands)
+    costs = session.engine.costs if session.settings.costs == "always" else None
+    return code_lenses(session.engine.scheduler, session.outlines, session.places, uri, session.commands, costs)
 
 
 @server.feature(types.TEXT_DOCUMENT_INLAY_HINT, types.InlayHintOptions(resolve_provider=False))

@@ -75,6 +75,7 @@ class ClientSession:
         )
         self.engine.descriptions.on_described = lambda path, key: self._views_changed(path, [key])
         self.engine.captures.on_captured = self._on_captured
+        self.engine.costs.on_counted = self._on_counted
         self.engine.scheduler.held_back = UNTRUSTED if self.options.get("trusted") is False else ""
         self.documents = self.engine.documents
         self.places = ClientPlaces(self.documents)
@@ -92,7 +93,9 @@ class ClientSession:
         )
         self.projects = ProjectPublisher(self.places, publish)
         self.outlines = Outlines(self.documents)
-        self.views = Views(self.engine.scheduler, self.engine.descriptions, self.outlines, self.places)
+        self.views = Views(
+            self.engine.scheduler, self.engine.descriptions, self.engine.costs, self.outlines, self.places
+        )
         self.refresher = Refresher(self._refreshes(), ask)
         self.configured = False
         """Whether the settings are known. Nothing is traced before that, because they may name another Python."""
@@ -255,6 +258,11 @@ class ClientSession:
 
     def _on_captured(self, path: str) -> None:
         self._on_result(path, not self.engine.scheduler.is_tracing(path))
+
+    def _on_counted(self, path: str, key: str) -> None:
+        if not self.pulls_diagnostics:
+            self.publisher.on_result(path, not self.engine.scheduler.is_tracing(path))
+        self._views_changed(path, [key])
 
     def _views_changed(self, path: str, keys: list[str]) -> None:
         self.refresher.refresh()

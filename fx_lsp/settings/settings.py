@@ -184,6 +184,14 @@ class Settings:
         {"type": "string", "enum": ["off", "hover", "always"]},
         project=False,
     )
+    costs: str = _setting(
+        "always",
+        "Where to show what a model costs in floating-point operations and memory: `always` shows the operations in "
+        "the code lens and everything on hover, `hover` shows it only on hover, and `off` nowhere. fx-lsp counts when "
+        "there is nothing else to do, for the example input that the shapes are for.",
+        {"type": "string", "enum": ["off", "hover", "always"]},
+        project=False,
+    )
     cache: bool = _setting(
         True,
         "Keep tracing results on disk, so that a file need not be traced again when you reopen it.",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterable
 from typing import Protocol
 
-from fx_lsp.agent.messages import Details, Done, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Costs, Details, Done, Preload, Proof, Prove, Report, Trace
 
 
 class TracingAgent(Protocol):
@@ -20,6 +20,9 @@ class TracingAgent(Protocol):
 
     def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
         """The details of each target whose trace succeeded or failed. Closing the iterator cancels the request."""
+
+    def count(self, request: Trace) -> AsyncGenerator[Costs, None]:
+        """The costs of each target that can be traced. Closing the iterator cancels the request."""
 
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target. Cancelling the task cancels the request."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from fx_lsp.agent.messages import (
     PROTOCOL,
     Cancel,
+    Costs,
     Details,
     Done,
     Heartbeat,
@@ -85,7 +86,7 @@ LONGEST_LINE = 2000
 """How many characters of a line of standard error are kept."""
 
 
-Answer = Report | Details | Proof | Heartbeat | Done
+Answer = Report | Details | Costs | Proof | Heartbeat | Done
 """An answer to a request."""
 
 

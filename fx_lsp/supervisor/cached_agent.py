@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from fx_lsp import __version__
-from fx_lsp.agent.messages import PROTOCOL, Details, Done, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import PROTOCOL, Costs, Details, Done, Preload, Proof, Prove, Report, Trace
 from fx_lsp.agent.wire import HEADER, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_pool import TracingAgent
@@ -87,6 +87,10 @@ class CachedAgent:
     def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
         """Describe targets; descriptions are not cached."""
         return self._agent.describe(request)
+
+    def count(self, request: Trace) -> AsyncGenerator[Costs, None]:
+        """Count what targets cost; costs are not cached."""
+        return self._agent.count(request)
 
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target; proofs are not cached."""

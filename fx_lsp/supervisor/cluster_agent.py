@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fx_lsp.agent.messages import Details, Done, Failure, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Costs, Details, Done, Failure, Preload, Proof, Prove, Report, Trace
 from fx_lsp.agent.wire import decode, encode
 from fx_lsp.errors import CannotCheck
 from fx_lsp.supervisor.cluster_worker import SentWorkspace, answered
@@ -93,6 +93,12 @@ class ClusterAgent:
         nothing: tuple[Details, ...] = ()
         for details in nothing:
             yield details
+
+    async def count(self, request: Trace) -> AsyncGenerator[Costs, None]:
+        """Yield nothing: costs are not counted on a cluster."""
+        nothing: tuple[Costs, ...] = ()
+        for costs in nothing:
+            yield costs
 
     async def prove(self, request: Prove) -> Proof:
         """Try an edit on one target."""

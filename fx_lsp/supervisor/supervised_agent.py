@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from fx_lsp.agent.messages import Details, Done, Failure, Hello, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Costs, Details, Done, Failure, Hello, Preload, Proof, Prove, Report, Trace
 from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProcess, Answer
 
@@ -132,6 +132,17 @@ class SupervisedAgent:
         async with contextlib.aclosing(self._answers(request)) as answers:
             async for answer in answers:
                 if isinstance(answer, Details):
+                    yield answer
+
+    async def count(self, request: Trace) -> AsyncGenerator[Costs, None]:
+        """The `Costs` of each target that can be traced. Closing the iterator cancels the request.
+
+        Raises nothing: if no process can be started, or if the process dies, the iterator ends.
+        """
+        request = replace(request, id=next(self._numbers), costs=True)
+        async with contextlib.aclosing(self._answers(request)) as answers:
+            async for answer in answers:
+                if isinstance(answer, Costs):
                     yield answer
 
     async def prove(self, request: Prove) -> Proof:

@@ -8,6 +8,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from fx_lsp.agent.messages import (
+    Costs,
     Details,
     Done,
     Failure,
@@ -79,6 +80,9 @@ class FakeAgent:
         """The requests for details."""
         self.details: asyncio.Queue[Details | None] = asyncio.Queue()
         """What these are answered with; None is the end."""
+        self.counted: asyncio.Queue[Trace] = asyncio.Queue()
+        self.costs: asyncio.Queue[Costs | None] = asyncio.Queue()
+        """As `details`."""
         self.preloaded: list[Preload] = []
 
     async def trace(self, message: Trace) -> AsyncGenerator[Report | Done, None]:
@@ -99,6 +103,11 @@ class FakeAgent:
         self.described.put_nowait(message)
         while (details := await self.details.get()) is not None:
             yield details
+
+    async def count(self, message: Trace) -> AsyncGenerator[Costs, None]:
+        self.counted.put_nowait(message)
+        while (costs := await self.costs.get()) is not None:
+            yield costs
 
     async def prove(self, message: Prove) -> Proof:
         answer: asyncio.Future[Proof] = asyncio.get_running_loop().create_future()

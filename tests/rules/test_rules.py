@@ -27,7 +27,13 @@ OWN_KINDS = ("import", "missing-package", "definitions-only", "build", "time-lim
 CAPTURE_KINDS = [kind for rule in all_rules() if rule.capture != "fx" for kind in rule.kinds]
 """Those of the captures other than symbolic tracing."""
 
-ALL_KINDS = [*CAPTURE_KINDS, *(kind.value for kind in (*FailureKind, *NoticeKind)), *OWN_KINDS, "directive"]
+ALL_KINDS = [
+    *CAPTURE_KINDS,
+    *(kind.value for kind in (*FailureKind, *NoticeKind)),
+    *OWN_KINDS,
+    "directive",
+    "expectation",
+]
 
 by_code = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 

@@ -43,6 +43,8 @@ export interface GraphNode {
   value: string;
   shape: string[] | null;
   dtype: string | null;
+  flops: number | null;
+  bytes: number | null;
 }
 
 export interface ModuleCall {
@@ -50,6 +52,21 @@ export interface ModuleCall {
   type: string;
   depth: number;
   parameters: { name: string; count: number }[];
+}
+
+export interface ModuleCosts {
+  path: string;
+  parameters: number;
+  flops: number | null;
+  activations: number | null;
+  peak: number | null;
+}
+
+export interface Costs {
+  input: string;
+  atLeast: boolean;
+  limits: string[];
+  modules: ModuleCosts[];
 }
 
 export interface TraceFailure {
@@ -67,6 +84,7 @@ export interface Graph {
   parameters: number;
   nodes: GraphNode[];
   order: ModuleCall[];
+  costs: Costs | null;
   failures: TraceFailure[];
 }
 

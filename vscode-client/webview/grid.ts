@@ -4,6 +4,13 @@ export interface Column<Row> {
   /** A CSS grid track, such as `2fr`. */
   width: string;
   text(row: Row): string;
+  /** What the rows can be sorted by; there is none where they can't. */
+  number?: (row: Row) => number;
+}
+
+/** The rows with the largest numbers first; those with equal ones stay in order. */
+export function sorted<Row>(rows: Row[], { number }: Column<Row>): Row[] {
+  return number ? [...rows].sort((one, other) => number(other) - number(one)) : rows;
 }
 
 const ROW_HEIGHT = 22;
@@ -11,6 +18,8 @@ const BEYOND = 8;
 
 export class Grid<Row> {
   private rows: Row[] = [];
+  private unsorted: Row[] = [];
+  private sortedBy: Column<Row> | undefined;
   private active = 0;
   private readonly body: HTMLElement;
 
@@ -50,15 +59,21 @@ export class Grid<Row> {
   }
 
   show(rows: Row[]): void {
-    this.rows = rows;
+    this.unsorted = rows;
+    this.rows = this.sortedBy ? sorted(rows, this.sortedBy) : rows;
     this.active = Math.min(this.active, Math.max(0, rows.length - 1));
     this.element.setAttribute("aria-rowcount", String(rows.length + 1));
     this.body.style.height = `${String(rows.length * ROW_HEIGHT)}px`;
     this.draw();
   }
 
+  /** Makes the first row that fits the active one, and scrolls to it. */
+  reveal(fits: (row: Row) => boolean): void {
+    this.activate(this.rows.findIndex(fits));
+  }
+
   /** Makes a row the active one, and scrolls to it. */
-  activate(index: number): void {
+  private activate(index: number): void {
     this.active = Math.max(0, Math.min(this.rows.length - 1, index));
     const top = this.active * ROW_HEIGHT;
     const height = this.element.clientHeight - 2 * ROW_HEIGHT;
@@ -73,8 +88,40 @@ export class Grid<Row> {
     group.className = "header";
     row.className = "row";
     row.setAttribute("aria-rowindex", "1");
-    row.append(...this.columns.map(({ title }) => part("columnheader", title)));
+    row.append(...this.columns.map((column) => this.heading(column)));
     return group;
+  }
+
+  /** A column's title, which sorts the rows if they can be: once by the column, then as they were. */
+  private heading(column: Column<Row>): HTMLElement {
+    const { title, number } = column;
+    const heading = part("columnheader", number ? "" : title);
+    if (number) {
+      const button = heading.appendChild(document.createElement("button"));
+      button.textContent = title;
+      button.title = `Sort by ${title}, or as before`;
+      button.addEventListener("click", (event) => {
+        event.stopPropagation();
+        this.sort(this.sortedBy === column ? undefined : column, heading);
+      });
+      button.addEventListener("keydown", (event) => {
+        event.stopPropagation(); // Enter is for the button, not for the active row
+      });
+    }
+    return heading;
+  }
+
+  private sort(column: Column<Row> | undefined, heading: HTMLElement): void {
+    this.sortedBy = column;
+    this.element.querySelectorAll("[aria-sort]").forEach((other) => {
+      other.removeAttribute("aria-sort");
+    });
+    if (column) {
+      heading.setAttribute("aria-sort", "descending");
+    }
+    this.active = 0;
+    this.element.scrollTop = 0;
+    this.show(this.unsorted);
   }
 
   private draw(): void {

@@ -85,7 +85,7 @@ class Page {
     element("title").textContent = `Graph of ${graph.target.title}`;
     this.showFailures(graph);
     this.table.show(nodeRows(graph, this.hierarchy));
-    this.order.show(orderRows(graph.order));
+    this.order.show(orderRows(graph));
     await this.view.show(this.hierarchy, anew);
     this.searchBar.show(graph.nodes);
   }
@@ -132,7 +132,7 @@ class Page {
 
   private reveal(node: GraphNode): void {
     if (this.shown === "table") {
-      this.table.activate(this.graph?.nodes.indexOf(node) ?? 0);
+      this.table.reveal((row) => row.node === node);
     } else {
       void this.view.reveal(node.name);
     }
@@ -190,6 +190,7 @@ class Page {
     const words = [
       count(nodes.length, "node"),
       count(parameters, "number").replace(/number/, "parameter"),
+      operations(graph),
       input ? `shapes for ${input}${sizes.length > 0 ? ` (${sizes.join(", ")})` : ""}` : "",
       failures.length > 0 && nodes.length > 0 ? "nodes after a failure are based on an assumption" : "",
       stale ? "from the last version that could be traced" : "",
@@ -197,6 +198,12 @@ class Page {
     ];
     element("summary").textContent = words.filter(Boolean).join(" · ");
   }
+}
+
+/** How many floating-point operations a call takes; "" where that is not known. */
+function operations({ costs }: Graph): string {
+  const flops = costs?.modules[0]?.flops ?? null;
+  return flops === null ? "" : `${costs?.atLeast ? "at least " : ""}${count(flops, "FLOP")}`;
 }
 
 /** A worker's script has to come from the page's own origin: from a blob with the file's text. */

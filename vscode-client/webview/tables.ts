@@ -1,11 +1,12 @@
 /** What stands in the columns of the two tables. */
-import type { Graph, GraphNode, ModuleCall } from "../src/protocol";
+import type { Graph, GraphNode, ModuleCall, ModuleCosts } from "../src/protocol";
 import type { Column } from "./grid";
 import type { Hierarchy } from "./hierarchy";
 
-/** A module call, and how many parameters are used from it on for the first time. */
+/** A module call, how many parameters are used from it on for the first time, and what all calls of the module cost. */
 export interface OrderRow extends ModuleCall {
   number: number;
+  costs: ModuleCosts | undefined;
 }
 
 /** A node, and why it can't be traced; "" where it can. */
@@ -21,6 +22,8 @@ export const NODE_COLUMNS: Column<NodeRow>[] = [
   { title: "module", width: "minmax(7em, 1fr)", text: ({ node }) => node.module },
   { title: "inputs", width: "minmax(9em, 2fr)", text: ({ node }) => node.inputs.join(", ") },
   { title: "users", width: "4em", text: ({ node }) => String(node.users.length) },
+  amount("FLOPs", ({ node }) => node.flops),
+  amount("bytes", ({ node }) => node.bytes),
   {
     title: "value, or why it can't be traced",
     width: "minmax(14em, 3fr)",
@@ -38,12 +41,24 @@ export const ORDER_COLUMNS: Column<OrderRow>[] = [
   { title: "class", width: "minmax(8em, 1fr)", text: ({ type }) => type },
   { title: "first uses", width: "6em", text: ({ parameters }) => String(parameters.length || "") },
   { title: "elements", width: "8em", text: ({ parameters }) => numbers(parameters) },
+  amount("FLOPs, all calls", ({ costs }) => costs?.flops),
+  amount("activations, bytes", ({ costs }) => costs?.activations),
   {
     title: "parameters, in the order of their first use",
     width: "minmax(14em, 4fr)",
     text: ({ parameters }) => parameters.map(({ name }) => name).join(", "),
   },
 ];
+
+/** A column of numbers, by which the rows can be sorted; empty where a number is not known. */
+function amount<Row>(title: string, number: (row: Row) => number | null | undefined): Column<Row> {
+  return {
+    title,
+    width: "9em",
+    text: (row) => number(row)?.toLocaleString("en-US") ?? "",
+    number: (row) => number(row) ?? -1,
+  };
+}
 
 function numbers(parameters: ModuleCall["parameters"]): string {
   const sum = parameters.reduce((total, { count }) => total + count, 0);
@@ -60,6 +75,7 @@ export function nodeRows({ nodes }: Graph, { leaves }: Hierarchy): NodeRow[] {
   }));
 }
 
-export function orderRows(order: ModuleCall[]): OrderRow[] {
-  return order.map((call, index) => ({ ...call, number: index + 1 }));
+export function orderRows({ order, costs }: Graph): OrderRow[] {
+  const byPath = new Map(costs?.modules.map((module) => [module.path, module]));
+  return order.map((call, index) => ({ ...call, number: index + 1, costs: byPath.get(call.path) }));
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
-from fx_lsp.agent.messages import Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.messages import Costs, Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.limits import GRACE
 from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
@@ -78,7 +78,7 @@ class ForkService(Service[_Request]):
         freeze()
 
     def _proceed(self) -> None:
-        # Nothing is answered while the agent imports modules. Proofs and descriptions can wait, traces can't.
+        # Nothing is answered while the agent imports modules. Proofs, descriptions and costs can wait, traces can't.
         preloader = self._preloader
         if not self._children or preloader.is_pressing or (preloader.is_due and not self._is_tracing):
             preloader.proceed()
@@ -89,7 +89,7 @@ class ForkService(Service[_Request]):
     def _is_tracing(self) -> bool:
         """Whether someone is waiting for the result of a trace."""
         messages = [request.message for request in self._requests.values() if not request.cancelled]
-        return any(isinstance(message, Trace) and not message.details for message in messages)
+        return any(isinstance(message, Trace) and not (message.details or message.costs) for message in messages)
 
     def _start_trace(self, trace: Trace) -> None:
         if self._preloader.is_ready:
@@ -141,7 +141,7 @@ class ForkService(Service[_Request]):
             self._compiler.want(only_strings(item.compiled))
         elif isinstance(item, Remembered) and isinstance(request.message, Prove):
             self._remember(request.message, item)
-        elif isinstance(item, Report | Details | Proof) and self._counts(item, request):
+        elif isinstance(item, Report | Details | Costs | Proof) and self._counts(item, request):
             request.answered = True
             if isinstance(item, Report):
                 request.waiting.discard(item.target)

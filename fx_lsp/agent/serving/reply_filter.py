@@ -5,12 +5,12 @@ The sending process has run the user's code, which may have written anything to 
 
 from __future__ import annotations
 
-from fx_lsp.agent.messages import Details, Heartbeat, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Costs, Details, Heartbeat, Proof, Prove, Report, Trace
 
 
 def is_answer(item: object, request: Trace | Prove) -> bool:
     """Whether ``item`` answers ``request``, and not another request or a target that ``request`` does not have."""
-    if isinstance(item, Report | Details):
+    if isinstance(item, Report | Details | Costs):
         is_asked = isinstance(request, Trace) and any(item.target == target.key for target in request.targets)
         return is_asked and item.id == request.id
     if isinstance(item, Proof):

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from fx_lsp.agent.messages import Details, Done, Failure, Message, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Costs, Details, Done, Failure, Message, Preload, Proof, Prove, Report, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.limits import GRACE
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
-from fx_lsp.agent.running.node_shapes import MODULES_FOR_META
+from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.sandbox_entry import run_confined
 from fx_lsp.agent.serving.preload import third_party_modules
 from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
@@ -104,7 +104,7 @@ class _Request:
             self._pool.abandon(task)
 
     def _work(self) -> Iterator[None]:
-        if self._trace.details:
+        if self._trace.details or self._trace.costs:
             self._pool.want(MODULES_FOR_META)
         ended: list[ChildProcess] = []
         self._start(partial(import_file, self._trace, self._builtin), self._heard, ended.append)
@@ -130,7 +130,7 @@ class _Request:
             self._pool.want(third_party_modules(only_strings(item.third_party), self._trace))
         elif isinstance(item, Importable):
             self._importable = item
-        elif isinstance(item, Report | Details) and is_answer(item, self._trace):
+        elif isinstance(item, Report | Details | Costs) and is_answer(item, self._trace):
             if isinstance(item, Report):
                 self._waiting.pop(item.target, None)
             self._send(item)

@@ -13,7 +13,7 @@ from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.messages import Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.limits import limit_memory, time_limit
-from fx_lsp.agent.running.node_shapes import MODULES_FOR_META
+from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.confinement import confine_alone
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
 from fx_lsp.agent.traceback_steps import chain_of_frame, is_outside_python
@@ -129,8 +129,11 @@ def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emi
                 emit(report)
     if file.workspace.dependencies != known:
         emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
-    for run in host.traced if request.details else ():
-        _describe(run, request, emit)
+    for run in host.traced:
+        if request.details:
+            _describe(run, request, emit)
+        if request.costs:
+            _count(run, request, emit)
 
 
 def _host(attempt: Attempt, file: ImportedFile) -> Built:
@@ -178,6 +181,8 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
         emit(answer)
     if isinstance(answer, Report) and answer.outcome in ("traced", "failed") and request.details:
         _describe(run, request, emit)
+    if isinstance(answer, Report) and answer.outcome == "traced" and request.costs:
+        _count(run, request, emit)
     if explored is not None:
         with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):
             emit(run.explore_other_sides(explored, on_meta=on_meta))
@@ -188,3 +193,9 @@ def _describe(run: TargetRun, request: Trace, emit: Emit) -> None:
     with time_limit(request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
         for details in run.details():
             emit(details)
+
+
+def _count(run: TargetRun, request: Trace, emit: Emit) -> None:
+    """Emit what the program costs that a run traced."""
+    with time_limit(request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
+        emit(run.costs())

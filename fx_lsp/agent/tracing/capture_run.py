@@ -19,7 +19,8 @@ from fx_lsp.agent.messages import Capture, Failure, Outcome, Report, Target, Tra
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.example_inputs import example_input
 from fx_lsp.agent.running.input_search import solutions
-from fx_lsp.agent.running.node_shapes import MOST_INPUTS, described
+from fx_lsp.agent.running.meta_run import MOST_INPUTS
+from fx_lsp.agent.running.node_shapes import described
 from fx_lsp.agent.running.observation import Input, call, forward_of
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe

@@ -22,7 +22,7 @@ from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Step, Tra
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from fx_lsp.agent.processes.watchdog import Gone, Hear
-from fx_lsp.agent.running.node_shapes import MODULES_FOR_META
+from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
 from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frame, describe
 from fx_lsp.agent.tracing.attempt import Attempt, Imported, SlowImport, run_attempt
@@ -44,7 +44,8 @@ class TraceSession:
         file = self.imported()
         if file is None:
             return
-        if modules := MODULES if self._request.capture != "fx" else MODULES_FOR_META if self._request.details else ():
+        runs_on_meta = self._request.details or self._request.costs
+        if modules := MODULES if self._request.capture != "fx" else MODULES_FOR_META if runs_on_meta else ():
             self._load(modules)
         children = ForkedChildren(heartbeat=lambda: self.emit(Heartbeat(self._request.id)))
         seconds = self._request.limits.seconds + GRACE

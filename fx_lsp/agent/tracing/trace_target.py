@@ -16,17 +16,20 @@ from fx_lsp.agent.building.argument_synthesis import CannotInvent
 from fx_lsp.agent.building.build import Built, build_target, span_of
 from fx_lsp.agent.building.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.counting.cost_run import costs_of
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.importing.workspace_importer import Workspace
-from fx_lsp.agent.messages import STATIC_FORWARD, Details, Failure, Intent, Outcome, Report, Target
+from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
+from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import causes, chain_of_error, chain_of_frames, describe, is_user_code, to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt, undecided_call
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
 from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, parameter_count
 from fxcore.failures import FailureKind, TraceFailure
+from fxcore.graph import Graph
 from fxcore.notices.watch import noticing
 
 LONGEST_CODE = 200_000
@@ -80,6 +83,8 @@ class TargetRun:
         self._start = time.perf_counter()
         self._built: Built | None = None
         self._explored: Explored | None = None
+        self._graph: Graph | None = None
+        """The graph of a program that was traced to its end."""
         self._recorded: Callable[[], Recorded] | None = None
         """For a failed trace: returns what was recorded."""
 
@@ -164,11 +169,21 @@ class TargetRun:
             yield details_of_failing(self._request, self._target.key, self._recorded())
             return
         assert self._built is not None
+        yield from details_of(self._request, self._target.key, self._built, self._likely_inputs(self._built))
+
+    def costs(self) -> Costs:
+        """What the program costs that was just traced."""
+        assert self._built is not None
+        assert self._graph is not None
+        if condition := condition_of(self._built.root):
+            return Costs(self._request, self._target.key, reason=f"it was traced only {condition}")
+        return costs_of(self._request, self._target.key, self._built, self._graph, self._likely_inputs(self._built))
+
+    def _likely_inputs(self, built: Built) -> Iterator[Input]:
+        """Inputs that the program may accept, the likeliest first."""
         seed()
         namespace = self._file.namespace
-        known = example_input(self._built.recipe.inputs, namespace)
-        inputs = inputs_for(self._built, known, self._file.workspace.file, namespace)
-        yield from details_of(self._request, self._target.key, self._built, inputs)
+        return inputs_for(built, example_input(built.recipe.inputs, namespace), self._file.workspace.file, namespace)
 
     @property
     def _intent(self) -> Intent:
@@ -189,6 +204,7 @@ class TargetRun:
     def _traced(self, built: Built) -> Report:
         with noticing() as watch:
             graph = built.tracer.trace(built.root, built.concrete_args)
+        self._graph = graph
         notices = tuple(
             Failure(notice.kind.value, notice.detail, chain_of_frames(notice.frames))
             for notice in watch.notices(built.root, graph)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from lsprotocol import types
 
+from fx_lsp.analysis.cost_counts import CostCounts
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.server.features.client_places import ClientPlaces
@@ -22,9 +23,17 @@ EXPORTED = "exported program"
 
 
 def code_lenses(
-    scheduler: Scheduler, outlines: Outlines, places: ClientPlaces, uri: str, commands: Collection[str]
+    scheduler: Scheduler,
+    outlines: Outlines,
+    places: ClientPlaces,
+    uri: str,
+    commands: Collection[str],
+    costs: CostCounts | None = None,
 ) -> list[types.CodeLens]:
-    """The lenses of a document, from the latest reports. ``commands`` are those that the client implements."""
+    """The lenses of a document, from the latest reports.
+
+    ``commands`` are those that the client implements. ``costs``: what models cost, if that is to be shown.
+    """
     path = places.path(uri)
     result = scheduler.results.get(path) if path else None
     if path is None or result is None:
@@ -38,7 +47,8 @@ def code_lenses(
         found = places.location(place) if place else None
         captured = scheduler.results.captured(path, traced.target.key)
         may_try = not captured and scheduler.results.captures_of(traced.target) == ("fx",)
-        text = summary(traced, captured, tracing=scheduler.is_tracing(path), held_back=scheduler.held_back)
+        cost = costs.of(path, traced.target.key) if costs else None
+        text = summary(traced, captured, tracing=scheduler.is_tracing(path), held_back=scheduler.held_back, costs=cost)
         if found is None or found.uri != uri or not text:
             continue
         title = f"{traced.target.title}: {text}" if symbol and by_symbol[symbol] > 1 else text

@@ -21,6 +21,8 @@ VERBS = {
     "leaf": "Record each call to these modules as one node: `# fx: leaf(Attention)`.",
     "tracer": "Trace with this tracer: `# fx: tracer(MyTracer())`.",
     "skip": "Don't trace the class or function below.",
+    "expect": "Warn if the model below costs more: `# fx: expect(parameters < 30M, flops < 5G, peak < 100MiB)`. "
+    "FLOPs, `activations` and `peak` are for the example input that the shapes are for.",
     "ignore": "Suppress problems on this line or, if the comment is on its own line, on the next one: `# fx: ignore`, "
     "`# fx: ignore[len]`.",
 }

@@ -10,11 +10,13 @@ from pathlib import PurePath
 from lsprotocol import types
 
 from fx_lsp.agent.messages import Report
+from fx_lsp.analysis.cost_counts import CostCounts
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.server.features.capture_verdicts import in_full
 from fx_lsp.server.features.client_places import ClientPlaces
+from fx_lsp.server.features.hover_costs import call_costs, model_costs, submodule_costs
 from fx_lsp.server.features.hover_nodes import described_nodes
 from fx_lsp.server.features.outline import Outlines
 
@@ -45,10 +47,11 @@ def hover(
     offset: int,
     *,
     shapes: bool = True,
+    costs: CostCounts | None = None,
 ) -> str:
     """The hover at an offset, in Markdown, from the latest reports; empty if there is nothing to show.
 
-    ``shapes``: whether to show the values of expressions.
+    ``shapes``: whether to show the values of expressions. ``costs``: what models cost, if that is to be shown.
     """
     text = scheduler.documents.text(path)
     if text is None:
@@ -57,10 +60,16 @@ def hover(
     if name in _HEADS:
         name = _defined_at(outlines, path, offset) or name
     found = _named(scheduler, path, name)
-    if not found and (nodes := described_nodes(descriptions, scheduler.documents, path, offset, shapes=shapes)):
-        return "\n\n".join(nodes[:MOST])
+    if not found:
+        nodes = described_nodes(descriptions, scheduler.documents, path, offset, shapes=shapes)[:MOST]
+        shown = [*nodes, *filter(None, _costs(scheduler, descriptions, costs, path, offset))]
+        if shown:
+            return "\n\n".join(shown)
     found = found or _around(scheduler, path, offset)
-    parts = [_described(scheduler, places, path, traced) for traced in found[:MOST]]
+    parts = [
+        _described(scheduler, places, path, traced, model_costs(costs.of(path, traced.target.key)) if costs else "")
+        for traced in found[:MOST]
+    ]
     if len(found) > MOST:
         more = len(found) - MOST
         parts.append("It is also traced in 1 other way." if more == 1 else f"It is also traced in {more} other ways.")
@@ -107,15 +116,24 @@ def _around(scheduler: Scheduler, path: str, offset: int) -> list[Traced]:
     return [min(around, key=lambda found: found[0])[1]] if around else []
 
 
-def _described(scheduler: Scheduler, places: ClientPlaces, path: str, traced: Traced) -> str:
-    """One target's result, in Markdown."""
+def _costs(
+    scheduler: Scheduler, descriptions: GraphDescriptions, counts: CostCounts | None, path: str, offset: int
+) -> Iterator[str]:
+    """What the call or the submodule at an offset costs."""
+    if counts is not None:
+        yield call_costs(descriptions, counts, scheduler.documents, path, offset)
+        yield submodule_costs(scheduler.results, counts, scheduler.documents, path, offset)
+
+
+def _described(scheduler: Scheduler, places: ClientPlaces, path: str, traced: Traced, costs: str) -> str:
+    """One target's result and what it costs, in Markdown."""
     title, report = f"`{traced.target.title}`", traced.report
     if report is None and scheduler.held_back:
         return f"{title} is not traced: {scheduler.held_back}."
     if report is None:
         return f"Tracing {title} …" if scheduler.is_tracing(path) else f"{title} has not been traced yet."
-    text = f"{_outcome(places, path, title, traced, report)}{_recipe(places, traced, report)}"
-    return "\n\n".join([text, *_captures(scheduler, path, traced)])
+    told = f"{_outcome(places, path, title, traced, report)}{_recipe(places, traced, report)}"
+    return "\n\n".join(filter(None, [told, costs, *_captures(scheduler, path, traced)]))
 
 
 def _captures(scheduler: Scheduler, path: str, traced: Traced) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from fx_lsp.agent.messages import Capture, Failure, Report
+from fx_lsp.agent.messages import Capture, Costs, Failure, Report
+from fx_lsp.analysis.cost_texts import counted, flops
 from fx_lsp.analysis.results import Traced
 from fx_lsp.server.features.capture_verdicts import in_short
 
@@ -13,8 +14,6 @@ NO_CAPTURES: Mapping[Capture, Traced] = MappingProxyType({})
 
 LONGEST = 80
 """How many characters of a reason are shown."""
-
-_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 _ENDINGS = {
     "not-imported": "✗ the file can't be imported",
@@ -27,12 +26,17 @@ _ENDINGS = {
 
 
 def summary(
-    traced: Traced, captured: Mapping[Capture, Traced] = NO_CAPTURES, *, tracing: bool, held_back: str = ""
+    traced: Traced,
+    captured: Mapping[Capture, Traced] = NO_CAPTURES,
+    *,
+    tracing: bool,
+    held_back: str = "",
+    costs: Costs | None = None,
 ) -> str:
     """The result of a target, on one line without a period; empty if there is nothing to say.
 
     ``captured``: what is known about other captures. ``tracing``: whether a report is expected. ``held_back``: why
-    nothing is traced, if nothing is.
+    nothing is traced, if nothing is. ``costs``: what the target costs, if that is known and to be shown.
     """
     report = traced.report
     if report is not None and captured:
@@ -45,21 +49,13 @@ def summary(
     if report.outcome == "skipped":
         return ""
     if report.outcome == "traced":
-        return f"✓ traces{_short(f' {report.reason}') if report.reason else ''} · {_traced(report)}"
+        return f"✓ traces{_short(f' {report.reason}') if report.reason else ''} · {_traced(report)}{_operations(costs)}"
     if report.outcome == "failed":
         places = _places_of(traced)
         return "✗ 1 place" if places == 1 else f"✗ {places} places"
     if report.outcome == "unchecked":
         return f"could not be checked: {_short(report.reason.removesuffix('.'))}"
     return _ENDINGS[report.outcome]
-
-
-def counted(number: int) -> str:
-    """A number, rounded and abbreviated for display, e.g. ``25.6 M``."""
-    for unit, letter in _UNITS:
-        if number >= unit:
-            return f"{number / unit:.3g} {letter}"
-    return str(number)
 
 
 def _places_of(traced: Traced) -> int:
@@ -81,3 +77,11 @@ def _short(text: str) -> str:
 def _traced(report: Report) -> str:
     nodes = "1 node" if report.nodes == 1 else f"{report.nodes} nodes"
     return f"{nodes} · {counted(report.parameters)} parameters" if report.parameters else nodes
+
+
+def _operations(costs: Costs | None) -> str:
+    """The floating-point operations, and the input that they are for; without its name if there is only one."""
+    if costs is None or not costs.modules or not (told := flops(costs, costs.modules[0])):
+        return ""
+    given = costs.input.partition(": ")[2] if costs.input.count(": ") == 1 else costs.input
+    return f" · {told} at {_short(given)}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lsprotocol import types
 
-from fx_lsp.agent.messages import GraphNode, ModuleCall
+from fx_lsp.agent.messages import Costs, GraphNode, ModuleCall, NodeCosts
+from fx_lsp.analysis.cost_counts import CostCounts
+from fx_lsp.analysis.cost_texts import is_lower_bound, limits
 from fx_lsp.analysis.graph_descriptions import GraphDescription, GraphDescriptions
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
@@ -26,9 +28,15 @@ class Views:
     """The views for one client."""
 
     def __init__(
-        self, scheduler: Scheduler, descriptions: GraphDescriptions, outlines: Outlines, places: ClientPlaces
+        self,
+        scheduler: Scheduler,
+        descriptions: GraphDescriptions,
+        costs: CostCounts,
+        outlines: Outlines,
+        places: ClientPlaces,
     ) -> None:
         self._scheduler = scheduler
+        self._costs = costs
         self._descriptions = descriptions
         self._outlines = outlines
         self._places = places
@@ -91,14 +99,17 @@ class Views:
         description = self._current(path, traced)
         _, above = _document(traced)
         details = description.details if description else None
+        costs = self._costs.of(path, traced.target.key)
+        by_node = {node.name: node for node in costs.nodes} if costs else {}
         return {
             "target": self._target(path, traced),
             "stale": self._scheduler.is_tracing(path),
             "input": details.input or None if details else None,
             "symbols": details.symbols if details else {},
             "parameters": traced.report.parameters if traced.report else 0,
-            "nodes": [self._node(description, node, above) for node in details.nodes] if details else [],
+            "nodes": [self._node(description, node, above, by_node) for node in details.nodes] if details else [],
             "order": list(map(_call, details.order)) if details else [],
+            "costs": _costs(costs) if costs else None,
             "failures": list(self._failures(traced, details.nodes if details else ())),
         }
 
@@ -175,10 +186,14 @@ class Views:
             "summary": summary(traced, captured, tracing=tracing, held_back=held_back),
         }
 
-    def _node(self, description: GraphDescription | None, node: GraphNode, above: int) -> dict[str, Any]:
+    def _node(
+        self, description: GraphDescription | None, node: GraphNode, above: int, costs: Mapping[str, NodeCosts]
+    ) -> dict[str, Any]:
         own = {name: value for name, value in vars(node).items() if name not in ("span", "fails")}
         line = None if node.line is None else node.line - 1 - above
-        return {**own, "line": line, "source": self._source(description, node)}
+        cost = costs.get(node.name)
+        counted = {"flops": cost.flops if cost else None, "bytes": cost.bytes if cost else None}
+        return {**own, "line": line, "source": self._source(description, node), **counted}
 
     def _source(self, description: GraphDescription | None, node: GraphNode) -> types.Location | None:
         """The current location of a node's expression."""
@@ -203,6 +218,20 @@ def _document(traced: Traced) -> tuple[str, int]:
     code = traced.report.code if traced.report else ""
     text = code.lstrip("\n")
     return f"{text.rstrip()}\n" if text else "", len(code) - len(text)
+
+
+def _costs(costs: Costs) -> dict[str, Any]:
+    modules = [
+        {
+            "path": module.path,
+            "parameters": module.parameters.count,
+            "flops": module.flops,
+            "activations": module.activations,
+            "peak": module.peak,
+        }
+        for module in costs.modules
+    ]
+    return {"input": costs.input, "atLeast": is_lower_bound(costs), "limits": limits(costs), "modules": modules}
 
 
 def _call(call: ModuleCall) -> dict[str, Any]:

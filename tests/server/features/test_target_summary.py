@@ -1,10 +1,10 @@
 import pytest
 
-from fx_lsp.agent.messages import Failure, Outcome, Recipe, Report, Snippet, Span, Step, Target
+from fx_lsp.agent.messages import Costs, Failure, ModuleCosts, Outcome, Recipe, Report, Snippet, Span, Step, Target
 from fx_lsp.analysis.findings import Finding
 from fx_lsp.analysis.results import Traced
 from fx_lsp.documents.documents import Place
-from fx_lsp.server.features.target_summary import LONGEST, counted, summary
+from fx_lsp.server.features.target_summary import LONGEST, summary
 
 SPAN = Span("/model.py", 1, 0, 1, 1)
 TARGET = Target("key", "Net", SPAN, Recipe(Snippet("Net()", 1)))
@@ -47,12 +47,16 @@ def test_every_other_outcome_has_a_summary(outcome: Outcome) -> None:
     assert said(Report(1, "key", outcome)).startswith("✗ ")
 
 
-def test_large_numbers_are_shortened() -> None:
-    assert [counted(number) for number in (0, 999, 1000, 3_902, 25_557_032, 7_000_000_000)] == [
-        "0",
-        "999",
-        "1 k",
-        "3.9 k",
-        "25.6 M",
-        "7 G",
-    ]
+def test_the_operations_of_one_call_follow_once_they_are_counted() -> None:
+    report = Report(1, "key", "traced", nodes=311, parameters=25_557_032)
+    traced = Traced(TARGET, Place("/model.py", 0, 1, 0), report)
+    for given, shown in (
+        ("x: [1, 3, 224, 224]", "[1, 3, 224, 224]"),
+        ("x: [1], mask: None", "x: [1], mask: None"),
+    ):
+        costs = Costs(1, "key", (ModuleCosts("", "Net", flops=8_180_000_000),), input=given)
+        assert summary(traced, tracing=False, costs=costs) == (
+            f"✓ traces · 311 nodes · 25.6 M parameters · 8.18 GFLOPs at {shown}"
+        )
+    unknown = Costs(1, "key", (ModuleCosts("", "Net"),), reason="there is no input")
+    assert summary(traced, tracing=False, costs=unknown) == "✓ traces · 311 nodes · 25.6 M parameters"

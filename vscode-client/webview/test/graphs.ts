@@ -15,13 +15,15 @@ export function node(name: string, inputs: string[], more: Partial<GraphNode> = 
     value: "[b, 8] float32",
     shape: ["b", "8"],
     dtype: "float32",
+    flops: null,
+    bytes: null,
     ...more,
   };
 }
 
 export function graph(nodes: GraphNode[], order: ModuleCall[] = []): Graph {
   const target = { key: "Net", title: "Net", range: null, outcome: "traced", summary: "" };
-  return { target, stale: false, input: null, symbols: {}, parameters: 0, nodes, order, failures: [] };
+  return { target, stale: false, input: null, symbols: {}, parameters: 0, nodes, order, costs: null, failures: [] };
 }
 
 /** A node in `block` that fails in two ways, and one behind it. */

@@ -1,0 +1,140 @@
+"""Runs a graph on the meta device, on inputs of which it may or may not accept one.
+
+Nothing is computed there, so a large model takes as long as a small model with as many nodes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import torch
+
+import fxcore
+from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.plain_values import map_tensors
+from fxcore.graph import Graph
+from fxcore.node import Node
+
+MOST_INPUTS = 40
+"""How many inputs are tried."""
+
+MOST_NODES = 100_000
+"""How many nodes are run in all, for all inputs and sizes."""
+
+MODULES_FOR_META = ("torch._meta_registrations", "torch.fx.experimental.symbolic_shapes")
+"""The modules that torch imports for the first operation on the meta device; the import takes half a second."""
+
+
+class NotRun(Exception):
+    """The graph does not run on an input, or too many nodes have been run."""
+
+
+@dataclass(frozen=True)
+class MetaProgram:
+    """A graph that can be run on the meta device. `program_on_meta` makes one."""
+
+    graph: Graph
+    module: torch.nn.Module
+    """Holds what the graph refers to, on the meta device."""
+    signature: inspect.Signature
+    left: Iterator[int]
+    """Has an item for each node that may still be run."""
+
+    def bound(self, given: Input) -> inspect.BoundArguments:
+        """The arguments by parameter. Raises `NotRun` if they don't fit the signature."""
+        try:
+            return self.signature.bind(*given.args, **given.kwargs)
+        except TypeError:
+            raise NotRun from None
+
+    def run(self, given: Input, run: _Run) -> _Run:
+        """Do ``run`` on ``given``, and return it. Raises `NotRun`."""
+        arguments = self.bound(given)
+        arguments.apply_defaults()
+        try:
+            with torch.no_grad(), torch.device("meta"):
+                run.run(*arguments.args, *arguments.kwargs.values())
+        except Exception:
+            raise NotRun from None
+        return run
+
+    def first_run(self, inputs: Iterator[Input], begin: Callable[[], _Run]) -> tuple[Input, _Run] | None:
+        """The first of ``inputs`` on which the graph runs, on the meta device, and that run; None if there is none."""
+        for given in itertools.islice(inputs, MOST_INPUTS):
+            try:
+                given = _on_meta(given)
+                return given, self.run(given, begin())
+            except NotRun:
+                continue
+        return None
+
+
+def program_on_meta(graph: Graph, module: torch.nn.Module, forward: Callable[..., Any]) -> MetaProgram:
+    """Move ``module``, which holds what ``graph`` refers to, to the meta device, to run the graph there.
+
+    ``forward`` is what the graph was traced from. At most `MOST_NODES` nodes are run.
+    """
+    return MetaProgram(graph, _moved_to_meta(module), inspect.signature(forward), iter(range(MOST_NODES)))
+
+
+class MetaRun(fxcore.Interpreter):
+    """One run of a program, which continues past nodes whose values depend on data."""
+
+    def __init__(self, program: MetaProgram) -> None:
+        super().__init__(program.module, graph=program.graph)
+        self.extra_traceback = False
+        self.unknown: set[Node] = set()
+        """The nodes whose values are not known: torch can't tell without data, or has no implementation for meta."""
+        self._left = program.left
+
+    def record(self, node: Node, value: Any) -> None:
+        """Called with each node whose value is known."""
+
+    def run_node(self, n: Node) -> Any:
+        """The node's value; None if it is unknown."""
+        if next(self._left, None) is None:
+            raise NotRun
+        if not self.unknown.isdisjoint(n.all_input_nodes):
+            self.unknown.add(n)
+            return None
+        try:
+            value = super().run_node(n)
+        except Exception as error:
+            # On meta, tensors have no values: did the node fail because its operation needs them?
+            if not isinstance(error, NotImplementedError) and "meta tensor" not in str(error):
+                raise
+            self.unknown.add(n)
+            return None
+        self.record(n, value)
+        return value
+
+    def fetch_attr(self, target: str) -> Any:
+        """The attribute, moved to the meta device: the program may have created constants on any device."""
+        value = super().fetch_attr(target)
+        return value.to("meta") if isinstance(value, torch.Tensor) else value
+
+
+_Run = TypeVar("_Run", bound=MetaRun)
+
+
+def _moved_to_meta(module: torch.nn.Module) -> torch.nn.Module:
+    """The module on the meta device. Parameters and buffers that were shared still are, as `Module.to` doesn't keep."""
+    holders: dict[int, list[tuple[torch.nn.Module, str]]] = {}
+    for holder in module.modules():
+        for name, tensor in (*holder.named_parameters(recurse=False), *holder.named_buffers(recurse=False)):
+            holders.setdefault(id(tensor), []).append((holder, name))
+    moved = module.to("meta")
+    for (first, name), *others in holders.values():
+        for holder, other in others:
+            setattr(holder, other, getattr(first, name))
+    return moved
+
+
+def _on_meta(given: Input) -> Input:
+    move = partial(torch.Tensor.to, device="meta")
+    return Input(map_tensors(move, given.args), map_tensors(move, dict(given.kwargs)))

@@ -1,0 +1,302 @@
+"""What a program costs, compared with torch's own counters and with what the CPU really allocates."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from types import ModuleType
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from fx_lsp.agent.messages import Costs, ModuleCosts, Recipe, Snippet, Span, Target, Trace
+from tests.agent.client import PATIENT, Client
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+MODEL = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv = nn.Conv2d(width, width, 3, padding=1)
+        self.norm = nn.BatchNorm2d(width)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.conv(x))) + x
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 4, stride=4)
+        self.block = Block(8)
+        self.blocks = nn.ModuleList([Block(8), Block(8)])
+        self.encoder = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.head = nn.Linear(8, 5)
+        self.tied = nn.Linear(8, 5, dtype=torch.float32)
+        self.tied.weight = self.head.weight
+        self.tied.bias.requires_grad = False
+        self.unused = nn.Linear(2, 2)
+
+    def forward(self, x):
+        x = self.block(self.block(self.stem(x)))
+        for block in self.blocks:
+            x = block(x)
+        x = self.encoder(x.flatten(2).transpose(1, 2))
+        return self.head(x) @ self.tied(x).transpose(1, 2)
+
+Net()(torch.zeros(5, 3, 16, 24))
+"""
+
+
+async def count(client: Client, text: str, root: str) -> Costs | None:
+    """What ``root`` costs in a file; None where nothing is told."""
+    file = client.write("model.py", text)
+    target = Target("key", root, Span(file, 1, 0, 1, 0), Recipe(Snippet(root, 1)))
+    await client.trace(file, target)  # starts the process
+    answers = client.agent.count(Trace(file, (target,), roots=(str(client.root),), limits=PATIENT))
+    async with contextlib.aclosing(answers):
+        found = [costs async for costs in answers]
+    return found[-1] if found else None
+
+
+def load(text: str) -> ModuleType:
+    """The module that ``text`` defines, in this process."""
+    module = ModuleType("model_by_hand")
+    sys.modules[module.__name__] = module
+    exec(text, vars(module))
+    return module
+
+
+def by_path(costs: Costs) -> dict[str, ModuleCosts]:
+    return {module.path: module for module in costs.modules}
+
+
+@pytest.fixture(scope="module")
+def net() -> torch.nn.Module:
+    made: torch.nn.Module = load(MODEL).Net()
+    return made
+
+
+async def test_parameters_and_buffers_are_those_of_the_module(client: Client, net: torch.nn.Module) -> None:
+    costs = await count(client, MODEL, "Net()")
+    assert costs is not None
+    assert [module.path for module in costs.modules] == [path for path, _ in net.named_modules()]
+    for path, module in net.named_modules():
+        told = by_path(costs)[path]
+        assert told.type == type(module).__name__
+        assert told.parameters.count == sum(parameter.numel() for parameter in module.parameters()), path
+        assert told.trainable == sum(p.numel() for p in module.parameters() if p.requires_grad), path
+        assert told.buffers.count == sum(buffer.numel() for buffer in module.buffers()), path
+        assert sum(told.parameters.bytes.values()) == sum(p.nbytes for p in module.parameters()), path
+    root = costs.modules[0]
+    assert root.trainable == root.parameters.count - 5, "the bias of `tied`"
+    assert root.buffers.bytes == {"float32": 3 * 2 * 8 * 4, "int64": 3 * 8}
+
+
+async def test_operations_are_those_that_torch_counts(client: Client, net: torch.nn.Module) -> None:
+    costs = await count(client, MODEL, "Net()")
+    assert costs is not None
+    assert costs.input == "x: [5, 3, 16, 24]"
+    own = load(MODEL).Net().to("meta")
+    with FlopCounterMode(display=False) as counter:
+        own(torch.zeros(5, 3, 16, 24, device="meta"))
+    told = by_path(costs)
+    assert told[""].flops == counter.get_total_flops()
+    compared = 0
+    for name, counts in counter.get_flop_counts().items():
+        path = name.removeprefix("Net").removeprefix(".")
+        if name != "Global":
+            assert told[path].flops == sum(counts.values()), path
+            compared += 1
+    assert compared > 5
+    assert told["block"].flops == 2 * (told["blocks.0"].flops or 0), "it is called twice"
+    assert told["blocks"].flops == told["block"].flops, "a list has what its items have"
+    assert told["unused"].flops is None
+    assert sum(node.flops for node in costs.nodes) == told[""].flops
+
+
+async def test_operators_without_a_formula_are_named_with_the_size_of_their_results(client: Client) -> None:
+    costs = await count(client, MODEL, "Net()")
+    assert costs is not None
+    uncounted = {operator.name: operator for operator in costs.uncounted}
+    assert (uncounted["aten.relu"].calls, uncounted["aten.native_layer_norm"].calls) == (5, 2)
+    assert uncounted["aten.relu"].elements == 4 * 5 * 8 * 4 * 6 + 5 * 24 * 16
+    assert not {"aten.view", "aten.transpose", "aten.mm", "aten.convolution", "aten.empty"} & uncounted.keys()
+
+
+CHAIN = """\
+import torch
+from torch import nn
+
+class Chain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(4))
+        self.act = nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        a = x + self.scale          # 64 bytes
+        b = a.view(2, 8).t()        # a view
+        c = self.act(b)             # in place
+        d, e = torch.split(a * 2, 2)  # 64 bytes, which two names share
+        f = torch.cat([d, e, e])    # 96 bytes, with the 64 of the two
+        return f.sum()              # 4 bytes
+
+Chain()(torch.zeros(4, 4))
+"""
+
+
+async def test_views_share_memory_and_each_value_is_freed_after_its_last_use(client: Client) -> None:
+    costs = await count(client, CHAIN, "Chain()")
+    assert costs is not None
+    assert [(node.name, node.bytes) for node in costs.nodes if node.bytes] == [
+        ("add", 64),
+        ("mul", 64),
+        ("cat", 96),
+        ("sum_1", 4),
+    ]
+    root = costs.modules[0]
+    assert (root.activations, root.peak) == (64 + 64 + 96 + 4, 64 + 96)
+
+
+async def test_operators_that_write_in_place_take_no_memory(client: Client) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            y += x
+            z = y + x
+            z @= y
+            return z
+
+    Net()(torch.zeros(4, 4))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert [(node.name, node.bytes) for node in costs.nodes] == [("mul", 64), ("add", 0), ("add_1", 64), ("matmul", 64)]
+
+
+async def test_attention_is_laid_out_as_by_the_fused_kernels(client: Client) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def forward(self, q):
+            merged = nn.functional.scaled_dot_product_attention(q, q, q).transpose(1, 2).flatten(2)
+            return merged.sum()
+
+    Net()(torch.zeros(2, 3, 4, 5))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert [node.bytes for node in costs.nodes] == [480, 0, 0, 4]
+
+
+async def test_what_needs_data_is_said_to_be_unknown(client: Client) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(4, 4)
+            self.second = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.second(self.first(x).nonzero().float())
+
+    Net()(torch.zeros(3, 4))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert costs.unknown[:2] == ("nonzero", "float_1")
+    told = by_path(costs)
+    assert told["first"].flops == 2 * 3 * 4 * 4
+    assert "second" in costs.unknown
+
+
+async def test_a_custom_kernel_is_named(client: Client) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    @torch.library.custom_op("costs::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return 2 * x
+
+    @twice.register_fake
+    def _(x):
+        return torch.empty_like(x)
+
+    torch.fx.wrap("twice")
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return torch.ops.costs.twice(x) @ x
+
+    Net()(torch.zeros(3, 3))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert [(operator.name, operator.elements) for operator in costs.uncounted] == [("costs.twice", 9)]
+    assert costs.modules[0].flops == 2 * 27
+
+
+async def test_without_an_input_only_parameters_are_told(client: Client) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 4)
+
+        def forward(self, x):
+            return self.linear(x.of.no_tensor)
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert costs.reason == "fx-lsp found no example input that the model accepts"
+    assert costs.modules[0].parameters.count == 16
+    assert costs.modules[0].flops is costs.modules[0].activations is costs.modules[0].peak is None
+
+
+async def test_a_model_with_a_missing_part_is_not_counted(client: Client) -> None:
+    text = """\
+    from torch import nn
+    from missing_package import Backbone
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.backbone = Backbone()
+            self.head = nn.Linear(3, 4)
+
+        def forward(self, x):
+            return self.head(self.backbone(x))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert costs.modules == ()
+    assert costs.reason.startswith("it was traced only up to `missing_package.Backbone`")
+
+
+async def test_a_model_that_fails_costs_nothing_known(client: Client) -> None:
+    text = """\
+    from torch import nn
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+    """
+    assert await count(client, text, "Net()") is None

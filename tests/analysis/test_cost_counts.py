@@ -1,0 +1,111 @@
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+
+from fx_lsp.agent.messages import Costs
+from fx_lsp.analysis.cost_counts import NOT_COUNTED, CostCounts
+from tests.analysis.fake_agent import PATIENCE, Bench, failure_at, span_of
+
+MODEL = """\
+import torch.fx
+
+def f(x):
+    return x + 1
+
+torch.fx.symbolic_trace(f)
+"""
+
+
+@pytest_asyncio.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    await bench.descriptions.close()
+    await bench.scheduler.close()
+
+
+@pytest_asyncio.fixture
+async def counts(bench: Bench) -> AsyncIterator[CostCounts]:
+    counts = CostCounts(bench.scheduler, after=bench.descriptions)
+    told = bench.scheduler.on_result
+
+    def on_result(path: str, complete: bool) -> None:
+        told(path, complete)
+        bench.descriptions.on_result(path, complete)
+        counts.on_result(path, complete)
+
+    bench.scheduler.on_result = on_result
+    yield counts
+    await counts.close()
+
+
+async def traced(bench: Bench, path: str, *, fails: bool = False) -> str:
+    """Answer the next request; the target's key."""
+    request = await bench.agent.asked()
+    failures = [failure_at(span_of(path, MODEL, "x + 1"))] if fails else []
+    request.report(request.targets[0].key, *failures, nodes=3)
+    request.done()
+    await bench.complete(path)
+    return request.targets[0].key
+
+
+async def counted(bench: Bench, counts: CostCounts, *answers: Costs) -> None:
+    """Answer the next request for costs, and wait until an answer is kept."""
+    await asyncio.wait_for(bench.agent.counted.get(), PATIENCE)
+    kept = asyncio.Event()
+    counts.on_counted = lambda path, key: kept.set()
+    for answer in (*answers, None):
+        bench.agent.costs.put_nowait(answer)
+    await asyncio.wait_for(kept.wait(), PATIENCE)
+
+
+async def test_costs_are_counted_only_when_everything_is_described(bench: Bench, counts: CostCounts) -> None:
+    path = bench.open("model.py", MODEL)
+    key = await traced(bench, path)
+    await asyncio.wait_for(bench.agent.described.get(), PATIENCE)
+    counts._start()  # as when its time has come
+    assert counts.is_due
+    assert counts._worker is None, "it waits for the description"
+    bench.agent.details.put_nowait(None)
+    await counted(bench, counts, Costs(1, key, input="x: [2]"))
+    assert (found := counts.of(path, key)) is not None
+    assert found.input == "x: [2]"
+    assert counts.in_file(path) == {key: found}
+
+
+async def test_costs_stay_until_the_target_is_counted_again(bench: Bench, counts: CostCounts) -> None:
+    path = bench.open("model.py", MODEL)
+    bench.agent.details.put_nowait(None)
+    key = await traced(bench, path)
+    await counted(bench, counts, Costs(1, key))
+    first = counts.of(path, key)
+    bench.edit(path, "import", "\nimport")
+    await traced(bench, path)
+    assert counts.of(path, key) is first
+    bench.agent.details.put_nowait(None)
+    await counted(bench, counts, Costs(2, key))
+    assert counts.of(path, key) is not first
+
+
+async def test_costs_are_dropped_when_the_target_can_no_longer_be_traced(bench: Bench, counts: CostCounts) -> None:
+    path = bench.open("model.py", MODEL)
+    bench.agent.details.put_nowait(None)
+    key = await traced(bench, path)
+    await counted(bench, counts, Costs(1, key))
+    bench.edit(path, "import", "\nimport")
+    await traced(bench, path, fails=True)
+    assert counts.of(path, key) is None
+
+
+async def test_a_count_that_brings_nothing_is_not_asked_for_again(bench: Bench, counts: CostCounts) -> None:
+    path = bench.open("model.py", MODEL)
+    bench.agent.details.put_nowait(None)
+    key = await traced(bench, path)
+    await counted(bench, counts)
+    found = counts.of(path, key)
+    assert found is not None
+    assert (found.modules, found.reason) == ((), NOT_COUNTED)
+    await counts.count(path)
+    assert bench.agent.counted.empty()

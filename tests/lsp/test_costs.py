@@ -1,0 +1,133 @@
+"""What a model costs, in the editor: lens and hover."""
+
+import asyncio
+
+import pytest
+from lsprotocol import types
+
+from tests.lsp.editor import PATIENCE, Editor
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv = nn.Conv2d(width, width, 3, padding=1, bias=False)
+
+    def forward(self, x):
+        return torch.relu(self.conv(x))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 4, stride=4)
+        self.block = Block(8)
+        self.unused = nn.Linear(2, 2)
+        self.width = 8
+
+    def forward(self, x):
+        x = self.stem(x)
+        x = self.block(self.block(x))
+        return x @ x
+
+
+Net()(torch.zeros(2, 3, 64, 64))
+"""
+
+STEM = 2 * 2 * 8 * 16 * 16 * (3 * 4 * 4)
+BLOCKS = 2 * 2 * 2 * 8 * 16 * 16 * (8 * 3 * 3)
+PRODUCT = 2 * 2 * 8 * 16 * 16 * 16
+
+
+async def counted(editor: Editor, name: str) -> list[str]:
+    """The titles of the lenses, when the costs of every target are in them."""
+
+    async def poll() -> list[str]:
+        while True:
+            titles = [lens.command.title for lens in await editor.lenses(name) if lens.command]
+            summaries = [title for title in titles if title.startswith("✓")]
+            if summaries and all("FLOPs" in title for title in summaries):
+                return summaries
+            await asyncio.sleep(0.05)
+
+    return await asyncio.wait_for(poll(), PATIENCE)
+
+
+@pytest.fixture
+def editor(shared_editor: Editor) -> Editor:
+    """A server for all tests here."""
+    return shared_editor
+
+
+async def test_lens_and_hover_show_what_a_model_and_its_parts_cost(editor: Editor) -> None:
+    assert (STEM, BLOCKS, PRODUCT) == (393216, 1179648, 131072)
+    editor.open("model.py", MODEL)
+    await editor.diagnostics("model.py")
+    block, net = await counted(editor, "model.py")
+    assert block.startswith("✓ traces · 4 nodes · 576 parameters · ")
+    assert net == "✓ traces · 8 nodes · 974 parameters · 1.7 MFLOPs at [2, 3, 64, 64]"
+    assert "**974 (3.8 KiB float32)** parameters" in await editor.hover("model.py", "Net(nn")
+    assert "1.7 MFLOPs** (a multiply-add is two)" in await editor.hover("model.py", "Net(nn")
+    stem = await editor.hover("model.py", "self.stem = ")
+    assert stem.startswith("`stem` (Conv2d, Net): 392 (1.53 KiB float32) parameters, 40.2 % · 393 kFLOPs, 23.1 %")
+    assert "for `x: [2, 3, 64, 64]`" in stem
+    assert await editor.hover("model.py", "self.width = 8") == ""
+    unused = await editor.hover("model.py", "self.unused")
+    assert "6 (24 B float32) parameters" in unused
+    assert "FLOPs" not in unused
+    call = await editor.hover("model.py", "self.stem(x)")
+    assert "`stem` (Conv2d): 392" in call
+    twice = await editor.hover("model.py", "self.block(self")
+    assert "`block` (Block, all 2 calls): 576" in twice
+    assert "1.18 MFLOPs" in twice
+    product = await editor.hover("model.py", "@ x")
+    assert "131 k FLOPs · 16 KiB for the result, for `x: [2, 3, 64, 64]`." in product
+
+
+EXPECTING = """\
+import torch
+from torch import nn
+
+
+# fx: expect(parameters < 1k, flops < 1G)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.second = nn.Linear(8, 200)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+Net()(torch.zeros(2, 8))
+"""
+
+
+async def test_an_expectation_that_does_not_hold_is_a_warning_until_it_is_mended(editor: Editor) -> None:
+    editor.open("expecting.py", EXPECTING)
+
+    def published() -> list[str]:
+        shown = editor.published.get("expecting.py")
+        return [str(one.message) for one in shown.diagnostics] if shown else []
+
+    await editor.until(lambda: bool(published()))
+    (found,) = editor.published["expecting.py"].diagnostics
+    assert (found.code, found.severity) == ("expectation", types.DiagnosticSeverity.Warning)
+    assert editor.text("expecting.py", found.range) == "parameters < 1k"
+    assert found.message.startswith(
+        "`parameters < 1k` does not hold: the model has 1.87 k parameters. "
+        "The largest submodule is `second` (Linear), with 1.8 k parameters."
+    )
+    editor.edit("expecting.py", "200", "100")
+    await editor.until(lambda: not published())
+    editor.edit("expecting.py", "100", "300")
+    await editor.until(lambda: any("2.77 k parameters" in message for message in published()))
+    editor.edit("expecting.py", "1k", "3k")
+    await editor.until(lambda: not published())

@@ -1,0 +1,74 @@
+// What a model costs, in a real VS Code: the lens, hovers, the graph's tables, an expectation that fails and is mended.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { GraphPage } from "./graph_page.mjs";
+import { suite } from "./suite.mjs";
+
+suite("costs", { viewport: { width: 1500, height: 900 } }, (editor) => {
+  before(async () => {
+    await editor.open("classifier.py");
+  });
+
+  test("the lens shows the operations and the input that they are for", async () => {
+    const lens = await editor.lens("FLOPs at [");
+    assert.match(await lens.innerText(), /nodes · [\d.]+ k parameters · [\d.]+ MFLOPs at \[\d+, 3, \d+, \d+\]/);
+  });
+
+  test("a hover on the class shows what the whole model costs", async () => {
+    const card = await editor.hover("class Classifier", "Classifier", "a multiply-add is two");
+    assert.match(card, /float32\) parameters · [\d.]+ MFLOPs/);
+    assert.match(card, /of activations, [\d.]+ [KM]iB at the peak, for images: \[/);
+    await editor.leave();
+  });
+
+  test("a hover on a submodule's assignment shows its share", async () => {
+    const card = await editor.hover("self.stem = nn.Conv2d", "self.stem", "parameters");
+    assert.match(
+      card,
+      /^stem \(Conv2d, .*\): 2\.37 k \([\d.]+ KiB float32\) parameters, [\d.]+ % · [\d.]+ MFLOPs, [\d.]+ %/,
+    );
+    await editor.leave();
+  });
+
+  test("a hover on a call in a forward shows what the call costs", async () => {
+    const card = await editor.hover("return self.head(pooled)", "self.head", "parameters");
+    assert.match(card, /head \(Linear\): 1\.7 k .* parameters/);
+    await editor.leave();
+  });
+
+  test("the table of the graph is sorted by operations, and back", async () => {
+    const [, lens] = await editor.page.locator(".codelens-decoration a", { hasText: "graph" }).all();
+    await editor.click(lens);
+    const graph = new GraphPage(editor.page);
+    await graph.ready();
+    await graph.tab("Table").click();
+    const table = graph.frame.getByRole("grid", { name: "Nodes in the order of execution" });
+    const first = () => table.locator("[data-index='0']").innerText();
+    assert.match(await first(), /placeholder/);
+    const heading = table.getByRole("button", { name: "FLOPs" });
+    await heading.click();
+    assert.match(await first(), /Conv2d/);
+    assert.equal(await table.locator("[aria-sort=descending]").innerText(), "FLOPs");
+    const flops = async (row) =>
+      Number((await table.locator(`[data-index='${row}'] > :nth-child(7)`).innerText()).replaceAll(",", ""));
+    assert.ok((await flops(0)) >= (await flops(1)) && (await flops(1)) > 0);
+    await heading.click();
+    assert.match(await first(), /placeholder/);
+    await editor.closeEditor("Graph of");
+  });
+
+  test("an expectation that does not hold is underlined until it is mended", async () => {
+    await editor.focusEditor();
+    await editor.goInto("classifier.py", "class Classifier");
+    await editor.page.keyboard.press("Home");
+    await editor.page.keyboard.type("# fx: expect(parameters < 1k)\n");
+    await editor.underlined(["parameters < 1k"]);
+    const card = await editor.hover("# fx: expect", "parameters < 1k", "does not hold");
+    assert.match(card, /The largest submodule is blocks \(Sequential\)/);
+    await editor.leave();
+    await editor.save();
+    await editor.goInto("classifier.py", "1k)");
+    await editor.page.keyboard.type("00");
+    await editor.underlined([]);
+  });
+});
