@@ -10,7 +10,9 @@ these libraries. For each model and each of its submodules, the script compares
 - the activations with a real call on the CPU: hooks and a `TorchFunctionMode` see every result, and results with memory
   of their own count.
 
-It prints a line for each model with the numbers of submodules that were compared, and every difference.
+It prints a line for each model with the number of submodules that were compared, and every difference. A tensor that is
+made of nothing but the sizes of another, such as ``torch.rand(x.shape[0])``, is a node of the graph, but the real call
+does not show where the sizes are from: such tensors are the only differences known.
 """
 
 from __future__ import annotations

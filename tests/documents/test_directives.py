@@ -111,7 +111,7 @@ class TestMistakes:
         [
             (
                 "# fx: trce(3)",
-                "`trce` is not a directive; the directives are `concrete_args`, `ignore`, `inputs`, `leaf`, "
+                "`trce` is not a directive; the directives are `concrete_args`, `expect`, `ignore`, `inputs`, `leaf`, "
                 "`skip`, `trace` and `tracer`",
             ),
             ("# fx: (3)", "the name of the directive is missing; the directives are "),
@@ -124,6 +124,7 @@ class TestMistakes:
             ("# fx: concrete_args", "`concrete_args` takes keyword arguments"),
             ("# fx: tracer()", "`tracer` takes one expression"),
             ("# fx: inputs()", "`inputs` takes the arguments of a call"),
+            ("# fx: expect(flops)", "`expect` takes conditions"),
             ("# fx: leaf", "`leaf` takes one or more module classes"),
             ("# fx: leaf(classes=Net)", "`leaf` takes one or more module classes"),
             ("# fx: ignore[length]", "`length` is not a rule; the rules are `"),

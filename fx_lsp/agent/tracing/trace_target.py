@@ -16,7 +16,6 @@ from fx_lsp.agent.building.argument_synthesis import CannotInvent
 from fx_lsp.agent.building.build import Built, build_target, span_of
 from fx_lsp.agent.building.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.building.random_seeds import seed
-from fx_lsp.agent.counting.cost_run import costs_of
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.importing.workspace_importer import Workspace
@@ -173,6 +172,9 @@ class TargetRun:
 
     def costs(self) -> Costs:
         """What the program costs that was just traced."""
+        # Imported only here: torch's counter loads triton if that is installed, which no trace should wait for.
+        from fx_lsp.agent.counting.cost_run import costs_of
+
         assert self._built is not None
         assert self._graph is not None
         if condition := condition_of(self._built.root):
