@@ -94,6 +94,8 @@ class CaptureUses:
         self._paths: list[str] | None = None
         self._marked: dict[str, bool] = {}
         """By file: whether it contains one of `_MARKS`."""
+        self._words: dict[str, dict[str, bool]] = {}
+        """By file: whether it contains each word that was looked for."""
         self._files: dict[str, _File | None] = {}
         self._changed: set[str] = set()
         self._is_complete = False
@@ -138,6 +140,7 @@ class CaptureUses:
             while self._changed:
                 path = self._changed.pop()
                 self._marked.pop(path, None)
+                self._words.pop(path, None)
                 self._files.pop(path, None)
             if self._paths is None:
                 found = (str(path) for folder in self._folders() for path in python_files(Path(folder)))
@@ -176,9 +179,9 @@ class CaptureUses:
         """What other files pass to the functions that capture their arguments."""
         for owner, captured in list(self._calls()):
             for parameter in captured.passed:
-                word = re.compile(rf"\b{parameter.function}\b")
                 for path in list(self._marked):
-                    if path == owner or not word.search(self._texts(path) or "") or (file := self._file(path)) is None:
+                    is_other = path != owner and self._mentions(path, parameter.function)
+                    if not is_other or (file := self._file(path)) is None:
                         continue
                     for call, place in file.names.calls:
                         function = file.names.qualified(call.func) or ""
@@ -186,6 +189,13 @@ class CaptureUses:
                             self._meant(file, function)
                         ):
                             yield path, with_argument(captured, parameter, call, place, file.names)
+
+    def _mentions(self, path: str, word: str) -> bool:
+        """Whether a file contains a word; it is read only once for each word."""
+        known = self._words.setdefault(path, {})
+        if word not in known:
+            known[word] = re.search(rf"\b{word}\b", self._texts(path) or "") is not None
+        return known[word]
 
     def _reached(self, path: str, names: Iterable[str]) -> set[_Node]:
         """The top-level names that ``names`` in a file stand for, and all that these are built of."""
