@@ -26,13 +26,17 @@ from fx_lsp.targets.workspace_recipes import MOST_FILES, Texts
 from fx_lsp.workspace.import_graph import package_of
 from fx_lsp.workspace.python_files import python_files
 
+_WORDS = (
+    *("export", "compile", "symbolic_trace", "Tracer", "_pt2e", "_fx", "to_edge", "aot", "fuse", "edge_torch.convert"),
+    *("litert_torch", "create_feature_extractor", "get_graph_node_names"),
+)
 _MARKS = re.compile(
-    r"\bexport\s*\(|\b(?:draft_export|export_for_\w+|dynamo_export|prepare_\w+|fuse_fx|to_edge\w*|symbolic_trace|Tracer"
-    r"|create_feature_extractor|get_graph_node_names|aot\w*)\b"
+    r"\bexport\s*\(|\b(?:draft_export|export_for_\w+|dynamo_export|prepare_(?:qat_)?(?:pt2e|fx)|fuse_fx|to_edge\w*|aot\w*"
+    r"|symbolic_trace|Tracer|create_feature_extractor|get_graph_node_names)\b"
     r"|(?<!\bre)\.compile\b|\b(?:from|import)\s+(?:torch|ai_edge_torch|litert_torch)\b[^\n]*\b(?:compile|convert|fuse)\b"
     r"|\b(?:ai_edge_torch|litert_torch)\.convert\b|\boptimization\.fuse\b"
 )
-"""Matches in every file that may capture something."""
+"""Matches in every file that may capture something. It is slow, so it is tried only if one of `_WORDS` occurs."""
 
 _Node = tuple[str, str]
 """A file, and the name of a class, function or variable at its top level."""
@@ -94,8 +98,10 @@ class CaptureUses:
         self._paths: list[str] | None = None
         self._marked: dict[str, bool] = {}
         """By file: whether it contains one of `_MARKS`."""
-        self._words: dict[str, dict[str, bool]] = {}
-        """By file: whether it contains each word that was looked for."""
+        self._modules: dict[tuple[str, str], tuple[str, ...]] = {}
+        """By the folder of an importing file and the name of a module: the files that the name may stand for."""
+        self._words: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        """By file: the words that were looked for, and those of them that it contains."""
         self._files: dict[str, _File | None] = {}
         self._changed: set[str] = set()
         self._is_complete = False
@@ -121,6 +127,7 @@ class CaptureUses:
     def forget(self) -> None:
         """Look at everything again in the next `update`."""
         self._is_complete, self._paths = False, None
+        self._modules.clear()
         self._changed.update(self._marked)
 
     def interrupt(self) -> None:
@@ -145,13 +152,16 @@ class CaptureUses:
             if self._paths is None:
                 found = (str(path) for folder in self._folders() for path in python_files(Path(folder)))
                 self._paths = list(islice(found, MOST_FILES))
-            self._paths = list(dict.fromkeys([*self._paths, *new]))
+            paths = list(dict.fromkeys([*self._paths, *new]))
+            if paths != self._paths:
+                self._modules.clear()
+            self._paths = paths
             for path in self._paths:
                 if self._interrupted.is_set():
                     self._is_complete = False
                     return
                 if path not in self._marked:
-                    self._marked[path] = _MARKS.search(self._texts(path) or "") is not None
+                    self._marked[path] = _is_marked(self._texts(path) or "")
                 if self._marked[path]:
                     self._file(path)
             self._is_complete = True
@@ -177,25 +187,27 @@ class CaptureUses:
 
     def _calls_elsewhere(self) -> Iterator[tuple[str, CaptureCall]]:
         """What other files pass to the functions that capture their arguments."""
-        for owner, captured in list(self._calls()):
-            for parameter in captured.passed:
-                for path in list(self._marked):
-                    is_other = path != owner and self._mentions(path, parameter.function)
-                    if not is_other or (file := self._file(path)) is None:
+        capturing = [(owner, captured, parameter) for owner, captured in self._calls() for parameter in captured.passed]
+        functions = frozenset(parameter.function for _, _, parameter in capturing)
+        mentioned = {path: self._mentioned(path, functions) for path in self._marked} if functions else {}
+        for owner, captured, parameter in capturing:
+            for path, words in mentioned.items():
+                if path == owner or parameter.function not in words or (file := self._file(path)) is None:
+                    continue
+                for call, place in file.names.calls:
+                    function = file.names.qualified(call.func) or ""
+                    if function.rpartition(".")[2] != parameter.function:
                         continue
-                    for call, place in file.names.calls:
-                        function = file.names.qualified(call.func) or ""
-                        if function.rpartition(".")[2] == parameter.function and (owner, parameter.function) in (
-                            self._meant(file, function)
-                        ):
-                            yield path, with_argument(captured, parameter, call, place, file.names)
+                    if (owner, parameter.function) in self._meant(file, function):
+                        yield path, with_argument(captured, parameter, call, place, file.names)
 
-    def _mentions(self, path: str, word: str) -> bool:
-        """Whether a file contains a word; it is read only once for each word."""
-        known = self._words.setdefault(path, {})
-        if word not in known:
-            known[word] = re.search(rf"\b{word}\b", self._texts(path) or "") is not None
-        return known[word]
+    def _mentioned(self, path: str, words: frozenset[str]) -> frozenset[str]:
+        """Those of ``words`` that a file contains; it is read again only if there are new ones."""
+        asked, found = self._words.get(path, (frozenset[str](), frozenset[str]()))
+        if new := words - asked:
+            found |= set(re.findall(rf"\b(?:{'|'.join(sorted(new))})\b", self._texts(path) or ""))
+            self._words[path] = asked | new, found
+        return found
 
     def _reached(self, path: str, names: Iterable[str]) -> set[_Node]:
         """The top-level names that ``names`` in a file stand for, and all that these are built of."""
@@ -232,8 +244,14 @@ class CaptureUses:
                     found.add((path, own))
         return found
 
-    def _named(self, importer: str, module: str) -> Iterator[str]:
+    def _named(self, importer: str, module: str) -> tuple[str, ...]:
         """The files of the workspace that a module's dotted name can stand for in ``importer``."""
+        key = str(PurePath(importer).parent), module
+        if key not in self._modules:
+            self._modules[key] = tuple(dict.fromkeys(self._found_modules(importer, module)))
+        return self._modules[key]
+
+    def _found_modules(self, importer: str, module: str) -> Iterator[str]:
         rest = module.lstrip(".")
         if level := len(module) - len(rest):
             folder = PurePath(importer).parents[level - 1] if level <= len(PurePath(importer).parents) else None
@@ -242,8 +260,7 @@ class CaptureUses:
             return
         top = PurePath(importer).parents[len(package_of(importer))]
         roots = [Path(root, inside) for root in self._folders() for inside in ("", "src")]
-        found = list(self._existing(PurePath(root).joinpath(*rest.split(".")) for root in (*roots, top)))
-        yield from dict.fromkeys(found)
+        yield from self._existing(PurePath(root).joinpath(*rest.split(".")) for root in (*roots, top))
 
     def _existing(self, bases: Iterable[PurePath]) -> Iterator[str]:
         for base in bases:
@@ -268,3 +285,7 @@ class CaptureUses:
             return None
         definitions = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, *Function))}
         return _File(path, names, calls, definitions)
+
+
+def _is_marked(text: str) -> bool:
+    return any(word in text for word in _WORDS) and _MARKS.search(text) is not None
