@@ -42,6 +42,10 @@ _Node = tuple[str, str]
 """A file, and the name of a class, function or variable at its top level."""
 
 
+class _Interrupted(Exception):
+    """Ends an update."""
+
+
 @dataclass(frozen=True)
 class CaptureUse:
     """What the workspace does to one class, function or instance."""
@@ -156,16 +160,15 @@ class CaptureUses:
             if paths != self._paths:
                 self._modules.clear()
             self._paths = paths
-            for path in self._paths:
-                if self._interrupted.is_set():
-                    self._is_complete = False
-                    return
-                if path not in self._marked:
-                    self._marked[path] = _is_marked(self._texts(path) or "")
-                if self._marked[path]:
-                    self._file(path)
+            self._is_complete = False
+            try:
+                for path in self._paths:
+                    if path not in self._marked:
+                        self._marked[path] = _is_marked(self._read(path))
+                uses = self._found()
+            except _Interrupted:
+                return
             self._is_complete = True
-            uses = self._found()
             if uses != self._uses:
                 self._uses = uses
                 self.generation += 1
@@ -205,7 +208,7 @@ class CaptureUses:
         """Those of ``words`` that a file contains; it is read again only if there are new ones."""
         asked, found = self._words.get(path, (frozenset[str](), frozenset[str]()))
         if new := words - asked:
-            found |= set(re.findall(rf"\b(?:{'|'.join(sorted(new))})\b", self._texts(path) or ""))
+            found |= set(re.findall(rf"\b(?:{'|'.join(sorted(new))})\b", self._read(path)))
             self._words[path] = asked | new, found
         return found
 
@@ -268,14 +271,20 @@ class CaptureUses:
                 if path in self._marked:
                     yield path
 
+    def _read(self, path: str) -> str:
+        """The text of a file; empty if it can't be read. Raises `_Interrupted` if that is wanted."""
+        if self._interrupted.is_set():
+            raise _Interrupted
+        return self._texts(path) or ""
+
     def _file(self, path: str) -> _File | None:
         if path not in self._files:
             self._files[path] = self._parsed(path)
         return self._files[path]
 
     def _parsed(self, path: str) -> _File | None:
-        text = self._texts(path)
-        tree = tree_of(text) if text is not None and not is_oversize(text) else None
+        text = self._read(path)
+        tree = None if is_oversize(text) else tree_of(text)
         if tree is None:
             return None
         try:
