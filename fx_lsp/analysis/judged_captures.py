@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection
 from typing import get_args
 
-from fx_lsp.agent.messages import Capture, Report
+from fx_lsp.agent.messages import Capture, Intent
 from fx_lsp.analysis.findings import Finding, severity_of
 from fx_lsp.settings.settings import AUTO, Settings
 from fx_lsp.targets.capture_uses import CaptureUse
@@ -25,8 +25,8 @@ def judged_captures(chosen: Collection[str], use: CaptureUse) -> tuple[Capture, 
     return tuple(capture for capture in get_args(Capture) if capture in counting)
 
 
-def judged(finding: Finding, report: Report, use: CaptureUse, settings: Settings) -> Finding | None:
-    """The finding with its severity; None if it concerns a capture that does not count.
+def judged(finding: Finding, intent: Intent, use: CaptureUse, settings: Settings) -> Finding | None:
+    """The finding with its severity; None if it concerns a capture that does not count. ``intent``: its target's.
 
     A failure of a capture that the workspace itself uses on the target is as severe as its rule says, unless fx-lsp
     invented the target's arguments. A graph break is an error where the workspace asks for a single graph.
@@ -36,6 +36,6 @@ def judged(finding: Finding, report: Report, use: CaptureUse, settings: Settings
         return None
     if finding.rule.code == "graph-break" and use.is_whole and finding.rule.code not in selection.severities:
         return dataclasses.replace(finding, severity="error")
-    if AUTO in settings.captures and capture in use.captures and report.intent == "inferred":
+    if AUTO in settings.captures and capture in use.captures and intent == "inferred":
         return dataclasses.replace(finding, severity=severity_of(finding, "explicit", selection))
     return finding

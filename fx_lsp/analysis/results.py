@@ -258,7 +258,8 @@ class Results(dict[str, FileResult]):
             if found and traced.report:
                 settings = settings or self._settings_of(path)
                 use = self._uses.of(traced.target)
-                yield from filter(None, (judged(finding, traced.report, use, settings) for finding in found))
+                intent = traced.report.intent or traced.target.intent
+                yield from filter(None, (judged(finding, intent, use, settings) for finding in found))
 
     def _reported(self, failure: Failure) -> Iterator[tuple[str, Traced]]:
         for path, result in self.items():

@@ -26,16 +26,24 @@ from fx_lsp.targets.workspace_recipes import MOST_FILES, Texts
 from fx_lsp.workspace.import_graph import package_of
 from fx_lsp.workspace.python_files import python_files
 
+_WORDS = (
+    *("export", "compile", "symbolic_trace", "Tracer", "_pt2e", "_fx", "to_edge", "aot", "fuse", "edge_torch.convert"),
+    *("litert_torch", "create_feature_extractor", "get_graph_node_names"),
+)
 _MARKS = re.compile(
-    r"\bexport\s*\(|\b(?:draft_export|export_for_\w+|dynamo_export|prepare_\w+|fuse_fx|to_edge\w*|symbolic_trace|Tracer"
-    r"|create_feature_extractor|get_graph_node_names|aot\w*)\b"
+    r"\bexport\s*\(|\b(?:draft_export|export_for_\w+|dynamo_export|prepare_(?:qat_)?(?:pt2e|fx)|fuse_fx|to_edge\w*|aot\w*"
+    r"|symbolic_trace|Tracer|create_feature_extractor|get_graph_node_names)\b"
     r"|(?<!\bre)\.compile\b|\b(?:from|import)\s+(?:torch|ai_edge_torch|litert_torch)\b[^\n]*\b(?:compile|convert|fuse)\b"
     r"|\b(?:ai_edge_torch|litert_torch)\.convert\b|\boptimization\.fuse\b"
 )
-"""Matches in every file that may capture something."""
+"""Matches in every file that may capture something. It is slow, so it is tried only if one of `_WORDS` occurs."""
 
 _Node = tuple[str, str]
 """A file, and the name of a class, function or variable at its top level."""
+
+
+class _Interrupted(Exception):
+    """Ends an update."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,10 @@ class CaptureUses:
         self._paths: list[str] | None = None
         self._marked: dict[str, bool] = {}
         """By file: whether it contains one of `_MARKS`."""
+        self._modules: dict[tuple[str, str], tuple[str, ...]] = {}
+        """By the folder of an importing file and the name of a module: the files that the name may stand for."""
+        self._words: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        """By file: the words that were looked for, and those of them that it contains."""
         self._files: dict[str, _File | None] = {}
         self._changed: set[str] = set()
         self._is_complete = False
@@ -119,6 +131,7 @@ class CaptureUses:
     def forget(self) -> None:
         """Look at everything again in the next `update`."""
         self._is_complete, self._paths = False, None
+        self._modules.clear()
         self._changed.update(self._marked)
 
     def interrupt(self) -> None:
@@ -138,21 +151,24 @@ class CaptureUses:
             while self._changed:
                 path = self._changed.pop()
                 self._marked.pop(path, None)
+                self._words.pop(path, None)
                 self._files.pop(path, None)
             if self._paths is None:
                 found = (str(path) for folder in self._folders() for path in python_files(Path(folder)))
                 self._paths = list(islice(found, MOST_FILES))
-            self._paths = list(dict.fromkeys([*self._paths, *new]))
-            for path in self._paths:
-                if self._interrupted.is_set():
-                    self._is_complete = False
-                    return
-                if path not in self._marked:
-                    self._marked[path] = _MARKS.search(self._texts(path) or "") is not None
-                if self._marked[path]:
-                    self._file(path)
+            paths = list(dict.fromkeys([*self._paths, *new]))
+            if paths != self._paths:
+                self._modules.clear()
+            self._paths = paths
+            self._is_complete = False
+            try:
+                for path in self._paths:
+                    if path not in self._marked:
+                        self._marked[path] = _is_marked(self._read(path))
+                uses = self._found()
+            except _Interrupted:
+                return
             self._is_complete = True
-            uses = self._found()
             if uses != self._uses:
                 self._uses = uses
                 self.generation += 1
@@ -174,18 +190,27 @@ class CaptureUses:
 
     def _calls_elsewhere(self) -> Iterator[tuple[str, CaptureCall]]:
         """What other files pass to the functions that capture their arguments."""
-        for owner, captured in list(self._calls()):
-            for parameter in captured.passed:
-                word = re.compile(rf"\b{parameter.function}\b")
-                for path in list(self._marked):
-                    if path == owner or not word.search(self._texts(path) or "") or (file := self._file(path)) is None:
+        capturing = [(owner, captured, parameter) for owner, captured in self._calls() for parameter in captured.passed]
+        functions = frozenset(parameter.function for _, _, parameter in capturing)
+        mentioned = {path: self._mentioned(path, functions) for path in self._marked} if functions else {}
+        for owner, captured, parameter in capturing:
+            for path, words in mentioned.items():
+                if path == owner or parameter.function not in words or (file := self._file(path)) is None:
+                    continue
+                for call, place in file.names.calls:
+                    function = file.names.qualified(call.func) or ""
+                    if function.rpartition(".")[2] != parameter.function:
                         continue
-                    for call, place in file.names.calls:
-                        function = file.names.qualified(call.func) or ""
-                        if function.rpartition(".")[2] == parameter.function and (owner, parameter.function) in (
-                            self._meant(file, function)
-                        ):
-                            yield path, with_argument(captured, parameter, call, place, file.names)
+                    if (owner, parameter.function) in self._meant(file, function):
+                        yield path, with_argument(captured, parameter, call, place, file.names)
+
+    def _mentioned(self, path: str, words: frozenset[str]) -> frozenset[str]:
+        """Those of ``words`` that a file contains; it is read again only if there are new ones."""
+        asked, found = self._words.get(path, (frozenset[str](), frozenset[str]()))
+        if new := words - asked:
+            found |= set(re.findall(rf"\b(?:{'|'.join(sorted(new))})\b", self._read(path)))
+            self._words[path] = asked | new, found
+        return found
 
     def _reached(self, path: str, names: Iterable[str]) -> set[_Node]:
         """The top-level names that ``names`` in a file stand for, and all that these are built of."""
@@ -222,8 +247,14 @@ class CaptureUses:
                     found.add((path, own))
         return found
 
-    def _named(self, importer: str, module: str) -> Iterator[str]:
+    def _named(self, importer: str, module: str) -> tuple[str, ...]:
         """The files of the workspace that a module's dotted name can stand for in ``importer``."""
+        key = str(PurePath(importer).parent), module
+        if key not in self._modules:
+            self._modules[key] = tuple(dict.fromkeys(self._found_modules(importer, module)))
+        return self._modules[key]
+
+    def _found_modules(self, importer: str, module: str) -> Iterator[str]:
         rest = module.lstrip(".")
         if level := len(module) - len(rest):
             folder = PurePath(importer).parents[level - 1] if level <= len(PurePath(importer).parents) else None
@@ -232,8 +263,7 @@ class CaptureUses:
             return
         top = PurePath(importer).parents[len(package_of(importer))]
         roots = [Path(root, inside) for root in self._folders() for inside in ("", "src")]
-        found = list(self._existing(PurePath(root).joinpath(*rest.split(".")) for root in (*roots, top)))
-        yield from dict.fromkeys(found)
+        yield from self._existing(PurePath(root).joinpath(*rest.split(".")) for root in (*roots, top))
 
     def _existing(self, bases: Iterable[PurePath]) -> Iterator[str]:
         for base in bases:
@@ -241,14 +271,20 @@ class CaptureUses:
                 if path in self._marked:
                     yield path
 
+    def _read(self, path: str) -> str:
+        """The text of a file; empty if it can't be read. Raises `_Interrupted` if that is wanted."""
+        if self._interrupted.is_set():
+            raise _Interrupted
+        return self._texts(path) or ""
+
     def _file(self, path: str) -> _File | None:
         if path not in self._files:
             self._files[path] = self._parsed(path)
         return self._files[path]
 
     def _parsed(self, path: str) -> _File | None:
-        text = self._texts(path)
-        tree = tree_of(text) if text is not None and not is_oversize(text) else None
+        text = self._read(path)
+        tree = None if is_oversize(text) else tree_of(text)
         if tree is None:
             return None
         try:
@@ -258,3 +294,7 @@ class CaptureUses:
             return None
         definitions = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, *Function))}
         return _File(path, names, calls, definitions)
+
+
+def _is_marked(text: str) -> bool:
+    return any(word in text for word in _WORDS) and _MARKS.search(text) is not None
