@@ -43,10 +43,11 @@ MOST_SECONDS = 300
 FILE = """\
 import warnings
 
-from benchmarks.capture_models import arguments, build, implement_operators
+from benchmarks.capture_models import arguments, build, implement_operators, load
 
 warnings.simplefilter("ignore")
 implement_operators()
+load({library!r}, {name!r})
 given = arguments({library!r}, {name!r})
 """
 SOURCES = (
