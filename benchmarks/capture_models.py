@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -74,6 +75,12 @@ def case_of(library: str, name: str) -> Case:
     """One of the models."""
     implement_operators()
     return next(case for case in all_cases() if (case.library, case.name) == (library, name))
+
+
+def load(library: str, name: str) -> None:
+    """Import the file of a model of transformers, which is otherwise imported when the model is first built."""
+    if library == "transformers":
+        getattr(importlib.import_module(library), name)
 
 
 def build(library: str, name: str) -> nn.Module:

@@ -1,8 +1,8 @@
 """What the installed torch says about one model and one capture, in a process that knows nothing of fx-lsp.
 
-    python benchmarks/capture_truth.py LIBRARY NAME export|compile OUTPUT
+    python benchmarks/capture_truth.py LIBRARY NAME export|compile|seconds OUTPUT
 
-The model has real weights. The result is written as JSON.
+The model has real weights, except for ``seconds``. The result is written as JSON.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sys
+import time
 import traceback
 import warnings
 from pathlib import Path
@@ -22,7 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 import torch.fx
-from torch.utils._pytree import tree_leaves, tree_map
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from benchmarks.capture_models import arguments, build
 
@@ -47,12 +50,15 @@ def exported(library: str, name: str) -> Result:
         return result | {"verdict": "failed", "kind": kind_of(error), "error": told(error), "place": raised_at(error)}
     sizes = {leaf.shape[0] for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor) and leaf.dim()}
     if len(sizes) == 1:
-        result |= with_dynamic_batch(library, name, args, kwargs, is_one=sizes == {1})
+        result |= with_dynamic_batch(build(library, name), args, kwargs, is_one=sizes == {1})
     return result | {"verdict": "traced"}
 
 
-def with_dynamic_batch(library: str, name: str, args: Any, kwargs: Any, *, is_one: bool) -> Result:
-    """Whether an export accepts other batches. torch takes a size of one for a constant, so such a batch is doubled."""
+def with_dynamic_batch(model: torch.nn.Module, args: Any, kwargs: Any, *, is_one: bool) -> Result:
+    """Whether an export of ``model`` accepts other batches.
+
+    torch takes a size of one for a constant, so such a batch is doubled.
+    """
 
     def doubled(leaf: Any) -> Any:
         return torch.cat([leaf, leaf]) if is_one and isinstance(leaf, torch.Tensor) and leaf.dim() else leaf
@@ -60,7 +66,6 @@ def with_dynamic_batch(library: str, name: str, args: Any, kwargs: Any, *, is_on
     def dynamic(leaf: Any) -> Any:
         return {0: torch.export.Dim.DYNAMIC} if isinstance(leaf, torch.Tensor) and leaf.dim() else None
 
-    model = build(library, name)
     args, kwargs = tree_map(doubled, (args, kwargs))
     parameters = list(inspect.signature(model.forward).parameters)
     shapes = tree_map(dynamic, dict(zip(parameters, args, strict=False)) | kwargs)
@@ -84,6 +89,21 @@ def compiled(library: str, name: str) -> Result:
         kind = "graph-break" if isinstance(error, torch._dynamo.exc.TorchDynamoException) else "compile-error"
         return {"verdict": "failed", "kind": kind, "error": told(error), "place": at}
     return {"verdict": "traced"}
+
+
+def seconds(library: str, name: str) -> Result:
+    """The CPU seconds of a build with fake weights and of both exports, after another model was exported."""
+    torch.export.export(torch.nn.Linear(2, 2), (torch.ones(2, 2),), strict=False)
+    build(library, name)  # imports what it needs
+    args, kwargs = arguments(library, name)
+    began = time.process_time()
+    mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
+    with mode:
+        model = build(library, name)
+    args, kwargs = tree_map_only(torch.Tensor, mode.from_tensor, (args, kwargs))
+    torch.export.export(model, args, kwargs, strict=False)
+    with_dynamic_batch(model, args, kwargs, is_one=any(leaf.shape[:1] == (1,) for leaf in tree_leaves((args, kwargs))))
+    return {"seconds": time.process_time() - began}
 
 
 def is_traced(model: torch.nn.Module) -> bool:
@@ -124,6 +144,6 @@ if __name__ == "__main__":
     library, name, capture, output = sys.argv[1:]
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    found = {"export": exported, "compile": compiled}[capture](library, name)
+    found = {"export": exported, "compile": compiled, "seconds": seconds}[capture](library, name)
     assert not any(module.partition(".")[0] in ("fx_lsp", "fxcore") for module in sys.modules)
     Path(output).write_text(json.dumps(found), encoding="utf-8")

@@ -1,10 +1,12 @@
 """Compares fx-lsp's verdicts on `torch.export` and `torch.compile` with those of the installed torch.
 
-    python benchmarks/captures.py FOLDER [--most N] [--match PART] [--minutes M] [--report]
+    python benchmarks/captures.py FOLDER [--most N] [--match PART ...] [--minutes M] [--seconds]
 
 The models of `capture_models.py` are captured twice: by `capture_truth.py`, which calls torch in a fresh process, and
 by fx-lsp's agent, which is given the same expressions. The results are stored in FOLDER, and those that it contains are
-reused. The last thing that is printed is a table for docs/captures.md. The libraries are those that recall.py needs.
+reused. The last thing that is printed is a table for docs/captures.md. With ``--seconds``, the time that fx-lsp takes
+for an export is compared with that of a process that has exported another model before. The libraries are those that
+recall.py needs.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import contextlib
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -40,10 +43,11 @@ MOST_SECONDS = 300
 FILE = """\
 import warnings
 
-from benchmarks.capture_models import arguments, build, implement_operators
+from benchmarks.capture_models import arguments, build, implement_operators, load
 
 warnings.simplefilter("ignore")
 implement_operators()
+load({library!r}, {name!r})
 given = arguments({library!r}, {name!r})
 """
 SOURCES = (
@@ -66,7 +70,7 @@ class Difference:
     of_fx_lsp: str
 
 
-def truth_of(case: Case, capture: Capture, output: Path) -> Result:
+def truth_of(case: Case, capture: str, output: Path) -> Result:
     """What torch says, from `capture_truth.py` in a process of its own."""
     command = [sys.executable, str(ROOT / "benchmarks/capture_truth.py"), case.library, case.name, capture, str(output)]
     try:
@@ -96,7 +100,11 @@ async def found_by(agent: SupervisedAgent, folder: Path, case: Case, capture: Ca
 
 def as_result(report: Report) -> Result:
     """A report in the form of `capture_truth.py`'s results."""
-    result: Result = {"verdict": report.outcome, "dynamic_batch": report.dynamic_batch, "seconds": report.seconds}
+    result: Result = {
+        "verdict": report.outcome,
+        "dynamic_batch": report.dynamic_batch,
+        "seconds": report.processor_seconds,
+    }
     if report.outcome not in ("traced", "failed"):
         return result | {"error": report.reason or "".join(failure.error for failure in report.failures)[:400]}
     if report.notices:
@@ -150,10 +158,7 @@ class Bench:
 
     async def measure(self, cases: Sequence[Case], until: float) -> None:
         """Get the results that are missing, until that time."""
-        lines: list[str] = []
-        agent = SupervisedAgent(
-            [sys.executable], cwd=self.workspace, env=dict(os.environ), log=lines.append, on_state=lambda state: None
-        )
+        agent = self._agent()
         for case in cases:
             for capture in CAPTURES:
                 if time.time() > until:
@@ -168,6 +173,29 @@ class Bench:
                 for different in differences(case, capture, truth, found):
                     print(different, flush=True)
         await agent.close()
+
+    async def compare_seconds(self, cases: Sequence[Case]) -> str:
+        """The CPU seconds that an export takes fx-lsp and torch, for models that can be exported."""
+        agent = self._agent()
+        lines, ratios = ["| model | fx-lsp | torch | ratio |", "|---|---|---|---|"], []
+        for case in cases:
+            await found_by(agent, self.workspace, case, "export")  # the agent learns what to import
+            found = await found_by(agent, self.workspace, case, "export")
+            truth = truth_of(case, "seconds", self._folder / "seconds.json")
+            if found["verdict"] == "traced" and "seconds" in truth:
+                ratios.append(found["seconds"] / truth["seconds"])
+                lines.append(f"| {case.name} | {found['seconds']:.2f} | {truth['seconds']:.2f} | {ratios[-1]:.2f} |")
+        await agent.close()
+        return "\n".join([*lines, f"median ratio: {statistics.median(ratios):.2f}"])
+
+    def _agent(self) -> SupervisedAgent:
+        return SupervisedAgent(
+            [sys.executable],
+            cwd=self.workspace,
+            env=dict(os.environ),
+            log=lambda line: None,
+            on_state=lambda state: None,
+        )
 
     def table(self, cases: Sequence[Case]) -> str:
         """What was compared, as Markdown."""
@@ -191,6 +219,8 @@ class Bench:
 
 def rows(counts: Counter[tuple[str, str]]) -> Iterator[str]:
     """One row for each capture and each thing that is compared."""
+    yield f"torch.fx traces {counts['export', 'traced by fx']} of these models."
+    yield ""
     yield "| capture | models | captured | what is compared | compared | equal |"
     yield "|---|---|---|---|---|---|"
     for capture in CAPTURES:
@@ -207,11 +237,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the results are stored")
     parser.add_argument("--most", type=int, default=None, help="only this many models")
-    parser.add_argument("--match", default="", help="only models whose names contain this")
+    parser.add_argument("--match", nargs="+", default=[""], help="only models whose names contain one of these")
     parser.add_argument("--minutes", type=float, default=1e6, help="begin no capture after this time")
+    parser.add_argument("--seconds", action="store_true", help="compare the times instead of the verdicts")
     options = parser.parse_args()
     bench = Bench(options.folder.resolve())
-    cases = [case for case in all_cases() if options.match in case.name][: options.most]
+    cases = [case for case in all_cases() if any(part in case.name for part in options.match)][: options.most]
+    if options.seconds:
+        print(asyncio.run(bench.compare_seconds(cases)))
+        return 0
     asyncio.run(bench.measure(cases, time.time() + options.minutes * 60))
     print(bench.table(cases))
     return 0

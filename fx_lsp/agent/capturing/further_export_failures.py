@@ -30,10 +30,8 @@ from fxcore.source.syntax import operation_at
 MOST_EVENTS = 1_000
 """After this many failures, including repeated ones, the run is given up because it makes no progress."""
 
-_FALSE = "it is false"
-_LIKE_INPUT = "it returns a tensor like its argument"
-_PASSABLE = {"data-dependent-guard": _FALSE, "data-dependent-size": "it is 1", "missing-fake-kernel": _LIKE_INPUT}
-"""The kinds of failure that the run can go on after, each with what is assumed."""
+_PASSABLE = frozenset({"data-dependent-guard", "data-dependent-size", "missing-fake-kernel"})
+"""The kinds of failure that the run can go on after."""
 
 
 def failures_of_export(root: Callable[..., Any], given: Input) -> tuple[Failure, ...]:
@@ -97,15 +95,19 @@ class _Run(TorchFunctionMode):
             with self._calling():
                 return func(*args, **kwargs)
         except Exception as error:
-            kind = kind_of(error)
-            if kind not in _PASSABLE:
+            if kind_of(error) not in _PASSABLE:
                 raise
-            self._note(error, _PASSABLE[kind])
+            failed = error
         try:
             with self._calling(assuming=True):
-                return func(*args, **kwargs)
+                result = func(*args, **kwargs)
+            assumption = "it works"
         except Exception:
-            return self._stand_in(args, kwargs)
+            is_answer = kind_of(failed) == "data-dependent-guard"
+            result = False if is_answer else _like_argument([*args, *kwargs.values()])
+            assumption = "it returns a tensor like its argument"
+        self._note(failed, said(result) if isinstance(result, bool | int | float) else assumption)
+        return result
 
     @contextmanager
     def _calling(self, *, assuming: bool = False) -> Iterator[None]:
@@ -115,15 +117,6 @@ class _Run(TorchFunctionMode):
             yield
         finally:
             self._in_call, self._assuming = before
-
-    def _stand_in(self, args: Any, kwargs: Any) -> Any:
-        """What takes the place of the result of a call that fails whatever is assumed."""
-        if self.failures[-1].assumption == _FALSE:
-            return False
-        tensors = tensors_of([*args, *kwargs.values()])
-        if not tensors:
-            raise _GaveUp
-        return tensors[0].clone()
 
     def _note(self, error: Exception, assumption: str) -> None:
         frames = user_frames(stack_places(sys._getframe(), self._top))
@@ -155,6 +148,14 @@ class _Run(TorchFunctionMode):
         if turn > 4 * LOOP_TURNS:
             raise _GaveUp
         return likely_truth(frame, turn)
+
+
+def _like_argument(values: list[Any]) -> Any:
+    """What takes the place of the result of a call that fails whatever is assumed: a copy of its first tensor."""
+    tensors = tensors_of(values)
+    if not tensors:
+        raise _GaveUp
+    return tensors[0].clone()
 
 
 def _users_frame() -> FrameType | None:

@@ -21,7 +21,7 @@ from fx_lsp.agent.building.constructor_sizes import SizedConstructors, Sizes
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
-from fx_lsp.agent.proving.capture_failures import captured_failures
+from fx_lsp.agent.proving.capture_failures import captured_failures, check_captured
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
     Places,
@@ -295,7 +295,8 @@ class _EditProof:
         return captured_failures(self._apart(), file, trace)
 
     def _check(self, program: Program, runs: ProgramRuns) -> None:
-        for check in (check_program, check_graph) if self._request.capture == "fx" else (check_program,):
+        capture = self._request.capture
+        for check in (check_program, check_graph if capture == "fx" else partial(check_captured, capture)):
             self._apart()(partial(check, program, runs))
 
     def _check_places(self, before: _Before, after: FoundFailures) -> None:

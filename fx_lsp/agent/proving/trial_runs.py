@@ -160,7 +160,7 @@ def _runs_on(apart: ChildRunner, program: Program, search: InputSearch, found: F
 
 def check_program(program: Program, runs: ProgramRuns) -> None:
     """Raises `ProofEnded` unless the program does what ``runs`` has recorded."""
-    _check(program.built.root, "the edited code", program.state, runs, difference)
+    check_outputs(program.built.root, "the edited code", program.state, runs, difference)
 
 
 def check_graph(program: Program, runs: ProgramRuns) -> None:
@@ -194,7 +194,7 @@ def check_graph(program: Program, runs: ProgramRuns) -> None:
         inputs=tuple(runs.inputs[number] for number in kept),
         observations=tuple(runs.observations[number] for number in kept),
     )
-    _check(positional, "the graph", program.state, fitting, difference_in_graph)
+    check_outputs(positional, "the graph", program.state, fitting, difference_in_graph)
 
 
 def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
@@ -320,13 +320,17 @@ def _observed(
     return tuple(observations), parts_not_run(watched, run)
 
 
-def _check(
+def check_outputs(
     program: Callable[..., Any],
     what: str,
     state: torch.nn.Module,
     runs: ProgramRuns,
     compare: Callable[[Observation, Observation], str | None],
 ) -> None:
+    """Raises `ProofEnded` if ``program``, which reasons call ``what``, does not do what ``runs`` has recorded.
+
+    ``state`` holds its weights; ``compare`` says what differs, if anything does.
+    """
     for given, expected in zip(runs.inputs, runs.observations, strict=True):
         ChildRunner.go_on()
         try:

@@ -95,6 +95,14 @@ async def test_all_places_that_stop_an_export(client: Client, body: str, expecte
     assert all(failure.after is not None for failure in rest)
 
 
+async def test_what_is_assumed_is_told(client: Client) -> None:
+    loop = "for _ in range(int(x.max())):\n    x = x + 1"
+    body = f"assert x.sum() > 0\nx = same(x)\n{loop}\nif x.min() > 0:\n    x = -x\nreturn x"
+    report = await captured(client, body, "export")
+    told = [failure.assumption for failure in report.failures]
+    assert told == ["it is true", "it returns a tensor like its argument", "it is 1", "it is false"]
+
+
 async def test_an_error_that_an_assumption_may_have_caused_is_left_out(client: Client) -> None:
     body = "if x.sum() > 0:\n    x = torch.cat([x, x])\nreturn torch.mm(x, x.new_ones(4, 4)) + x.new_ones(6, 4)"
     report = await captured(client, body, "export")

@@ -1,0 +1,56 @@
+"""Edits that mend a capture, of which some change what the captured program does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from fx_lsp.agent.messages import Capture, Prove
+from tests.agent.client import PATIENT, Client, target_of
+from tests.agent.proving.edits import program
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked"),
+]
+
+
+@pytest.mark.parametrize(
+    ("capture", "old", "new", "verdict", "reason"),
+    [
+        (
+            "compile",
+            "print(x)\nreturn x * 2",
+            "if torch.compiler.is_compiling():\n    return x * 3\nreturn x * 2",
+            "refuted",
+            "differs in the captured program",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x + 0\nreturn x * 2",
+            "if torch.compiler.is_exporting():\n    return x * 3\nreturn x * 2",
+            "refuted",
+            "differs in the captured program",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x + 0\nreturn x * 2",
+            "return torch.where(x.sum() > 0, x + 0, x) * 2",
+            "proven",
+            "behaves the same",
+        ),
+    ],
+)
+async def test_the_captured_program_is_run_too(
+    client: Client, capture: Capture, old: str, new: str, verdict: str, reason: str
+) -> None:
+    file = client.write("net.py", program(old))
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target, capture=capture)).only.failures
+    edited = {file: program(new)}
+    assert Path(file).read_text(encoding="utf-8") == program(old)
+    request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, capture=capture)
+    proof = await client.agent.prove(request)
+    assert (proof.verdict, reason in proof.reason) == (verdict, True), proof
