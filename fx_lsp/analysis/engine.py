@@ -17,6 +17,8 @@ from fx_lsp.agent.messages import Preload
 from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_work import IdleWork
+from fx_lsp.analysis.keeping_agent import KeepingAgent
+from fx_lsp.analysis.kept_report_checks import KeptReportChecks
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.analysis.target_captures import TargetCaptures
 from fx_lsp.documents.documents import Documents
@@ -99,7 +101,8 @@ class Engine:
         )
         self.descriptions = GraphDescriptions(self.scheduler)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
-        self._idle_work: tuple[IdleWork, ...] = (self.proofs, self.descriptions) if interactive else ()
+        checks = KeptReportChecks(self.scheduler, self.agent_for)
+        self._idle_work: tuple[IdleWork, ...] = (self.proofs, self.descriptions, checks) if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:
         """The agent that traces the file ``path``."""
@@ -163,7 +166,7 @@ class Engine:
         if self.scheduler.held_back:
             return
         agent = self.agent_for(path)
-        if isinstance(agent, CachedAgent):
+        if isinstance(agent, CachedAgent | KeepingAgent):
             agent.forget(path)
         self.scheduler.trace_anew(path)
 
@@ -228,13 +231,13 @@ class Engine:
         if self._cluster is not None:
             return ClusterAgent(self._cluster, settings.interpreter, folder)
         log.info("tracing files of %s; %s", folder, "; ".join(interpreter.reasons))
-        agent = SupervisedAgent(
+        agent: TracingAgent = SupervisedAgent(
             interpreter.command,
             cwd=folder,
             env=settings.env,
             log=lambda line: log.info("agent: %s", line),
             on_state=lambda state: self._on_agent_state(state, interpreter, folder),
         )
-        if self._cache is None or not settings.cache:
-            return agent
-        return CachedAgent(agent, self._cache, interpreter.command, settings.env, start_early=self._interactive)
+        if self._cache is not None and settings.cache:
+            agent = CachedAgent(agent, self._cache, interpreter.command, settings.env, start_early=self._interactive)
+        return KeepingAgent(agent) if self._interactive else agent
