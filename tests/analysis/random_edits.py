@@ -138,6 +138,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """By the name of a gap in a text: what may stand there."""
 
 
+BODIES = ("alone", "part", "double", "spread", "whole", "inner", "nested", "derived", "scaled", "shared")
+"""The gaps that are bodies of functions."""
+
+
 @dataclass
 class RandomEdits:
     """Two files, of which every edit changes one; the same seed makes the same edits."""
@@ -158,12 +162,11 @@ class RandomEdits:
 
     def edit(self) -> str:
         """Put something else into one gap, or add lines to it; return which."""
-        gap = self._random.choice([*CHOICES])
-        if gap in _TAKE_LINES and self._random.random() < 0.2:
+        gap = self._random.choice(BODIES if self._random.random() < 0.6 else [*CHOICES])
+        if gap in BODIES and self._random.random() < 0.2:
             self.blank[gap] = self._random.randrange(3)
+        elif gap not in BODIES and self._random.random() < 0.6:
+            self.chosen[gap] = CHOICES[gap][0]  # after most of the others, nothing is known for certain
         else:
             self.chosen[gap] = self._random.choice(CHOICES[gap])
         return f"{gap}: {self.chosen[gap]!r} and {self.blank.get(gap, 0)} lines"
-
-
-_TAKE_LINES = ("alone", "part", "double", "spread", "nested", "derived", "module", "scaled")
