@@ -20,6 +20,7 @@ _WORD = re.compile(r"\w+")
 
 _FINDS_UNNAMED = re.compile(
     r"\b(global|globals|locals|vars|eval|exec|__import__|importlib|inspect|gc|pickle|jit|_getframe|currentframe|metaclass|"
+    r"hydra|instantiate|_target_|locate|import_string|torch\s*\.\s*load|"
     r"__\w*(globals|dict|code|main|subclass\w*|set_name|class_getitem|prepare|mro_entries|getattr|build_class)__|"
     r"sys\s*\.\s*modules|from\s+sys\s+import|import\s+sys\s+as)\b"
 )

@@ -82,13 +82,15 @@ class ForkService(Service[_Request]):
         freeze()
 
     def _proceed(self) -> None:
-        # Nothing is answered while the agent imports modules. Proofs and descriptions can wait, traces can't.
+        # Children have to wait while the agent imports a module. Proofs and descriptions can wait, traces can't.
         preloader = self._preloader
         if not self._children or preloader.is_pressing or (preloader.is_due and not self._is_tracing):
             preloader.proceed()
+            if preloader.is_ready:
+                self._children.wake()
         if not self._children or self._compiler.is_due:
             self._compiler.proceed()
-        if not self._children and len(sys.modules) != self._in_huge_pages:
+        if not self._children and not preloader.is_ready and len(sys.modules) != self._in_huge_pages:
             self._in_huge_pages = len(sys.modules)
             use_huge_pages()
 
@@ -100,7 +102,8 @@ class ForkService(Service[_Request]):
 
     def _start_trace(self, trace: Trace) -> None:
         if self._preloader.is_ready:
-            self._preloader.proceed()  # otherwise, the trace would import these modules itself, and take no less time
+            # Otherwise, the trace would import these modules itself, and take no less time.
+            self._preloader.proceed(trace.file)
         request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
         self._requests[trace.id] = request
         self._start_session(request)
