@@ -3,18 +3,22 @@
     .venv/bin/python benchmarks/latency.py [--edits 15] [--scripts 5] [--only resnet50 …]
 
 The cases are models with a head that can't be traced: torchvision's resnet50 and swin_t; a vision transformer in a
-package of 5 files, and the same one among 195 files with other models; timm's resnet50, with all of timm as the
-user's own source; and, to show the minimum cost of an edit, a few small layers in packages of 5 and of 200 files.
+package of 5 files, and the same one among 195 files with other models; timm's resnet50, with all of timm as the user's
+own source; to show the minimum cost of an edit, a few small layers in packages of 5 and of 200 files; and a model whose
+constructor fills a table in Python loops, which takes seconds.
 
-The script sends edits to a real server, key by key. It measures the time from the last key until the server shows the
-correct diagnostics for that text, including all delays of the server, and until the server has nothing more to report.
-For comparison, it also traces the model in two other ways, in turn with the server. A fresh interpreter runs the script
-that people use today: it imports torch and the model, builds the model, and traces it with
-``torch.fx.symbolic_trace``. A warm process, which has done all this before, reimports only the workspace's modules, and
-builds and traces the model again, without a sandbox. While edits are traced, the script requests hovers. Afterward, it
-sends nothing and measures the server's CPU time. It also measures the time from the server's start to the first
-diagnostics of the open file, with an empty cache and with the results of an earlier run, and compares it with a fresh
-interpreter that imports torch.
+The script sends edits to a real server, key by key, and looks at what a person sees. The edits change the condition at
+which the model fails, mend the failure, and make it again. The diagnostics are right if they quote the condition as it
+is now, or if there are none where there is no failure. The script measures the time from the last key until they are
+right, including all delays of the server except the longer ones on a busy computer, and until the server has nothing
+more to report. It also counts the publications that take a right diagnostic away while a key is pressed or traced. For
+comparison, it also traces the model in two other ways, in turn with the server. A fresh interpreter runs the script
+that people use today: it imports torch and the model, builds the model, and traces it with ``torch.fx.symbolic_trace``.
+A warm process, which has done all this before, reimports only the workspace's modules, and builds the model on the meta
+device and traces it again, without a sandbox. While edits are traced, the script requests hovers. Afterward, it sends
+nothing and measures the server's CPU time. It also measures the time from the server's start to the first diagnostics
+of the open file, with an empty cache and with the results of an earlier run, and compares it with a fresh interpreter
+that imports torch.
 
 The start is the time from process start to the response to ``initialize``, compared with a fresh interpreter that
 imports the server's libraries. All results are medians. What matters is their ratio, because both sides ran
@@ -31,7 +35,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,6 +49,9 @@ KEYS = 3
 
 KEY_SECONDS = 0.12
 """The time from one keystroke to the next, which is 100 words per minute."""
+
+FIRST_LINES = 17
+"""How many lines the edited model ends before; other models in the file come after."""
 
 IDLE_SECONDS = 10
 IDLE_TRIES = 12
@@ -155,6 +162,36 @@ try:
 except torch.fx.proxy.TraceError as error:
     print(error)
 """
+TABLES = {
+    "zoo/__init__.py": "",
+    "zoo/tables.py": """\
+import math
+
+import torch
+from torch import nn
+
+
+class Tables(nn.Module):
+    def __init__(self, size: int = 400, waves: int = 100) -> None:
+        super().__init__()
+        rows = []
+        for row in range(size):
+            rows.append([])
+            for column in range(size):
+                value = 0.0
+                for wave in range(1, waves + 1):
+                    value += math.sin(row * wave) / (column + wave)
+                rows[-1].append(value)
+        self.register_buffer("table", torch.tensor(rows))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x @ self.table
+""",
+    "zoo/model.py": HEAD.format(imports="from zoo.tables import Tables", backbone="Tables()"),
+}
+FAILS, MENDED = "if scores.sum() > {}:", "if {} > 0.5:"
+"""The statement that fails, and one that does not, with a place for what is typed."""
+
 WARM = """\
 import sys, time
 sys.path.insert(0, "")
@@ -164,7 +201,9 @@ def run():
         del sys.modules[name]
     Model = __import__({module!r}, fromlist=["Model"]).Model
     try:
-        torch.fx.symbolic_trace(Model())
+        with torch.device("meta"):
+            model = Model()
+        torch.fx.symbolic_trace(model)
     except torch.fx.proxy.TraceError:
         pass
 run()
@@ -217,6 +256,13 @@ def layers_case(count: int) -> Case:
     return Case(files, "zoo/model.py")
 
 
+def models_case(count: int) -> Case:
+    """One file with ``count`` models that have nothing to do with each other; the first one is edited."""
+    head = HEAD.format(imports="", backbone="nn.Sequential(*[nn.Linear(64, 64) for _ in range(50)])")
+    others = [head.partition("\n\n\n")[2].replace("Model", f"Other{number}") for number in range(1, count)]
+    return Case({"model.py": "\n\n".join([head, *others]).replace("> 0", "> 1").replace("> 1", "> 0", 1)}, "model.py")
+
+
 def timm_case() -> Case:
     """All of the installed timm as the user's own source, and a file that uses one of its models."""
     spec = find_spec("timm")
@@ -236,6 +282,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "timm": timm_case,
     "5 small files": lambda: layers_case(5),
     "200 small files": lambda: layers_case(200),
+    "ten models": lambda: models_case(10),
+    "slow constructor": lambda: Case(TABLES, "zoo/model.py"),
 }
 
 
@@ -245,7 +293,7 @@ class Answered:
 
     diagnostics: list[types.Diagnostic]
     shown: float
-    """The time at which they were first shown, from `time.perf_counter`."""
+    """The time from which on they were right, from `time.perf_counter`."""
     complete: float
     """The time at which they were shown as the final diagnostics for this version."""
 
@@ -256,26 +304,36 @@ class Editor(LanguageClient):
     def __init__(self) -> None:
         super().__init__("latency", "1")
         self.published: asyncio.Queue[tuple[float, types.PublishDiagnosticsParams]] = asyncio.Queue()
+        self.fails = True
+        """Whether the model fails in the text of now."""
+        self.taken_away = 0
+        """How many publications took the diagnostic of a failure away that the text of then still had."""
+        shown = False
 
         def publish(params: types.PublishDiagnosticsParams) -> None:
+            nonlocal shown
             self.published.put_nowait((time.perf_counter(), params))
+            before, shown = shown, is_reported(params.diagnostics)
+            self.taken_away += self.fails and before and not shown
 
         self.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(publish)
 
-    async def answered(self, version: int) -> Answered:
+    async def answered(self, version: int, typed: str | None = "0") -> Answered:
         """Wait for the diagnostics for ``version`` of the document, which has just been sent.
 
-        The same diagnostics may have been shown before they were final.
+        ``typed`` is what the failing condition compares with; None if the model does not fail. The diagnostics may have
+        been right before they were final.
         """
-        sent = time.perf_counter()
-        shown: list[tuple[float, list[types.Diagnostic]]] = []
+        right: float | None = None
         while True:
             at, params = await asyncio.wait_for(self.published.get(), 120)
-            if at >= sent:
-                shown.append((at, list(params.diagnostics)))
+            if not is_right(params.diagnostics, typed):
+                right = None
+            elif right is None:
+                right = at
             if params.version == version:
-                found = list(params.diagnostics)
-                return Answered(found, next(at for at, other in shown if other == found), at)
+                assert right is not None, params
+                return Answered(list(params.diagnostics), right, at)
 
     async def start(self, folder: Path, env: dict[str, str]) -> float:
         """Start a server on ``folder``. Returns the seconds from process start to the response to ``initialize``."""
@@ -286,7 +344,8 @@ class Editor(LanguageClient):
             types.InitializeParams(
                 capabilities=types.ClientCapabilities(),
                 workspace_folders=[types.WorkspaceFolder(folder.as_uri(), folder.name)],
-                initialization_options={"interpreter": [sys.executable]},
+                # Without a delay, the server does not wait longer while other programs keep the processors busy.
+                initialization_options={"interpreter": [sys.executable], "traceDelay": 0},
             )
         )
         seconds = time.perf_counter() - began
@@ -343,6 +402,18 @@ class Editor(LanguageClient):
         await self.stop()  # type: ignore[no-untyped-call]
 
 
+def is_reported(diagnostics: Sequence[types.Diagnostic]) -> bool:
+    """Whether the failure of the model is among ``diagnostics``."""
+    return "control-flow" in [item.code for item in diagnostics if item.range.start.line < FIRST_LINES]
+
+
+def is_right(diagnostics: Sequence[types.Diagnostic], typed: str | None) -> bool:
+    """Whether ``diagnostics`` say of the text of now what is true; for ``typed``, see `Editor.answered`."""
+    if typed is None:
+        return not is_reported(diagnostics)
+    return [f"> {typed}`" in item.message for item in diagnostics if item.range.start.line < FIRST_LINES] == [True]
+
+
 def processor_seconds(pid: int) -> float:
     """The CPU seconds that a process and its descendants, including ended ones, have used, according to Linux."""
     folder = Path(f"/proc/{pid}")
@@ -396,7 +467,7 @@ async def measure_first(case: Case, folder: Path, runs: int) -> None:
             editor.open(workspace / case.edited, case.text)
             answered = await editor.answered(0)
             figures.append(answered.shown - began)
-            assert [item.code for item in answered.diagnostics] == ["control-flow"], answered
+            assert is_reported(answered.diagnostics), answered
             await editor.leave()
         imports.append(await asyncio.to_thread(fresh, "-c", "import torch", cwd=workspace, env=env))
     compare("  start to first diagnostics", without, "importing torch", imports)
@@ -437,30 +508,37 @@ async def measure_edits(case: Case, folder: Path, edits: int, scripts: int) -> N
     hovers: list[float] = []
     script: list[float] = []
     warm: list[float] = []
+    assert editor._server is not None
+    used = -processor_seconds(editor._server.pid)
     for number in range(KEYS, KEYS * (edits + 1), KEYS):
-        for key in range(KEYS - 1):
-            editor.change(file, case.text.replace("> 0", f"> {number}." + key * "0"), number - KEYS + 1 + key)
-            await asyncio.sleep(KEY_SECONDS)
-        began = time.perf_counter()
-        editor.change(file, case.text.replace("> 0", f"> {number}." + (KEYS - 1) * "0"), number)
-        waiting = asyncio.ensure_future(editor.answered(number))
+        editor.fails = number // KEYS % 3 != 2  # the others change the failure, mend it, and make it again
+        statement = FAILS if editor.fails else MENDED
+        for key in range(KEYS):
+            typed = f"{number}." + key * "0"
+            began = time.perf_counter()
+            editor.change(file, case.text.replace(FAILS.format(0), statement.format(typed)), number - KEYS + 1 + key)
+            if key < KEYS - 1:
+                await asyncio.sleep(KEY_SECONDS)
+        waiting = asyncio.ensure_future(editor.answered(number, typed if editor.fails else None))
         while not waiting.done():
             hovers.append(await editor.hover_seconds(file))
             await asyncio.wait([waiting], timeout=0.02)
         answered = waiting.result()
-        edited.append(answered.shown - began)
+        edited.append(max(0.0, answered.shown - began))
         completed.append(answered.complete - began)
-        assert [item.code for item in answered.diagnostics] == ["control-flow"], answered
         if len(script) < scripts:
             code = SCRIPT.format(module=case.module)
             script.append(await asyncio.to_thread(fresh, "-c", code, cwd=workspace, env=env))
         warm.append(await asyncio.to_thread(bare.seconds))
     bare.leave()
+    used += processor_seconds(editor._server.pid)
     idle = await editor.idle_seconds()
     await editor.leave()
     compare("  last edit to diagnostics", edited, "a fresh script", script)
     compare("  the same", edited, "build and trace in a warm process", warm)
+    print(f"  publications that took a right diagnostic away: {editor.taken_away} in {edits} edits")
     compare("  last edit to the last word on it", completed, "a fresh script", script)
+    print(f"  CPU time of the server and its agent for each edit of {KEYS} keys: {used / edits:.2f} s")
     hovers.sort()
     print(f"  hover while traces run: p99 {hovers[int(0.99 * (len(hovers) - 1))] * 1000:.1f} ms (n={len(hovers)})")
     print(f"  CPU time of the server and its agent in {IDLE_SECONDS} s without a message: {idle:.2f} s")

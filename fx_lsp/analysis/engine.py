@@ -19,6 +19,8 @@ from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_captures import IdleCaptures
 from fx_lsp.analysis.idle_work import IdleWork
+from fx_lsp.analysis.keeping_agent import KeepingAgent
+from fx_lsp.analysis.kept_report_checks import KeptReportChecks
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.analysis.target_captures import TargetCaptures
 from fx_lsp.documents.documents import Documents
@@ -117,7 +119,8 @@ class Engine:
         self.costs = CostCounts(self.scheduler, after=self.descriptions)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
         self.idle_captures = IdleCaptures(self.scheduler, self.captures)
-        idle = (self.proofs, self.descriptions, self.costs, self.idle_captures)
+        checks = KeptReportChecks(self.scheduler, self.agent_for)
+        idle = (self.proofs, self.descriptions, self.costs, self.idle_captures, checks)
         self._idle_work: tuple[IdleWork, ...] = idle if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:
@@ -192,7 +195,7 @@ class Engine:
         if self.results[path].captured if path in self.results else {}:
             agents.append(self._capturing_agent_for(path))
         for agent in agents:
-            if isinstance(agent, CachedAgent):
+            if isinstance(agent, CachedAgent | KeepingAgent):
                 agent.forget(path)
         self.scheduler.trace_anew(path)
 
@@ -263,13 +266,14 @@ class Engine:
         if self._cluster is not None:
             return ClusterAgent(self._cluster, settings.interpreter, folder)
         log.info("tracing files of %s; %s", folder, "; ".join(interpreter.reasons))
-        return self._made_agent(
+        agent = self._made_agent(
             interpreter,
             settings,
             folder,
             on_state=lambda state: self._on_agent_state(state, interpreter, folder),
             start_early=self._interactive,
         )
+        return KeepingAgent(agent) if self._interactive else agent
 
     def _start_capturing_agent(self, interpreter: Interpreter, settings: Settings, folder: Path) -> TracingAgent:
         """An agent whose state is not reported: the user is told whether the other one can trace."""

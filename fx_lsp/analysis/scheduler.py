@@ -158,6 +158,10 @@ class Scheduler:
         """Trace a file and those that import it now, even if nothing has changed."""
         self._start(path, self._trace_edited(path))
 
+    def trace_again(self, path: str) -> None:
+        """Trace a file now, even if nothing has changed."""
+        self._start(path, self.trace(path))
+
     def forget(self, path: str) -> None:
         """Drop the result of a file, and stop tracing it."""
         self._stop(path)

@@ -118,7 +118,7 @@ class CachedAgent:
         limits = dataclasses.replace(request.limits, at_once=0)
         targets = tuple(sorted(request.targets, key=lambda target: target.key))
         asked = dataclasses.replace(request, id=0, targets=targets, overlays={}, limits=limits)
-        text = _text_digest(request, request.file)
+        text = text_digest(request, request.file)
         return digest(__version__, str(PROTOCOL), _own_sources(), *environment, *packages, encode(asked), text)
 
     async def _probed(self) -> list[str]:
@@ -165,7 +165,7 @@ class CachedAgent:
             return
         kept: dict[str, Any] = {
             "files": {file: file_digest(file) for file in sorted(files)},
-            "folders": {folder: modules_digest(folder) for folder in _folders(files, request.roots)},
+            "folders": {folder: modules_digest(folder) for folder in folders_searched(files, request.roots)},
             "answers": [encode(dataclasses.replace(answer, id=0))[HEADER.size :].decode() for answer in answers],
         }
         self._cache.put(key, json.dumps(kept).encode())
@@ -181,17 +181,17 @@ def _lasts(report: Report, request: Trace) -> bool:
 
 def _still(kept: Mapping[str, Any], request: Trace) -> bool:
     """Whether everything that a trace has read is unchanged."""
-    return all(_text_digest(request, file) == known for file, known in kept["files"].items()) and all(
+    return all(text_digest(request, file) == known for file, known in kept["files"].items()) and all(
         modules_digest(folder) == known for folder, known in kept["folders"].items()
     )
 
 
-def _text_digest(request: Trace, file: str) -> str:
+def text_digest(request: Trace, file: str) -> str:
     """The digest of a file's text: of the text in the editor, if it differs from the text on disk."""
     return digest(request.overlays[file]) if file in request.overlays else file_digest(file)
 
 
-def _folders(files: set[str], roots: Sequence[str]) -> list[str]:
+def folders_searched(files: set[str], roots: Sequence[str]) -> list[str]:
     """The folders in which a new module could shadow one that was imported, or supply one that was missing."""
     beside = {str(PurePath(file).parent) for file in files}
     return sorted(beside.union(roots, (str(PurePath(root, "src")) for root in roots)))

@@ -12,6 +12,7 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
+import itertools
 import linecache
 import re
 import sys
@@ -57,7 +58,7 @@ class FileLoader:
         self._workspace = workspace
         self._name = name
         self._stand_ins = StandInFinder()
-        self._before = frozenset(sys.modules)
+        self._last = next(reversed(sys.modules))  # a set of all names would touch the memory of each
         self._bare: set[str] = set()
         """Packages that were created without running their ``__init__.py``, which fails."""
         self._without: set[str] = set()
@@ -180,7 +181,7 @@ class FileLoader:
 
     def _forget(self) -> None:
         """Drop the modules that a failed import has left: the workspace's, and submodules of a package that failed."""
-        for name in sys.modules.keys() - self._before:
+        for name in [*itertools.takewhile(lambda name: name != self._last, reversed(sys.modules))]:
             file = getattr(sys.modules[name], "__file__", None) or "<>"
             is_own = self._workspace.owns(file) and name not in self._bare
             if is_own or name.partition(".")[0] not in sys.modules:

@@ -82,6 +82,7 @@ class ForkedChildren:
         os.set_blocking(wake_write, False)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        self._wake_write = wake_write
         self.listen(wake_read, lambda data: None)
 
     def __len__(self) -> int:
@@ -130,6 +131,11 @@ class ForkedChildren:
         for child in list(self._children.values()):
             self._attend(child)
         self._heartbeat.beat_if_due()
+
+    def wake(self) -> None:
+        """Have the next call of `wait` return at once."""
+        with contextlib.suppress(BlockingIOError):  # it is full, so there is something to read
+            os.write(self._wake_write, b"\0")
 
     def kill_all(self) -> None:
         """Kill and reap every child; anything that they emitted and that was not read yet is lost."""

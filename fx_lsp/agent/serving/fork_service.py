@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from functools import partial
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren, Job
+from fx_lsp.agent.processes.huge_pages import use_huge_pages
 from fx_lsp.agent.processes.limits import GRACE
 from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
 from fx_lsp.agent.processes.watchdog import ChildProcess
@@ -75,15 +77,22 @@ class ForkService(Service[_Request]):
         self._compiler = BackgroundCompiler(self._children)
         self._remembered: dict[tuple[str, Target, Limits], Remembered] = {}
         """By file, target and limits: what the last proof of the target has found; the targets proven last are last."""
+        self._in_huge_pages = 0
+        """How many modules were loaded when this process's memory was last moved into huge pages."""
         freeze()
 
     def _proceed(self) -> None:
-        # Nothing is answered while the agent imports modules. Proofs, descriptions and costs can wait, traces can't.
+        # Children have to wait while the agent imports a module. Proofs, descriptions and costs can wait, traces can't.
         preloader = self._preloader
         if not self._children or preloader.is_pressing or (preloader.is_due and not self._is_tracing):
             preloader.proceed()
+            if preloader.is_ready:
+                self._children.wake()
         if not self._children or self._compiler.is_due:
             self._compiler.proceed()
+        if not self._children and not preloader.is_ready and len(sys.modules) != self._in_huge_pages:
+            self._in_huge_pages = len(sys.modules)
+            use_huge_pages()
 
     @property
     def _is_tracing(self) -> bool:
@@ -93,7 +102,8 @@ class ForkService(Service[_Request]):
 
     def _start_trace(self, trace: Trace) -> None:
         if self._preloader.is_ready:
-            self._preloader.proceed()  # otherwise, the trace would import these modules itself, and take no less time
+            # Otherwise, the trace would import these modules itself, and take no less time.
+            self._preloader.proceed(trace.file)
         request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
         self._requests[trace.id] = request
         self._start_session(request)

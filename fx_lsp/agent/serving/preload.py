@@ -11,7 +11,8 @@ import importlib
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from importlib.abc import MetaPathFinder
@@ -29,6 +30,10 @@ from fx_lsp.agent.wire import wire_message
 
 MODULE_SECONDS = 30.0
 """How long the import of one module may take."""
+
+
+SECONDS_AT_ONCE = 0.05
+"""How long the agent imports modules before it looks for requests again, if no module takes longer."""
 
 
 @wire_message
@@ -52,6 +57,8 @@ class Preloader:
         self._passed: list[str] = []
         self._roots: dict[tuple[str, ...], Roots] = {}
         """The workspaces of the requests so far, by their folders."""
+        self._needed: dict[str, frozenset[str]] = {}
+        """The modules that the open files import, by file."""
         self._refused: set[str] = set()
         """Packages with a module that failed; none of their modules is tried again."""
         self._running = False
@@ -82,6 +89,8 @@ class Preloader:
         """Keep the workspace of ``request`` from being imported, directly or indirectly."""
         folders = _folders(request)
         self._roots.setdefault(folders, Roots(folders))
+        if isinstance(request, Preload):
+            self._needed[request.file] = frozenset(request.modules)
 
     def want(self, modules: Iterable[str]) -> None:
         """Queue ``modules``, in the order in which a request imported them; `proceed` imports those that prove safe."""
@@ -99,14 +108,18 @@ class Preloader:
         self._wanted[:0] = new
         self._expected |= bool(new)
 
-    def proceed(self) -> None:
-        """Import the modules that passed, and have a child try the new ones that are wanted.
+    def proceed(self, file: str | None = None) -> None:
+        """Import some of the modules that passed; once there are none left, have a child try the new ones.
 
-        Call this preferably while there are no other children, since these have to wait until it returns.
+        ``file`` is about to be traced: import all that it needs. Otherwise, this returns after a while, so that the
+        agent can answer, and is to be called again (see `is_ready`), preferably while there are no other children,
+        since these have to wait until it returns.
         """
-        self._repeated = self._expected = False
         if self._passed:
-            self._import()
+            self._import(self._needed.get(file, frozenset(self._passed)) if file is not None else frozenset())
+        if self._passed:
+            return
+        self._repeated = self._expected = False
         new = [name for name in dict.fromkeys(self._wanted) if name not in sys.modules]
         self._tried = [name for name in new if package(name) not in self._refused]
         self._wanted.clear()
@@ -130,18 +143,23 @@ class Preloader:
             self._refused.add(package(failed))
             self._wanted[:0] = rest
 
-    def _import(self) -> None:
+    def _import(self, needed: Set[str]) -> None:
+        """Import modules that passed, in their order: at least one, and all up to the last one that is ``needed``."""
+        began = time.monotonic()
         GUARD.close(tempfile.gettempdir())
         with _without_workspaces(self._roots.values()):
-            for name in self._passed:
+            while self._passed:
+                name = self._passed.pop(0)
                 if package(name) not in self._refused:
                     try:
                         importlib.import_module(name)
                     except (Exception, SystemExit):
                         self._refused.add(package(name))
-        self._passed.clear()
+                if needed.isdisjoint(self._passed) and time.monotonic() > began + SECONDS_AT_ONCE:
+                    break
         GUARD.reopen()
-        freeze()
+        if not self._passed:
+            freeze()
 
 
 def _try_imports(modules: Iterable[str], roots: Sequence[Roots], emit: Emit) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from fx_lsp.agent.importing.workspace_roots import Roots
-from fx_lsp.agent.messages import Trace
+from fx_lsp.agent.messages import Preload, Trace
 from fx_lsp.agent.processes.children import ForkedChildren
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
 from fx_lsp.agent.serving import preload
@@ -77,6 +77,33 @@ def test_modules_that_several_requests_import_are_tried_while_others_run_and_imp
     assert (preloader.is_ready, preloader.is_pressing) == (True, False), (
         "the import takes time, during which no trace is answered"
     )
+
+
+def test_the_agent_answers_between_modules_and_loads_first_what_the_traced_file_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"fx_lsp_test_package_{number}" for number in range(4)]
+    for name in names:
+        (tmp_path / f"{name}.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(preload, "SECONDS_AT_ONCE", -1.0)
+    monkeypatch.setattr(preload, "freeze", lambda: None)
+    children = FakeChildren()
+    preloader = Preloader(cast(ForkedChildren, children))
+    preloader.heed(Preload("/work/open.py", (names[0], names[2]), ("/work",)))
+    preloader.expect(names)
+    preloader.proceed()
+    for name in names:
+        children.hear(ImportPassed(name))
+    children.end()
+    steps = []
+    for file in (None, "/work/open.py", None):
+        preloader.proceed(file)
+        steps.append([name for name in names if name in sys.modules])
+    assert steps == [names[:1], names[:3], names]
+    assert not preloader.is_ready
+    for name in names:
+        del sys.modules[name]
 
 
 def test_workspace_code_is_never_preloaded_wherever_it_is_installed(

@@ -1,0 +1,213 @@
+"""An agent that keeps its reports while a file is edited, and traces only those targets again that an edit may reach.
+
+A report is kept if the target can't reach the edited code (``targets/reached_code.py``), nothing that the trace has
+read has changed otherwise, and the other targets show that the file can still be imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+from collections.abc import AsyncGenerator, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from fx_lsp.agent.messages import Costs, Details, Done, Outcome, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.wire import encode
+from fx_lsp.documents.documents import on_disk
+from fx_lsp.supervisor.agent_pool import TracingAgent
+from fx_lsp.supervisor.cached_agent import CachedAgent, folders_searched, text_digest
+from fx_lsp.targets.reached_code import imports_module, reached_code
+from fx_lsp.workspace.file_digests import digest, modules_digest
+
+log = logging.getLogger(__name__)
+
+_IMPORTED: tuple[Outcome, ...] = ("traced", "failed", "unchecked", "not-built", "skipped")
+"""The outcomes that show that the file was imported."""
+
+_OF_IMPORT = frozenset({"missing-package", "definitions-only", "import", "denied"})
+"""The kinds of notices that say that the import had to do without something."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The reports on one file."""
+
+    surroundings: str
+    """The digest of all that the traces have read besides the file."""
+    dependencies: frozenset[str]
+    reached: Mapping[str, str]
+    """By the key of a target: the digest of the code and the targets that its report depends on."""
+    reports: Mapping[str, Report]
+    """The reports that would be the same if their targets were traced again."""
+
+
+class KeepingAgent:
+    """Answers traces from the reports of the last trace of the same file where that is certain to be right.
+
+    Passes everything else on to ``agent``.
+    """
+
+    def __init__(self, agent: TracingAgent) -> None:
+        self._agent = agent
+        self._kept: dict[str, _Kept] = {}
+        self._unchecked: set[str] = set()
+        """Files of which some of the latest answers were kept ones."""
+        self._to_compare: dict[str, _Kept] = {}
+        self.differences = 0
+        """How many kept reports differed from those of a later trace; there should be none."""
+
+    async def start(self) -> None:
+        """Start the agent's process."""
+        await self._agent.start()
+
+    def forget(self, file: str) -> None:
+        """Don't answer the next trace of ``file`` from earlier results."""
+        self._kept.pop(file, None)
+        self._unchecked.discard(file)
+        if isinstance(self._agent, CachedAgent):
+            self._agent.forget(file)
+
+    def is_unchecked(self, file: str) -> bool:
+        """Whether some of the latest reports on ``file`` are kept ones, so that a new trace should confirm them."""
+        return file in self._unchecked
+
+    def check(self, file: str) -> None:
+        """Have the next trace of ``file`` trace everything, and compare its reports with the kept ones."""
+        if (kept := self._kept.pop(file, None)) and file in self._unchecked:
+            self._to_compare[file] = kept
+        self._unchecked.discard(file)
+
+    async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
+        """The reports of a trace; those that were kept come last."""
+        reached = _reached(request) if request.capture == "fx" and len(request.targets) > 1 else {}
+        kept = self._still_valid(request, reached)
+        reports: dict[str, Report] = {}
+        dependencies: set[str] = set()
+        rounds = [[target.key for target in request.targets if target.key not in kept]]
+        for keys in rounds:
+            some = dataclasses.replace(request, targets=tuple(item for item in request.targets if item.key in keys))
+            done = Done(request.id, cancelled=True)
+            async with contextlib.aclosing(self._agent.trace(some)) as answers:
+                async for answer in answers:
+                    if isinstance(answer, Done):
+                        done = answer
+                    else:
+                        reports[answer.target] = answer
+                        yield answer
+            if done.cancelled:
+                yield done
+                return
+            dependencies.update(done.dependencies)
+            if kept and not (reports and all(map(_is_of_whole_file, reports.values()))):
+                rounds.append([*kept])
+                kept = {}
+        for report in kept.values():
+            yield report
+        if kept:
+            dependencies |= self._kept[request.file].dependencies
+            self._unchecked.add(request.file)
+        self._keep(request, reached, {**reports, **kept}, dependencies)
+        yield Done(request.id, tuple(sorted(dependencies)))
+
+    def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
+        """Describe targets."""
+        return self._agent.describe(request)
+
+    def count(self, request: Trace) -> AsyncGenerator[Costs, None]:
+        """Count what targets cost."""
+        return self._agent.count(request)
+
+    async def prove(self, request: Prove) -> Proof:
+        """Try an edit on one target."""
+        return await self._agent.prove(request)
+
+    async def preload(self, request: Preload) -> None:
+        """Have the agent's process import modules that it will need."""
+        await self._agent.preload(request)
+
+    async def close(self) -> None:
+        """End the agent's process."""
+        await self._agent.close()
+
+    def _still_valid(self, request: Trace, reached: Mapping[str, str]) -> dict[str, Report]:
+        """The kept reports that hold for ``request``, but never for its first target: tracing it shows what imports."""
+        known = self._kept.get(request.file)
+        if known is None or not request.targets or known.surroundings != _surroundings(request, known.dependencies):
+            return {}
+        same = {key for key, code in reached.items() if known.reached.get(key) == code and key in known.reports}
+        first = reached.get(request.targets[0].key)
+        return {key: known.reports[key] for key in reached if key in same and reached[key] != first}
+
+    def _keep(
+        self, request: Trace, reached: Mapping[str, str], reports: Mapping[str, Report], dependencies: Collection[str]
+    ) -> None:
+        """Keep those reports that depend on nothing but code whose text is known."""
+        others = [file for file in dependencies if file != request.file]
+        surroundings = _surroundings(request, others)
+        lasting = {key for key, report in reports.items() if _lasts(report)}
+        doubtful = {code for key, code in reached.items() if key not in lasting}
+        usable = {key: report for key, report in reports.items() if key in reached and reached[key] not in doubtful}
+        if any(_may_import(request, other) for other in others):
+            usable = {}
+        self._kept[request.file] = _Kept(surroundings, frozenset(others), reached, usable)
+        if before := self._to_compare.pop(request.file, None):
+            self._compare(before, self._kept[request.file], reports)
+
+    def _compare(self, before: _Kept, now: _Kept, reports: Mapping[str, Report]) -> None:
+        """Count the kept reports that a new trace of the same code contradicts."""
+        for key, report in before.reports.items():
+            is_same_code = before.surroundings == now.surroundings and before.reached[key] == now.reached.get(key)
+            if is_same_code and key in reports and _verdict(report) != _verdict(reports[key]):
+                self.differences += 1
+                log.warning("a report that was kept differs from a new one: %s (%d so far)", key, self.differences)
+
+
+def _reached(request: Trace) -> dict[str, str]:
+    """By the key of a target: the digest of all that decides about its report, except for other files."""
+    text = _text(request, request.file)
+    code = reached_code(text, request.targets) if text is not None else {}
+    limits = dataclasses.replace(request.limits, at_once=0)
+    together: dict[str, list[str]] = {}
+    for target in request.targets:
+        if target.key in code:
+            asked = encode(dataclasses.replace(request, id=0, targets=(target,), overlays={}, limits=limits))
+            together.setdefault(code[target.key], []).append(digest(asked))
+    return {key: digest(text, *sorted(together[text])) for key, text in code.items()}
+
+
+def _surroundings(request: Trace, dependencies: Collection[str]) -> str:
+    """The digest of the files of the workspace that a trace has read, and of the names of modules beside them."""
+    files = sorted(dependencies)
+    folders = folders_searched({*files, request.file}, request.roots)
+    return digest(*files, *(text_digest(request, file) for file in files), *map(modules_digest, folders))
+
+
+def _may_import(request: Trace, other: str) -> bool:
+    """Whether the file ``other`` may import the traced file, and so find its classes without a mention in it."""
+    path, text = PurePath(request.file), _text(request, other)
+    is_package = path.name == "__init__.py"
+    return text is None or is_package or imports_module(text, path.stem)
+
+
+def _text(request: Trace, file: str) -> str | None:
+    if file in request.overlays:
+        return request.overlays[file]
+    lines = on_disk(file)
+    return lines.text if lines else None
+
+
+def _lasts(report: Report) -> bool:
+    """Whether the report depends on nothing that was invented, missing, or decided by the computer's load."""
+    is_certain = report.outcome in ("traced", "failed") and report.intent in ("explicit", "inferred")
+    return is_certain and not report.partial and _is_of_whole_file(report)
+
+
+def _is_of_whole_file(report: Report) -> bool:
+    """Whether the report shows that the file was imported, and that the import did not have to do without anything."""
+    return report.outcome in _IMPORTED and not any(notice.kind in _OF_IMPORT for notice in report.notices)
+
+
+def _verdict(report: Report) -> Report:
+    return dataclasses.replace(report, id=0, seconds=0.0, processor_seconds=0.0)
