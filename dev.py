@@ -72,7 +72,9 @@ def run(
     program = shutil.which(words[0]) or words[0]  # on Windows, npm is npm.cmd
     print(f"$ {' '.join(Path(word).name if index == 0 else word for index, word in enumerate(words))}", flush=True)
     try:
-        status = subprocess.run([program, *words[1:]], cwd=cwd, check=False, timeout=minutes and 60 * minutes).returncode
+        status = subprocess.run(
+            [program, *words[1:]], cwd=cwd, check=False, timeout=minutes and 60 * minutes
+        ).returncode
     except FileNotFoundError:
         raise Stop(f"{words[0]} is not installed.") from None
     except subprocess.TimeoutExpired:
