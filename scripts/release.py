@@ -23,6 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACEHOLDER = "example.invalid"
 """Stands for the project's address until there is one; see docs/releasing.md."""
 
+FROM_PYPI = re.compile(r"\b(?:pip install|pipx install|uvx|uv tool install|uv add)\s+(?:-\S+\s+)*[\"']?fx-lsp\b")
+"""A command that takes fx-lsp from PyPI."""
+
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -41,6 +44,7 @@ def problems(root: Path, tag: str | None = None) -> Iterator[str]:
     if not VERSION.fullmatch(version):
         yield f"The version {version} in fx_lsp/__init__.py is not MAJOR.MINOR.PATCH."
     yield from _disagreeing(root, version)
+    yield from _premature(root)
     if tag is not None:
         yield from _unready(root, version, tag)
 
@@ -68,6 +72,15 @@ def _disagreeing(root: Path, version: str) -> Iterator[str]:
     for name, named in addresses.items():
         if named != home:
             yield f"{name} has the address {named}, but pyproject.toml has {home}; {copy}."
+
+
+def _premature(root: Path) -> Iterator[str]:
+    """Pages that tell how to install fx-lsp from PyPI, before it is there."""
+    if PLACEHOLDER not in _text(root / "pyproject.toml"):
+        return
+    for page in (*root.glob("*.md"), *root.glob("docs/**/*.md"), root / "vscode-client" / "README.md"):
+        if page.exists() and FROM_PYPI.search(_text(page)):
+            yield f"{page.relative_to(root)} tells how to install fx-lsp from PyPI, where it is not published."
 
 
 def _unready(root: Path, version: str, tag: str) -> Iterator[str]:

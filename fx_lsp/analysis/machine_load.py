@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 from pathlib import Path
 
 PRESSURE = Path("/proc/pressure/cpu")
@@ -33,7 +34,7 @@ def is_loaded() -> bool:
     with contextlib.suppress(OSError):
         if found := re.search(r"^some avg10=(\d+\.\d+)", PRESSURE.read_text("ascii"), re.MULTILINE):
             return float(found[1]) > MOST_WAITING
-    try:
-        return os.getloadavg()[0] > MOST_RUNNING * (os.cpu_count() or 1)
-    except (AttributeError, OSError):  # Windows has no load average
-        return False
+    if sys.platform != "win32":  # which has no load average
+        with contextlib.suppress(OSError):
+            return os.getloadavg()[0] > MOST_RUNNING * (os.cpu_count() or 1)
+    return False

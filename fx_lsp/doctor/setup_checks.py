@@ -163,8 +163,9 @@ def _environments(setup: Setup) -> Iterator[Result]:
 
 
 def _is_closed(environment: Path) -> bool:
-    """Whether the environment's folder exists but can't be searched."""
-    return os.path.isdir(environment) and not os.access(environment, os.R_OK | os.X_OK)  # noqa: PTH112 (never raises)
+    """Whether the environment's folder, or that of its programs, exists but can't be searched."""
+    folders = (environment, environment / "bin", environment / "Scripts")
+    return any(os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK) for folder in folders)  # noqa: PTH112
 
 
 def _closed(environment: Path) -> Result:

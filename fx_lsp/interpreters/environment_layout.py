@@ -69,9 +69,9 @@ def _user_folders(minor: str) -> Iterator[Path]:
     if sys.platform == "win32":
         base = Path(os.environ.get("APPDATA") or Path.home(), "Python")
         yield base / f"Python{minor.replace('.', '')}" / "site-packages"
-        return
-    base = Path(os.environ.get("PYTHONUSERBASE") or Path.home() / ".local")
-    yield from _package_folders(base, minor)
+    else:
+        base = Path(os.environ.get("PYTHONUSERBASE") or Path.home() / ".local")
+        yield from _package_folders(base, minor)
     if sys.platform == "darwin":
         yield Path.home() / "Library" / "Python" / minor / "lib" / "python" / "site-packages"
 

@@ -180,10 +180,11 @@ def _folders_above(file: Path, root: Path | None) -> Iterable[Path]:
 
 def _is_own(folder: Path, home: Path) -> bool:
     """Whether the folder is the user's, and nobody else can put an environment there."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         return folder.is_relative_to(home)
-    try:
-        about = folder.stat()
-    except OSError:
-        return False
-    return about.st_uid == os.getuid() and not about.st_mode & stat.S_IWOTH
+    else:  # noqa: RET505 (so that mypy knows which system this is for)
+        try:
+            about = folder.stat()
+        except OSError:
+            return False
+        return about.st_uid == os.getuid() and not about.st_mode & stat.S_IWOTH

@@ -34,6 +34,7 @@ from fx_lsp.agent.messages import (
 from fx_lsp.agent.wire import HEADER, body_length, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_environment import without_secrets
+from fx_lsp.supervisor.process_ending import end_agent
 
 LOAD = """
 import sys
@@ -181,11 +182,7 @@ class AgentProcess:
         self.dead = True
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                if os.name == "posix":
-                    _end_traces(self._process.pid)
-                    os.killpg(self._process.pid, signal.SIGKILL)
-                else:
-                    self._process.kill()
+                end_agent(self._process.pid)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._process.wait(), CLOSE_SECONDS)
         for task in self._tasks:
@@ -286,15 +283,3 @@ class AgentProcess:
             ending = f"exited with status {code}"
         words = [line for line in self._last_words if line.strip()] if not self._is_ready else []
         return f"The tracing process {ending}" + (f": {words[-1].strip()}" if words else ".")
-
-
-def _end_traces(agent: int) -> None:
-    """Kill the process groups of an agent's traces.
-
-    The agent is suspended first, and killed only afterwards: once it is gone, its children can't be found.
-    """
-    os.kill(agent, signal.SIGSTOP)
-    with contextlib.suppress(OSError):  # only Linux lists the children
-        for child in Path(f"/proc/{agent}/task/{agent}/children").read_text().split():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(int(child), signal.SIGKILL)

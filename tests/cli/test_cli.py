@@ -303,6 +303,16 @@ class TestCheck:
         done = check("--time-limit", "1", "slow.py", cwd=tmp_path)
         assert (done.returncode, done.stdout.partition(" `")[0]) == (1, "slow.py:4:5: time-limit")
 
+    @pytest.mark.parametrize("encoding", ["ascii", "cp437", "cp1252"])
+    @pytest.mark.parametrize(
+        "words", ["--help", "check --help", "doctor --help", "mcp --help", "rule --all", "which ."]
+    )
+    def test_a_console_of_windows(self, words: str, encoding: str) -> None:
+        environ = {**os.environ, "PYTHONIOENCODING": f"{encoding}:strict", "PYTHONUTF8": "0"}
+        command = [sys.executable, "-m", "fx_lsp", *words.split()]
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+
     def test_a_stdout_that_does_not_know_every_character(self, tmp_path: Path) -> None:
         (tmp_path / "é.py").write_text(BAD, encoding="utf-8")
         assert check(".", cwd=tmp_path, PYTHONIOENCODING="ascii").stdout.startswith("\\xe9.py:4:18: len ")

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import re
 import sys
+import tempfile
 import venv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -203,25 +204,36 @@ def as_somebody_else() -> Iterator[None]:
         os.setresuid(0, 0, 0)
 
 
+@pytest.fixture
+def open_folder(monkeypatch: Patch) -> Iterator[Path]:
+    """The current folder, which anybody may read; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        monkeypatch.chdir(folder)
+        yield Path(folder)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+@pytest.mark.parametrize("closed_folder", [".", "bin"])
 @pytest.mark.parametrize("how", ["found", "activated"])
 def test_an_environment_that_may_not_be_read(
-    how: str, tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+    how: str, closed_folder: str, open_folder: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    environment = tmp_path / (".venv" if how == "found" else "other")
+    environment = open_folder / (".venv" if how == "found" else "other")
     venv.create(environment, symlinks=True)
     if how == "activated":
         monkeypatch.setenv("VIRTUAL_ENV", str(environment))
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    environment.chmod(0)
+    for command in (["doctor", "--python", "/no/such/python"], ["which"]):
+        main(command)  # loads all modules, which nobody else may be allowed to read
+    capsys.readouterr()
+    (environment / closed_folder).chmod(0)
     try:
         with as_somebody_else():
             main(["doctor", "--python", "/no/such/python"])
             closed = [found for found in findings(capsys.readouterr().out) if str(environment) in found[1]]
             main(["which"])
     finally:
-        environment.chmod(0o755)
+        (environment / closed_folder).chmod(0o755)
     assert [(verdict, "may not read" in cause, "create it again" in remedy) for verdict, cause, remedy in closed] == [
         ("warning", True, True)
     ]

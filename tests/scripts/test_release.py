@@ -92,3 +92,20 @@ def test_another_tag_and_an_odd_version(root: Path) -> None:
     assert problem == f"The tag is v9.9.9, but the version in fx_lsp/__init__.py is {VERSION}."
     change(root / "fx_lsp" / "__init__.py", '__version__ = ".*"', '__version__ = "1.2"')
     assert next(problems(root)) == "The version 1.2 in fx_lsp/__init__.py is not MAJOR.MINOR.PATCH."
+
+
+@pytest.mark.parametrize(
+    "command", ["pip install fx-lsp", "pip install -U 'fx-lsp[mcp]'", "pipx install fx-lsp", "uvx fx-lsp check ."]
+)
+def test_no_page_tells_to_install_what_is_not_published(root: Path, command: str) -> None:
+    (root / "docs" / "start.md").write_text(f"Run `{command}`.\n", encoding="utf-8")
+    assert list(problems(root)) == []
+    change(root / "pyproject.toml", "^keywords = ", f"# {PLACEHOLDER}\nkeywords = ")
+    (problem,) = problems(root)
+    assert problem == "docs/start.md tells how to install fx-lsp from PyPI, where it is not published."
+
+
+def test_how_to_install_from_a_checkout_may_be_told(root: Path) -> None:
+    change(root / "pyproject.toml", "^keywords = ", f"# {PLACEHOLDER}\nkeywords = ")
+    (root / "README.md").write_text("pip install . && uvx --from dist/*.whl fx-lsp check\n", encoding="utf-8")
+    assert list(problems(root)) == []

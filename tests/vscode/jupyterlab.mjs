@@ -56,6 +56,20 @@ function startJupyter(jupyter, directory, port) {
   return spawn(jupyter, [...words, notebooks], { cwd: notebooks, env, stdio: "ignore" });
 }
 
+/** Whether the hover over a name, asked for as jupyterlab-lsp wants it, has some text. */
+async function hoverShows(page, name, text) {
+  await page.mouse.move(0, 0);
+  await page
+    .locator(".cm-line")
+    .getByText(name, { exact: true })
+    .hover({ modifiers: ["Control"] });
+  const shown = page.locator("[class*=lsp-hover]", { hasText: text }).first();
+  return shown.waitFor({ timeout: 5000 }).then(
+    () => true,
+    () => false,
+  );
+}
+
 const directory = mkdtempSync(join(tmpdir(), "fxjl-"));
 const port = await freePort();
 const address = `http://127.0.0.1:${port}/lab/tree/${NOTEBOOK}?reset`;
@@ -68,6 +82,7 @@ try {
   const underlined = () => page.locator(".jp-Notebook .cm-lintRange").allInnerTexts();
   await until("the diagnostic", async () => (await underlined()).join("") === "len(x)");
   await page.screenshot({ path: join(SHOTS, "jupyterlab.png") });
+  await until("the hover, which names the imported module", () => hoverShows(page, "Padded", "padding.py"));
   await page.locator(".cm-line", { hasText: "len(x)" }).click();
   await page.keyboard.press("End");
   for (let left = "len(x)".length; left > 0; left--) {
@@ -75,7 +90,7 @@ try {
   }
   await page.keyboard.type("x.size(0)");
   await until("the diagnostic to go", async () => (await underlined()).length === 0);
-  console.log("passed: the cell's problem was underlined, and no longer once it was mended");
+  console.log("passed: the hover, and the underline in a cell, which was gone once the cell was mended");
 } finally {
   await browser.close();
   jupyter.kill();

@@ -18,13 +18,4 @@ const run = (command, ...args) =>
 run(python, "scripts/bundle.py", ...target);
 run(python, "-I", "launch.py", "--version"); // what does not start here is not packaged
 run("npm", "run", "--silent", "build");
-run(
-  "npx",
-  "vsce",
-  "package",
-  "--no-dependencies",
-  ...target,
-  "--no-rewrite-relative-links",
-  "--out",
-  `${name}.vsix`,
-);
+run("npx", "vsce", "package", "--no-dependencies", ...target, "--no-rewrite-relative-links", "--out", `${name}.vsix`);

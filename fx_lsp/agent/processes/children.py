@@ -252,8 +252,9 @@ def _children_of_this_process() -> set[int]:
 
 def parent_death_signal() -> Callable[[], object]:
     """A function that a child calls in order to be killed when its parent dies; it has no effect except on Linux."""
-    if sys.platform != "linux":
+    if sys.platform == "linux":
+        set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+        prctl = ctypes.CDLL(None).prctl
+        return lambda: prctl(set_parent_death_signal, signal.SIGKILL)
+    else:  # noqa: RET505 (so that mypy knows which system this is for)
         return lambda: None
-    set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(set_parent_death_signal, signal.SIGKILL)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import sys
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """Numbers of the system calls, which are the same on every architecture."""
@@ -72,12 +73,13 @@ def _enter(rights: int, network: int, scope: int, allowed: dict[str, int]) -> No
 
 
 def _allow(ruleset: int, path: str, rights: int) -> None:
-    beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    try:
-        rule = struct.pack("=Qi", rights, beneath)
-        _syscall(ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(BENEATH_PATH), rule, ctypes.c_uint32(0))
-    finally:
-        os.close(beneath)
+    if sys.platform == "linux":  # no other system comes here, or has these names
+        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            rule = struct.pack("=Qi", rights, beneath)
+            _syscall(ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(BENEATH_PATH), rule, ctypes.c_uint32(0))
+        finally:
+            os.close(beneath)
 
 
 def _syscall(number: int, *args: object) -> int:
