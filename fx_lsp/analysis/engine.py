@@ -19,7 +19,6 @@ from fx_lsp.analysis.fix_proofs import FixProofs
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.idle_captures import IdleCaptures
 from fx_lsp.analysis.idle_work import IdleWork
-from fx_lsp.analysis.keeping_agent import KeepingAgent
 from fx_lsp.analysis.kept_report_checks import KeptReportChecks
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.analysis.target_captures import TargetCaptures
@@ -35,6 +34,7 @@ from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import AgentPool, TracingAgent
 from fx_lsp.supervisor.cached_agent import CachedAgent
 from fx_lsp.supervisor.cluster_agent import Cluster, ClusterAgent
+from fx_lsp.supervisor.keeping_agent import KeepingAgent
 from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
 from fx_lsp.targets.capture_uses import CaptureUses
 from fx_lsp.targets.target_finder import CachedTargetFinder

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fx_lsp.analysis.idle_work import IdleWork
-from fx_lsp.analysis.keeping_agent import KeepingAgent
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.supervisor.agent_pool import TracingAgent
+from fx_lsp.supervisor.keeping_agent import KeepingAgent
 
 
 class KeptReportChecks(IdleWork):

@@ -20,8 +20,9 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from fx_lsp.agent.messages import Done, Target, Trace
-from fx_lsp.analysis import half_typed, machine_load
+from fx_lsp.analysis import machine_load
 from fx_lsp.analysis.results import Results, Traced
+from fx_lsp.documents import half_typed
 from fx_lsp.documents.documents import Documents, Snapshot, on_disk
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import TracingAgent

@@ -7,7 +7,8 @@ import pytest
 import pytest_asyncio
 
 from fx_lsp.agent.messages import Done, Report
-from fx_lsp.analysis import half_typed, machine_load
+from fx_lsp.analysis import machine_load
+from fx_lsp.documents import half_typed
 from fx_lsp.settings.settings import Settings
 from tests.analysis.fake_agent import PATIENCE, Bench, Request, failure_at, span_of
 

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from fx_lsp.agent.messages import Done, Limits, Report, Trace
-from fx_lsp.analysis.keeping_agent import KeepingAgent
 from fx_lsp.supervisor.agent_pool import TracingAgent
+from fx_lsp.supervisor.keeping_agent import KeepingAgent
 from fx_lsp.supervisor.supervised_agent import SupervisedAgent
 from fx_lsp.targets.target_finder import TargetFinder
 from tests.agent.client import make_client

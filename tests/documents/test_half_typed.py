@@ -2,7 +2,7 @@
 
 import pytest
 
-from fx_lsp.analysis.half_typed import is_half_typed
+from fx_lsp.documents.half_typed import is_half_typed
 
 
 @pytest.mark.parametrize(
