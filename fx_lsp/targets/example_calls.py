@@ -22,6 +22,9 @@ _FACTORIES = frozenset(
     f"torch.{name}"
     for name in ("arange", "empty", "full", "linspace", "ones", "rand", "randint", "randn", "tensor", "zeros")
 )
+_EXPORTS = frozenset({"torch.export.export", "torch.onnx.export"})
+"""Functions that call their first argument with the items of the second one."""
+
 _RETURNING_SELF = frozenset(
     {"bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train"}
 )
@@ -64,9 +67,17 @@ class _Examples:
 
     def _literal_calls(self) -> Iterator[tuple[_Callee, Snippet]]:
         for call, place in self._names.calls:
-            arguments = None if place.expects_error else _literal_arguments(call, place, self._names)
-            if arguments is not None and (thing := self._callee(call.func, place)):
+            shown = self._call_of_exported(call) or call
+            arguments = None if place.expects_error else _literal_arguments(shown, place, self._names)
+            if arguments is not None and (thing := self._callee(shown.func, place)):
                 yield thing, Snippet(arguments, call.lineno)
+
+    def _call_of_exported(self, call: ast.Call) -> ast.Call | None:
+        """For ``export(net, (x,))``, the call ``net(x)`` that it makes; None for any other call."""
+        match call:
+            case ast.Call(func=function, args=[root, ast.Tuple(elts=given), *_]):
+                return ast.Call(root, given, []) if self._names.qualified(function) in _EXPORTS else None
+        return None
 
     def _callee(self, expression: ast.expr, place: CodePlace) -> _Callee | None:
         match expression:

@@ -56,6 +56,8 @@ def inputs(text: str) -> list[str | None]:
         ("def main():\n    n = 4\n    net = Net(n)\n    torch.fx.symbolic_trace(net)\n    net(torch.ones(2))",
          "(torch.ones(2))"),
         ("net = Net(5)\nnet(torch.ones(2))\nnet(torch.ones(3))", "(torch.ones(2))"),
+        ("net = Net(5)\ntorch.export.export(net, (torch.ones(2), None))", "(torch.ones(2), None)"),
+        ("net = Net(5)\nx = torch.ones(2)\ntorch.onnx.export(net, (x,), 'net.onnx')", "(torch.ones(2))"),
     ],
 )  # fmt: skip
 def test_a_call_of_the_same_thing_is_an_example(text: str, found: str) -> None:

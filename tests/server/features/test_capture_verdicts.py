@@ -1,0 +1,52 @@
+"""What a lens and a hover say about the captures of a target."""
+
+import pytest
+
+from fx_lsp.agent.messages import Failure, Outcome, Recipe, Report, Snippet, Span, Target
+from fx_lsp.analysis.results import Traced
+from fx_lsp.documents.documents import Place
+from fx_lsp.server.features.capture_verdicts import in_full
+from fx_lsp.server.features.target_summary import summary
+
+SPAN = Span("/w/net.py", 1, 6, 1, 9)
+
+
+def traced(outcome: Outcome, *failures: Failure, dynamic_batch: bool | None = None, reason: str = "") -> Traced:
+    """A target of which this is known."""
+    target = Target("class:Net", "Net", SPAN, Recipe(Snippet("Net()", 1)))
+    report = Report(1, target.key, outcome, failures, inputs="x: [2, 3]", dynamic_batch=dynamic_batch, reason=reason)
+    return Traced(target, Place("/w/net.py", 6, 9, 0), report)
+
+
+@pytest.mark.parametrize(
+    ("exported", "shown"),
+    [
+        (traced("traced", dynamic_batch=True), "✓ export (dynamic batch)"),
+        (traced("traced", dynamic_batch=False), "✓ export (fixed batch)"),
+        (traced("traced"), "✓ export"),
+        (traced("failed", Failure("export-error", "no")), "✗ export: 1 place"),
+        (traced("timed-out", Failure("time-limit", "slow")), "✗ export: it took too long"),
+        (traced("unchecked", reason="it needs torch 2.8"), "export: not checked"),
+    ],
+)
+def test_a_lens_has_one_part_for_each_capture(exported: Traced, shown: str) -> None:
+    failed = traced("failed", Failure("len", "no"))
+    assert summary(failed, {"export": exported}, tracing=False) == f"✗ fx: 1 place · {shown}"
+    assert summary(traced("traced"), {"export": exported}, tracing=False) == f"✓ fx · {shown}"
+
+
+@pytest.mark.parametrize(
+    ("exported", "shown"),
+    [
+        (traced("traced", dynamic_batch=True), "it can be exported for `x: [2, 3]`, and with a batch of any size."),
+        (
+            traced("traced", dynamic_batch=False),
+            "it can be exported for `x: [2, 3]`, but only with this size of the batch.",
+        ),
+        (traced("unchecked", reason="no inputs were found"), "not checked: no inputs were found."),
+        (traced("timed-out"), "it took too long."),
+    ],
+)
+def test_a_hover_says_what_a_verdict_is_for(exported: Traced, shown: str) -> None:
+    assert in_full("export", exported, is_judged=True) == f"`torch.export`: {shown}"
+    assert in_full("export", exported, is_judged=False).endswith("so this is not shown as a problem.*")
