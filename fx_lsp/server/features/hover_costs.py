@@ -26,12 +26,17 @@ def model_costs(costs: Costs | None) -> str:
         return "\n\n".join(limits(costs))
     root = costs.modules[0]
     frozen = root.parameters.count - root.trainable
-    parts = [f"**{tensors(root.parameters)}** parameters{f', {counted(frozen)} of them frozen' if frozen else ''}"]
+    parts = []
+    if root.parameters.count:
+        parts.append(
+            f"**{tensors(root.parameters)}** parameters{f', {counted(frozen)} of them frozen' if frozen else ''}"
+        )
     if root.buffers.count:
         parts.append(f"{tensors(root.buffers)} in buffers")
     if root.flops is not None:
         parts.append(f"**{flops(costs, root)}** (a multiply-add is two)")
-    return "\n\n".join([f"{' · '.join([*parts, *_memory(root)])}{_given(costs)}.", *limits(costs)])
+    told = [*parts, *_memory(root)]
+    return "\n\n".join([*([f"{' · '.join(told)}{_given(costs)}."] if told else []), *limits(costs)])
 
 
 def submodule_costs(results: Results, counts: CostCounts, documents: Documents, path: str, offset: int) -> str:
@@ -44,6 +49,7 @@ def submodule_costs(results: Results, counts: CostCounts, documents: Documents, 
     lines = [
         _share(costs, module, found.traced[key].target.title)
         for key, costs in counts.in_file(path).items()
+        if key in found.traced
         for module in _assigned(costs, found.traced[key].target.symbol, owner, attribute)
     ]
     return "\n\n".join(lines[:MOST])
