@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -251,7 +252,8 @@ class Results(dict[str, FileResult]):
     def _judged(self, path: str, files: Collection[str] | None) -> Iterator[Finding]:
         """The findings of a file's targets and text in ``files`` (None: in any file) that are problems to the user."""
         result = self[path]
-        yield from (finding for finding in result.mistakes if files is None or finding.place.path in files)
+        of_any_capture = itertools.chain(result.mistakes, *result.unmet.values())
+        yield from (finding for finding in of_any_capture if files is None or finding.place.path in files)
         settings = None
         for traced in result.everything:
             found = [item for item in (*traced.findings, *traced.kept) if files is None or item.place.path in files]
