@@ -44,4 +44,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("data-dependent-size",),
     capture="export",
+    fixes=("tensor_item",),
 )

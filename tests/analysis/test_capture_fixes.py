@@ -81,6 +81,11 @@ async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, 
             'n = x.sum().long().item()\ntorch._check(n <= 100000, lambda: "n <= 100000")\nreturn x * 2',
         ),
         (
+            "export",
+            "n = int(x.argmax())\nreturn x.sum(0) + n",
+            "n = x.argmax().item()\nreturn x.sum(0) + n",
+        ),
+        (
             "compile",
             "print(x.shape)\nreturn x * 2",
             "if not torch.compiler.is_compiling():\n    print(x.shape)\nreturn x * 2",
@@ -109,5 +114,11 @@ async def test_a_fix_after_which_the_capture_still_fails_is_refuted(engine: Engi
 
 
 async def test_the_calls_that_trace_are_not_edited_for_another_capture(engine: Engine) -> None:
-    body = "return x.new_zeros(int(x.argmax()))"
-    assert await fixed(engine, f"torch.fx.symbolic_trace\n{body}", "export") == []
+    body = "torch.fx.symbolic_trace\nreturn x.new_zeros(int(x.argmax()))"
+    texts = [text for _, _, text in await fixed(engine, body, "export")]
+    assert texts == ["torch.fx.symbolic_trace\nreturn x.new_zeros(x.argmax().item())"]
+
+
+async def test_a_number_that_is_not_an_integer_stays_one(engine: Engine) -> None:
+    tried = await fixed(engine, "n = int(x.sum() + 0.5)\nreturn x.sum(0) * n", "export")
+    assert [verdict for verdict, _, _ in tried] == ["refuted"]
