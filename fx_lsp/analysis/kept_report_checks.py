@@ -36,7 +36,8 @@ class KeptReportChecks(IdleWork):
             path = next(iter(self._waiting))
             del self._waiting[path]
             agent = self._agent_for(path)
-            if isinstance(agent, KeepingAgent) and agent.is_unchecked(path):
+            is_current = self._scheduler.results.is_current(path)  # otherwise, another trace is still to come
+            if is_current and isinstance(agent, KeepingAgent) and agent.is_unchecked(path):
                 agent.check(path)
                 self._scheduler.trace_again(path)
                 return

@@ -161,7 +161,7 @@ class CachedAgent:
         told = {report.target for report in reports if isinstance(report, Report) and _lasts(report, request)}
         if done.cancelled or told != {target.key for target in request.targets} or files & request.overlays.keys():
             return
-        if any(_modified(file) >= began for file in files):
+        if any(modified(file) >= began for file in files):
             return
         kept: dict[str, Any] = {
             "files": {file: file_digest(file) for file in sorted(files)},
@@ -197,7 +197,7 @@ def folders_searched(files: set[str], roots: Sequence[str]) -> list[str]:
     return sorted(beside.union(roots, (str(PurePath(root, "src")) for root in roots)))
 
 
-def _modified(file: str) -> int:
+def modified(file: str) -> int:
     """When a file was last changed, in nanoseconds; 0 if it does not exist."""
     with contextlib.suppress(OSError):
         return Path(file).stat().st_mtime_ns

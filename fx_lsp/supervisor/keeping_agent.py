@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
+import time
 from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -17,11 +18,14 @@ from fx_lsp.agent.messages import Costs, Details, Done, Outcome, Preload, Proof,
 from fx_lsp.agent.wire import encode
 from fx_lsp.documents.documents import on_disk
 from fx_lsp.supervisor.agent_pool import TracingAgent
-from fx_lsp.supervisor.cached_agent import CachedAgent, folders_searched, text_digest
+from fx_lsp.supervisor.cached_agent import CachedAgent, folders_searched, modified, text_digest
 from fx_lsp.targets.reached_code import imports_module, reached_code
 from fx_lsp.workspace.file_digests import digest, modules_digest
 
 log = logging.getLogger(__name__)
+
+MOST_FILES = 50
+"""How many files' reports are kept."""
 
 _IMPORTED: tuple[Outcome, ...] = ("traced", "failed", "unchecked", "not-built", "skipped")
 """The outcomes that show that the file was imported."""
@@ -81,6 +85,7 @@ class KeepingAgent:
 
     async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """The reports of a trace; those that were kept come last."""
+        began = time.time_ns()
         reached = _reached(request) if request.capture == "fx" and len(request.targets) > 1 else {}
         kept = self._still_valid(request, reached)
         reports: dict[str, Report] = {}
@@ -108,7 +113,7 @@ class KeepingAgent:
         if kept:
             dependencies |= self._kept[request.file].dependencies
             self._unchecked.add(request.file)
-        self._keep(request, reached, {**reports, **kept}, dependencies)
+        self._keep(request, reached, {**reports, **kept}, dependencies, began)
         yield Done(request.id, tuple(sorted(dependencies)))
 
     def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
@@ -141,17 +146,25 @@ class KeepingAgent:
         return {key: known.reports[key] for key in reached if key in same and reached[key] != first}
 
     def _keep(
-        self, request: Trace, reached: Mapping[str, str], reports: Mapping[str, Report], dependencies: Collection[str]
+        self,
+        request: Trace,
+        reached: Mapping[str, str],
+        reports: Mapping[str, Report],
+        dependencies: Collection[str],
+        began: int,
     ) -> None:
-        """Keep those reports that depend on nothing but code whose text is known."""
+        """Keep those reports that depend on nothing but code whose text has been known since the trace ``began``."""
         others = [file for file in dependencies if file != request.file]
         surroundings = _surroundings(request, others)
         lasting = {key for key, report in reports.items() if _lasts(report)}
         doubtful = {code for key, code in reached.items() if key not in lasting}
         usable = {key: report for key, report in reports.items() if key in reached and reached[key] not in doubtful}
-        if any(_may_import(request, other) for other in others):
+        if any(_may_import(request, other) or modified(other) >= began for other in others):
             usable = {}
+        self._kept.pop(request.file, None)
         self._kept[request.file] = _Kept(surroundings, frozenset(others), reached, usable)
+        if len(self._kept) > MOST_FILES:
+            del self._kept[next(iter(self._kept))]
         if before := self._to_compare.pop(request.file, None):
             self._compare(before, self._kept[request.file], reports)
 

@@ -80,3 +80,21 @@ async def test_paused_a_file_is_traced_if_the_user_asks(editor: Editor) -> None:
     await run(editor, "fxLsp.traceFile", editor.uri("net.py"))
     assert [item.code for item in await editor.diagnostics("net.py")] == ["len"]
     await editor.until(lambda: editor.statuses[-1].phase == "paused")
+
+
+TWO = f"""\
+{GOOD}
+
+class Other(nn.Module):
+    def forward(self, x):
+        return x / len(x)
+"""
+
+
+async def test_what_an_edit_does_not_reach_is_traced_again_once_the_file_is_quiet(editor: Editor) -> None:
+    editor.open("net.py", TWO)
+    await editor.diagnostics("net.py")
+    count = traces(editor)
+    editor.edit("net.py", "x + 1", "x + 2")
+    assert [item.code for item in await editor.diagnostics("net.py")] == ["len"]
+    await editor.until(lambda: traces(editor) == count + 2)

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -44,11 +44,14 @@ class Recorder:
     def __init__(self, agent: SupervisedAgent) -> None:
         self.agent = agent
         self.asked: list[list[str]] = []
+        self.meanwhile: Callable[[], object] = lambda: None
+        """What happens while a trace runs."""
 
     async def trace(self, request: Trace) -> AsyncIterator[Report | Done]:
         self.asked.append([target.title for target in request.targets])
         async with contextlib.aclosing(self.agent.trace(request)) as answers:
             async for answer in answers:
+                self.meanwhile()
                 yield answer
 
     def __getattr__(self, name: str) -> object:
@@ -139,6 +142,17 @@ async def test_another_file_that_was_read_has_all_traced_again(bench: Bench) -> 
     assert await bench.kept("One") == 1
     bench.texts["helper.py"] = "scale = 2\n"
     assert await bench.kept("One") == 0
+
+
+async def test_a_file_that_is_saved_during_the_trace_has_all_traced_again(bench: Bench) -> None:
+    helper = bench.folder / "helper.py"
+    helper.write_text("scale = 1\n")
+    bench.texts = {"model.py": f"from helper import scale\n{TWO}"}
+    bench.recorder.meanwhile = lambda: helper.write_text("scale = 2\n")
+    await bench.kept("One")
+    bench.recorder.meanwhile = lambda: None
+    assert await bench.kept("One") == 0
+    assert await bench.kept("One") == 1
 
 
 async def test_a_file_that_cannot_be_imported_any_more_has_all_traced_again(bench: Bench) -> None:
