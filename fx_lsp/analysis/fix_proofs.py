@@ -51,6 +51,10 @@ class FixProofs(IdleWork):
             return fix
         return None
 
+    def is_waiting(self, failure: Failure, fix: Fix) -> bool:
+        """Whether the fix is being tried, or is among the next ones, because someone is looking at it."""
+        return (failure, fix) in self._urgent
+
     def want(self, failure: Failure, fixes: Iterable[Fix]) -> None:
         """Try ``fixes`` before all others: someone is looking at them."""
         new = [(failure, fix) for fix in fixes if self.trials.known(failure, fix) is None]

@@ -120,7 +120,7 @@ class FixTrials:
         if path in edited:
             (target,) = await self._scheduler.completed(path, [target])
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
-        capture = rule_for(failures[0].kind).capture
+        capture = rule_for(failures[0].kind).capture if failures else "fx"
         request = Prove(
             path,
             traced.target,

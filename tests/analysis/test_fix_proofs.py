@@ -120,15 +120,17 @@ async def opened(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Opened:
 async def test_an_offered_fix_is_tried_at_once_and_a_proven_one_is_preferred(opened: Opened) -> None:
     (before, *_) = await opened.actions()
     assert before.is_preferred is None
+    assert before.title == f"{opened.fixes('len(x)')[0].title} (being tried)"
     attempt = await opened.bench.agent.tried()
     assert attempt.message.file == opened.path
     assert attempt.message.failures == (opened.failure("len(x)"),)
     assert attempt.message.edited == {opened.path: MODEL.replace("fx\n", "fx\n# 5\n", 1).replace("len(x)", "2")}
     assert attempt.message.limits == opened.bench.settings.limits
-    attempt.settle("proven")
+    attempt.settle("proven", "it behaves the same on 5 inputs")
     await proven(opened, "len(x)")
     (after, *_) = await opened.actions()
-    assert (after.title, after.is_preferred) == (before.title, True)
+    told = f"{opened.fixes('len(x)')[0].title} (proven: it behaves the same on 5 inputs)"
+    assert (after.title, after.is_preferred) == (told, True)
 
 
 async def test_a_fix_is_tried_on_the_target_of_the_edited_text(opened: Opened) -> None:
@@ -144,7 +146,8 @@ async def test_a_refuted_fix_is_not_offered(opened: Opened) -> None:
     (first, *_) = await opened.actions()
     (await opened.bench.agent.tried()).settle("refuted")
     await proven(opened, "len(x)", verdict="refuted")
-    assert first.title not in [action.title for action in await opened.actions()]
+    title = first.title.removesuffix(" (being tried)")
+    assert not any(action.title.startswith(title) for action in await opened.actions())
 
 
 async def test_a_fix_that_cannot_be_tried_says_why(opened: Opened) -> None:
@@ -152,7 +155,8 @@ async def test_a_fix_that_cannot_be_tried_says_why(opened: Opened) -> None:
     (await opened.bench.agent.tried()).settle("untried", "no inputs")
     await proven(opened, "len(x)", verdict="untried")
     titles = {action.title: action.is_preferred for action in await opened.actions()}
-    assert titles[f"{first.title} (not proven: no inputs)"] is None
+    title = first.title.removesuffix(" (being tried)")
+    assert titles[f"{title} (not proven: no inputs)"] is None
 
 
 @pytest.mark.parametrize("lacks_inputs", [False, True])

@@ -25,12 +25,11 @@ _PRIVATE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw-p \S+ \S+ 0 *(\[heap\]|\[ano
 
 def use_huge_pages() -> None:
     """Have the system move what this process has in memory into huge pages, if it can; its contents don't change."""
-    if sys.platform != "linux":
-        return
-    advise = ctypes.CDLL(None).madvise
-    with contextlib.suppress(OSError):  # /proc may not be mounted
-        for start, length in _whole_huge_pages(Path("/proc/self/maps").read_text()):
-            advise(ctypes.c_void_p(start), ctypes.c_size_t(length), COLLAPSE)
+    if sys.platform == "linux":
+        advise = ctypes.CDLL(None).madvise
+        with contextlib.suppress(OSError):  # /proc may not be mounted
+            for start, length in _whole_huge_pages(Path("/proc/self/maps").read_text()):
+                advise(ctypes.c_void_p(start), ctypes.c_size_t(length), COLLAPSE)
 
 
 def _whole_huge_pages(maps: str) -> Iterator[tuple[int, int]]:

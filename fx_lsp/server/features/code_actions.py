@@ -96,7 +96,10 @@ async def _quick_fixes(
     stated = _stating_inputs(scheduler, finding) if lacks_inputs else None
     return [
         *proven,
-        *(offers.action(fix, QUICK_FIX, diagnostic, proof=proof) for fix, proof in others),
+        *(
+            offers.action(fix, QUICK_FIX, diagnostic, proof=proof, waits=proofs.is_waiting(finding.failure, fix))
+            for fix, proof in others
+        ),
         offers.action(stated, QUICK_FIX, diagnostic) if stated else None,
         *ignored,
     ]
@@ -172,6 +175,13 @@ def _finding(scheduler: Scheduler, places: ClientPlaces, uri: str, diagnostic: t
     return alike[0] if len(alike) == 1 else None
 
 
+def _result(proof: Proof | None, *, waits: bool) -> str:
+    """What came of trying a fix, as the end of its title."""
+    if proof is None:
+        return " (being tried)" if waits else ""
+    return f" ({'proven' if proof.verdict == 'proven' else 'not proven'}: {proof.reason})" if proof.reason else ""
+
+
 def _fresh(scheduler: Scheduler, files: Iterable[str], moment: int) -> bool:
     """Whether every file that edits may change still has the text that was traced."""
     return not any(scheduler.documents.changed_since(file, moment) for file in files)
@@ -203,15 +213,18 @@ class _Offers:
         diagnostic: types.Diagnostic | None = None,
         *,
         proof: Proof | None = None,
+        waits: bool = False,
         title: str = "",
     ) -> types.CodeAction | None:
-        """The action that applies a fix, with the fix's title if no other is given; None if no edit can apply it."""
+        """The action that applies a fix, with the fix's title if no other is given; None if no edit can apply it.
+
+        ``waits``: whether the fix is about to be tried.
+        """
         edits = self.places.edits(fix.changes)
         if edits is None:
             return None
-        why = f" (not proven: {proof.reason})" if proof and proof.verdict == "untried" else ""
         return types.CodeAction(
-            (title or fix.title) + why,
+            (title or fix.title) + _result(proof, waits=waits),
             kind=kind,
             diagnostics=[diagnostic] if diagnostic else None,
             edit=self._edit(edits),
