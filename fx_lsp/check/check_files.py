@@ -67,7 +67,7 @@ class Checked:
     """Files that can't be read or parsed, and why."""
     captures: tuple[Capture, ...] = ("fx",)
     """The captures that ``problems`` are about."""
-    captures_of: Callable[[Target], Sequence[Capture]] = lambda target: get_args(Capture)
+    captures_of: Callable[[Target], Sequence[Capture]] = lambda target: ("fx",)
     """Which of them are checked for a target."""
     costs: Mapping[str, Mapping[str, Costs]] = field(default_factory=dict)
     """By path and by the key of the target: what each target costs that can be traced, if that was asked for."""
