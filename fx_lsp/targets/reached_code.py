@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Recipe, Target
@@ -58,7 +58,8 @@ def reached_code(text: str, targets: Sequence[Target]) -> dict[str, str]:
     for together in _traced_together(targets, reached):
         names = [reached[target.key] for target in together]
         if all(name is not None for name in names):
-            code = definitions.without_bodies(lines, frozenset().union(*(name or () for name in names)))
+            shown = {line for target in together for line in _lines_of_recipes(target)}
+            code = definitions.without_bodies(lines, frozenset().union(*(name or () for name in names)), shown)
             kept.update(dict.fromkeys((target.key for target in together), code))
     return kept
 
@@ -111,13 +112,18 @@ class _Definitions:
         symbol = (target.symbol or "").partition(".")[0]
         return self._closure({*words, symbol}) | self._handed_out
 
-    def without_bodies(self, lines: Sequence[str], names: frozenset[str]) -> str:
-        """The text without the function bodies of definitions not in ``names``; all lines keep their numbers."""
+    def without_bodies(self, lines: Sequence[str], names: frozenset[str], shown: Set[int]) -> str:
+        """The text without the function bodies of definitions not in ``names``, except for the lines ``shown``.
+
+        All lines keep their numbers.
+        """
         left = list(lines)
         for name, definitions in self._by_name.items():
             for first, last in (body for item in definitions if name not in names for body in item.bodies):
                 if not _DEVICES.search("".join(lines[first - 1 : last])):
-                    left[first - 1 : last] = ["\n"] * (last - first + 1)
+                    left[first - 1 : last] = [
+                        lines[number - 1] if number in shown else "\n" for number in range(first, last + 1)
+                    ]
         return "".join(left)
 
     def _add(self, statement: ast.stmt) -> set[str]:
@@ -266,6 +272,12 @@ def _body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
     parts = [*ast.walk(function.args), *([function.returns] if function.returns else [])]
     head = max([function.lineno, *(getattr(part, "end_lineno", 0) or 0 for part in parts)])
     return max(start, head + 1), function.end_lineno or start
+
+
+def _lines_of_recipes(target: Target) -> Iterator[int]:
+    """The lines that show how to build a target: its report tells where they are."""
+    for recipe in (target.recipe, *target.fallbacks, *target.hosts):
+        yield from range(recipe.root.line, recipe.root.line + recipe.root.source.count("\n") + 1)
 
 
 def _sources(recipes: Iterable[Recipe]) -> Iterator[str]:

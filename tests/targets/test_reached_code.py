@@ -73,6 +73,16 @@ def test_names_of_torch_that_are_imported_twice_are_still_torchs() -> None:
     assert not reaches(HEAD + imports + other, "return -x")
 
 
+def test_the_line_that_shows_how_to_build_a_target_is_reached_wherever_it_stands() -> None:
+    text = f"{HEAD}def main():\n    net = One()\n    return 5\n"
+    recipe = Recipe(Snippet("One()", text[: text.index("net =")].count("\n") + 1))
+    target = Target("One", "One", Span("/model.py", 1, 0, 1, 0), recipe, symbol="One")
+    first, moved, other = (
+        reached_code(text.replace(*change), [target]) for change in (("", ""), ("net =", "network ="), ("5", "6"))
+    )
+    assert first == other != moved
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
