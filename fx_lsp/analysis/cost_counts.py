@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fx_lsp.agent.messages import Costs, Report
+from fx_lsp.agent.messages import Costs, NodeCosts, Report
 from fx_lsp.analysis.cost_expectations import has_expectations, unmet
 from fx_lsp.analysis.idle_work import IdleWork
 from fx_lsp.analysis.results import Traced
@@ -53,6 +53,12 @@ class CostCounts(IdleWork):
     def in_file(self, path: str) -> Mapping[str, Costs]:
         """What the targets of a file cost, by their keys."""
         return {key: count.costs for (file, key), count in self._known.items() if file == path}
+
+    def by_node(self, path: str, key: str, report: Report) -> Mapping[str, NodeCosts]:
+        """By name: what the nodes cost of a graph on which there is a ``report``; empty if it was not counted yet."""
+        found = self._known.get((path, key))
+        is_same = found is not None and found.report.code == report.code
+        return {node.name: node for node in found.costs.nodes} if found and is_same else {}
 
     def has_expectations(self, path: str) -> bool:
         """Whether a file says what its models should cost."""

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from fx_lsp.agent.messages import Costs, Failure, ModuleCosts, Span, Step
-from fx_lsp.analysis.cost_texts import counted, size
+from fx_lsp.analysis.cost_texts import counted, foreign_operators, listed, size
 from fx_lsp.analysis.findings import Finding
 from fx_lsp.analysis.results import Traced
 from fx_lsp.documents.directives import Directive, directives_of
@@ -70,14 +70,28 @@ def _told(expected: Expectation, traced: Traced, costs: Costs) -> tuple[str, boo
     number = _number(costs.modules[0], expected.quantity) if costs.modules else None
     is_invented = traced.report is not None and traced.report.intent == "assumed"
     if number is None or is_invented:
-        reason = INVENTED if is_invented else costs.reason
-        return f"`{expected.text}` could not be checked: {reason}.", False
+        return _unchecked(expected, INVENTED if is_invented else costs.reason)
     if expected.holds(number):
-        return None
+        reason = _left_out(expected.quantity, costs)
+        return _unchecked(expected, reason) if reason else None
     given = f" for `{costs.input}`" if costs.input and expected.quantity != "parameters" else ""
     parts = [f"`{expected.text}` does not hold: the model has {_shown(number, expected.quantity)}{given}."]
     parts += _largest(costs.modules, expected.quantity)
     return " ".join(parts), True
+
+
+def _unchecked(expected: Expectation, reason: str) -> tuple[str, bool]:
+    return f"`{expected.text}` could not be checked: {reason}.", False
+
+
+def _left_out(quantity: Quantity, costs: Costs) -> str:
+    """Why a model may have more of a quantity than was counted; empty if it does not."""
+    if quantity == "parameters":
+        return ""
+    if costs.unknown:
+        return f"torch can't run some of the model's nodes without data: {listed(costs.unknown)}"
+    foreign = foreign_operators(costs) if quantity == "flops" else []
+    return f"torch has no formula for {listed(foreign)}" if foreign else ""
 
 
 def _largest(modules: Sequence[ModuleCosts], quantity: Quantity) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fx_lsp.agent.messages import Costs, ModuleCosts, Tensors
 
-_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_UNITS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
@@ -52,8 +52,12 @@ def is_lower_bound(costs: Costs) -> bool:
     """
     uncounted = sum(operator.elements for operator in costs.uncounted)
     total = costs.modules[0].flops or 0 if costs.modules else 0
-    foreign = any(not operator.name.startswith("aten.") for operator in costs.uncounted)
-    return bool(costs.unknown) or foreign or uncounted > NOTICEABLE * total
+    return bool(costs.unknown or foreign_operators(costs)) or uncounted > NOTICEABLE * total
+
+
+def foreign_operators(costs: Costs) -> list[str]:
+    """The operators without a formula that are not torch's own: they may do any number of operations."""
+    return [operator.name for operator in costs.uncounted if not operator.name.startswith("aten.")]
 
 
 def tensors(held: Tensors) -> str:
@@ -68,8 +72,8 @@ def limits(costs: Costs) -> list[str]:
     if costs.reason:
         found.append(f"Not counted: {costs.reason}.")
     if costs.unknown:
-        nodes = "1 node was" if len(costs.unknown) == 1 else f"{len(costs.unknown)} nodes were"
-        found.append(f"{nodes} left out, because torch can't run them without data: {_listed(costs.unknown)}.")
+        nodes, them = ("1 node was", "it") if len(costs.unknown) == 1 else (f"{len(costs.unknown)} nodes were", "them")
+        found.append(f"{nodes} left out, because torch can't run {them} without data: {listed(costs.unknown)}.")
     if costs.uncounted:
         named = [
             f"{operator.name} ({counted(operator.calls)} × {counted(operator.elements // operator.calls)})"
@@ -78,11 +82,12 @@ def limits(costs: Costs) -> list[str]:
         elements = counted(sum(operator.elements for operator in costs.uncounted))
         found.append(
             f"The FLOPs leave out operators that torch has no formula for. Their results hold {elements} numbers: "
-            f"{_listed(named)}."
+            f"{listed(named)}."
         )
     return found
 
 
-def _listed(names: list[str] | tuple[str, ...]) -> str:
+def listed(names: list[str] | tuple[str, ...]) -> str:
+    """The first few names."""
     rest = len(names) - MOST_OPERATORS
     return ", ".join(names[:MOST_OPERATORS]) + (f" and {rest} more" if rest > 0 else "")

@@ -19,7 +19,7 @@ from fx_lsp.agent.wire import encode
 from fx_lsp.documents.documents import on_disk
 from fx_lsp.supervisor.agent_pool import TracingAgent
 from fx_lsp.supervisor.cached_agent import CachedAgent, folders_searched, modified, text_digest
-from fx_lsp.targets.reached_code import imports_module, reached_code
+from fx_lsp.targets.reached_code import may_find, reached_code
 from fx_lsp.workspace.file_digests import digest, modules_digest
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,8 @@ class KeepingAgent:
         """The reports of a trace; those that were kept come last."""
         began = time.time_ns()
         reached = _reached(request) if request.capture == "fx" and len(request.targets) > 1 else {}
-        kept = self._still_valid(request, reached)
+        known = self._kept.get(request.file)
+        kept = self._still_valid(request, reached, known) if known else {}
         reports: dict[str, Report] = {}
         dependencies: set[str] = set()
         rounds = [[target.key for target in request.targets if target.key not in kept]]
@@ -110,9 +111,11 @@ class KeepingAgent:
                 kept = {}
         for report in kept.values():
             yield report
-        if kept:
-            dependencies |= self._kept[request.file].dependencies
+        if kept and known:
+            dependencies |= known.dependencies
             self._unchecked.add(request.file)
+        else:
+            self._unchecked.discard(request.file)
         self._keep(request, reached, {**reports, **kept}, dependencies, began)
         yield Done(request.id, tuple(sorted(dependencies)))
 
@@ -136,10 +139,12 @@ class KeepingAgent:
         """End the agent's process."""
         await self._agent.close()
 
-    def _still_valid(self, request: Trace, reached: Mapping[str, str]) -> dict[str, Report]:
-        """The kept reports that hold for ``request``, but never for its first target: tracing it shows what imports."""
-        known = self._kept.get(request.file)
-        if known is None or not request.targets or known.surroundings != _surroundings(request, known.dependencies):
+    def _still_valid(self, request: Trace, reached: Mapping[str, str], known: _Kept) -> dict[str, Report]:
+        """The reports in ``known`` that hold for ``request``, but never for its first target.
+
+        Tracing that target shows what imports.
+        """
+        if not request.targets or known.surroundings != _surroundings(request, known.dependencies):
             return {}
         same = {key for key, code in reached.items() if known.reached.get(key) == code and key in known.reports}
         first = reached.get(request.targets[0].key)
@@ -159,7 +164,9 @@ class KeepingAgent:
         lasting = {key for key, report in reports.items() if _lasts(report)}
         doubtful = {code for key, code in reached.items() if key not in lasting}
         usable = {key: report for key, report in reports.items() if key in reached and reached[key] not in doubtful}
-        if any(_may_import(request, other) or modified(other) >= began for other in others):
+        files = {request.file, *others}
+        saved = any(modified(file) >= began for file in files - request.overlays.keys())
+        if saved or any(_may_find_classes(request, file) for file in files):
             usable = {}
         self._kept.pop(request.file, None)
         self._kept[request.file] = _Kept(surroundings, frozenset(others), reached, usable)
@@ -197,11 +204,15 @@ def _surroundings(request: Trace, dependencies: Collection[str]) -> str:
     return digest(*files, *(text_digest(request, file) for file in files), *map(modules_digest, folders))
 
 
-def _may_import(request: Trace, other: str) -> bool:
-    """Whether the file ``other`` may import the traced file, and so find its classes without a mention in it."""
-    path, text = PurePath(request.file), _text(request, other)
-    is_package = path.name == "__init__.py"
-    return text is None or is_package or imports_module(text, path.stem)
+def _may_find_classes(request: Trace, file: str) -> bool:
+    """Whether ``file`` may import the traced file, and so find its classes without a mention in it."""
+    path, text = PurePath(request.file), _text(request, file)
+    if text is None or (path.name == "__init__.py" and file != request.file):
+        return True
+    parts = path.with_suffix("").parts if path.name != "__init__.py" else path.parent.parts
+    roots = [PurePath(root).parts for root in request.roots]
+    above = max((len(root) for root in roots if parts[: len(root)] == root), default=len(parts) - 2)
+    return may_find(text, parts[above:] or parts[-1:])
 
 
 def _text(request: Trace, file: str) -> str | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Recipe, Target
@@ -25,6 +25,12 @@ _FINDS_UNNAMED = re.compile(
     r"sys\s*\.\s*modules|from\s+sys\s+import|import\s+sys\s+as)\b"
 )
 """What a program may use to find, run or read code whose name it does not mention."""
+
+_FINDS_MODULES = re.compile(
+    r"\b(importlib|__import__|import_module|sys\s*\.\s*modules|from\s+sys\s+import|import\s+sys\s+as|__\w*subclass\w*__|"
+    r"__globals__|_getframe|currentframe|gc|inspect|pickle|hydra|instantiate|locate|import_string|resolve_name|runpy)\b"
+)
+"""What another file may use to find the code of a file that it does not import."""
 
 _DEVICES = re.compile(r"cuda|hip|mps|xpu|\bto\(")
 """What may make fxcore redirect accelerators, in all of a program, even if it stands in code that does not run."""
@@ -52,18 +58,25 @@ def reached_code(text: str, targets: Sequence[Target]) -> dict[str, str]:
     for together in _traced_together(targets, reached):
         names = [reached[target.key] for target in together]
         if all(name is not None for name in names):
-            code = definitions.without_bodies(lines, frozenset().union(*(name or () for name in names)))
+            shown = {line for target in together for line in _lines_of_recipes(target)}
+            code = definitions.without_bodies(lines, frozenset().union(*(name or () for name in names)), shown)
             kept.update(dict.fromkeys((target.key for target in together), code))
     return kept
 
 
-def imports_module(text: str, name: str) -> bool:
-    """Whether a file with this text may import the module whose last name is ``name``."""
+def may_find(text: str, module: Sequence[str]) -> bool:
+    """Whether a file with this text may find the code of a module without being given it.
+
+    ``module`` has the names of the packages that contain the module, then its own name. The file may import the module,
+    or one of the packages: the module is an attribute of that once something has imported it.
+    """
     joined = text.replace("\\\n", " ")
     statements = re.finditer(r"^[^\n#]*\b(?:from|import)\b(?:[^\n(]*\([^)]*\)|[^\n]*)", joined, re.MULTILINE)
-    mentions = re.compile(rf"\b{re.escape(name)}\b|\*")
+    *packages, name = map(re.escape, module)
+    bound = rf"|\bimport\b.*\b({'|'.join(packages)})\b" if packages else ""
+    mentions = re.compile(rf"\b{name}\b|\*{bound}", re.DOTALL)
     is_said = any(mentions.search(statement[0]) for statement in statements)
-    return is_said or re.search(r"\b(importlib|__import__|sys\s*\.\s*modules)\b", text) is not None
+    return is_said or _FINDS_MODULES.search(text) is not None
 
 
 @dataclass(frozen=True)
@@ -79,9 +92,12 @@ class _Definitions:
     """The definitions of a file, and which of them importing the file hands to other code."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self._of_torch = frozenset(_names_of_torch(tree))
+        others = Counter(_names_bound(tree))
+        self._of_torch = frozenset(name for name in _names_of_torch(tree) if not others[name])
         self._by_name: dict[str, list[_Definition]] = defaultdict(list)
-        self._classes = {item.name for item in tree.body if isinstance(item, ast.ClassDef)}
+        self._plain_classes = {"object"}
+        """The classes so far that do not learn of their subclasses."""
+        self._bound_once = {name for name, times in others.items() if times == 1}
         handed_out: set[str] = set()
         for statement in tree.body:
             handed_out |= self._add(statement)
@@ -96,13 +112,18 @@ class _Definitions:
         symbol = (target.symbol or "").partition(".")[0]
         return self._closure({*words, symbol}) | self._handed_out
 
-    def without_bodies(self, lines: Sequence[str], names: frozenset[str]) -> str:
-        """The text without the function bodies of definitions not in ``names``; all lines keep their numbers."""
+    def without_bodies(self, lines: Sequence[str], names: frozenset[str], shown: Set[int]) -> str:
+        """The text without the function bodies of definitions not in ``names``, except for the lines ``shown``.
+
+        All lines keep their numbers.
+        """
         left = list(lines)
         for name, definitions in self._by_name.items():
             for first, last in (body for item in definitions if name not in names for body in item.bodies):
                 if not _DEVICES.search("".join(lines[first - 1 : last])):
-                    left[first - 1 : last] = ["\n"] * (last - first + 1)
+                    left[first - 1 : last] = [
+                        lines[number - 1] if number in shown else "\n" for number in range(first, last + 1)
+                    ]
         return "".join(left)
 
     def _add(self, statement: ast.stmt) -> set[str]:
@@ -117,7 +138,7 @@ class _Definitions:
                 handed_out |= {statement.name} if statement.decorator_list else set()
                 self._define(statement.name, statement, [statement])
             case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                handed_out = self._handed_out_by_values([statement.value])
+                handed_out = self._handed_out_by_values([statement.value, getattr(statement, "annotation", None)])
                 self._define(name, statement, [])
             case _:
                 handed_out = set(_mentions(statement))
@@ -131,6 +152,8 @@ class _Definitions:
         found: set[str] = set()
         if node.decorator_list or node.keywords or not all(map(self._is_plain_base, node.bases)):
             found |= {node.name, *_mentions(*node.decorator_list, *node.bases, *node.keywords)}
+        elif node.name in self._bound_once:
+            self._plain_classes.add(node.name)
         for item in node.body:
             if isinstance(item, _Function):
                 inner = self._handed_out_by_function(item)
@@ -138,6 +161,7 @@ class _Definitions:
             elif isinstance(item, ast.Assign | ast.AnnAssign):
                 inner, is_plain = self._handed_out_by_values([item.value]), True
                 is_plain = not inner or item.value is None
+                inner |= self._handed_out_by_values([getattr(item, "annotation", None)])
             else:
                 is_plain = isinstance(item, ast.Pass) or (
                     isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
@@ -149,7 +173,9 @@ class _Definitions:
     def _handed_out_by_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
         plain = all(map(self._is_plain_decorator, node.decorator_list))
         decorators = set() if plain else set(_mentions(*node.decorator_list))
-        return decorators | self._handed_out_by_values([*node.args.defaults, *node.args.kw_defaults])
+        arguments = [item for item in ast.walk(node.args) if isinstance(item, ast.arg)]
+        annotations = [*(argument.annotation for argument in arguments), node.returns]
+        return decorators | self._handed_out_by_values([*node.args.defaults, *node.args.kw_defaults, *annotations])
 
     def _handed_out_by_values(self, values: Iterable[ast.expr | None]) -> set[str]:
         return {name for value in values if value and not self._is_inert(value) for name in _mentions(value)}
@@ -168,8 +194,8 @@ class _Definitions:
         return all(isinstance(node, _ARITHMETIC) for node in ast.walk(value))
 
     def _is_plain_base(self, base: ast.expr) -> bool:
-        """Whether a base class does not learn of its subclasses."""
-        return (isinstance(base, ast.Name) and base.id in {"object", *self._classes}) or self._is_torchs(base)
+        """Whether a base class, and those that it is derived from, do not learn of their subclasses."""
+        return (isinstance(base, ast.Name) and base.id in self._plain_classes) or self._is_torchs(base)
 
     def _is_plain_decorator(self, decorator: ast.expr) -> bool:
         """Whether a method's decorator does not keep, run or read the method while the file is imported."""
@@ -203,10 +229,29 @@ def _names_of_torch(tree: ast.Module) -> Iterator[str]:
     for item in tree.body:
         if isinstance(item, ast.Import):
             for alias in item.names:
-                if alias.name.partition(".")[0] == "torch":
+                if _is_torch(alias.name):
                     yield alias.asname or "torch"
-        elif isinstance(item, ast.ImportFrom) and not item.level and (item.module or "").partition(".")[0] == "torch":
+        elif isinstance(item, ast.ImportFrom) and not item.level and _is_torch(item.module or ""):
             yield from (alias.asname or alias.name for alias in item.names)
+
+
+def _names_bound(tree: ast.Module) -> Iterator[str]:
+    """The names that a file binds in any scope, once for each time, other than to torch and what it contains."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                yield name
+            case ast.Import(names=names):
+                others = [alias for alias in names if not _is_torch(alias.name)]
+                yield from ((alias.asname or alias.name).partition(".")[0] for alias in others)
+            case ast.ImportFrom(module=module, names=names, level=level) if level or not _is_torch(module or ""):
+                yield from (alias.asname or alias.name for alias in names)
+
+
+def _is_torch(module: str) -> bool:
+    return module.partition(".")[0] == "torch"
 
 
 def _mentions(*nodes: ast.AST) -> Iterator[str]:
@@ -227,6 +272,12 @@ def _body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
     parts = [*ast.walk(function.args), *([function.returns] if function.returns else [])]
     head = max([function.lineno, *(getattr(part, "end_lineno", 0) or 0 for part in parts)])
     return max(start, head + 1), function.end_lineno or start
+
+
+def _lines_of_recipes(target: Target) -> Iterator[int]:
+    """The lines that show how to build a target: its report tells where they are."""
+    for recipe in (target.recipe, *target.fallbacks, *target.hosts):
+        yield from range(recipe.root.line, recipe.root.line + recipe.root.source.count("\n") + 1)
 
 
 def _sources(recipes: Iterable[Recipe]) -> Iterator[str]:

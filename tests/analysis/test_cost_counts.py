@@ -2,9 +2,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Costs
+from fx_lsp.agent.messages import Costs, ModuleCosts, NodeCosts, Report, Uncounted
 from fx_lsp.analysis.cost_counts import NOT_COUNTED, CostCounts
 from tests.analysis.fake_agent import PATIENCE, Bench, failure_at, span_of
 
@@ -41,11 +42,11 @@ async def counts(bench: Bench) -> AsyncIterator[CostCounts]:
     await counts.close()
 
 
-async def traced(bench: Bench, path: str, *, fails: bool = False) -> str:
+async def traced(bench: Bench, path: str, *, fails: bool = False, code: str = "") -> str:
     """Answer the next request; the target's key."""
     request = await bench.agent.asked()
     failures = [failure_at(span_of(path, MODEL, "x + 1"))] if fails else []
-    request.report(request.targets[0].key, *failures, nodes=3)
+    request.report(request.targets[0].key, *failures, nodes=3, code=code)
     request.done()
     await bench.complete(path)
     return request.targets[0].key
@@ -109,3 +110,56 @@ async def test_a_count_that_brings_nothing_is_not_asked_for_again(bench: Bench, 
     assert (found.modules, found.reason) == ((), NOT_COUNTED)
     await counts.count(path)
     assert bench.agent.counted.empty()
+
+
+async def test_nodes_cost_something_only_in_the_graph_that_was_counted(bench: Bench, counts: CostCounts) -> None:
+    path = bench.open("model.py", MODEL)
+    bench.agent.details.put_nowait(None)
+    key = await traced(bench, path, code="first")
+    await counted(bench, counts, Costs(1, key, nodes=(NodeCosts("add", 5, 8),)))
+    reports = [Report(1, key, "traced", code=code) for code in ("first", "second")]
+    assert [counts.by_node(path, key, report) for report in reports] == [{"add": NodeCosts("add", 5, 8)}, {}]
+
+
+EXPECTING = """\
+from torch import nn
+
+# fx: expect(parameters < 1k, flops < 1k, peak < 1KiB)
+class Net(nn.Module):
+    def forward(self, x):
+        return x
+
+Net()(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("uncounted", "unknown", "told"),
+    [
+        ((), (), []),
+        ((Uncounted("aten.relu", 1, 9),), (), []),
+        (
+            (Uncounted("mine.kernel", 1, 9),),
+            (),
+            ["`flops < 1k` could not be checked: torch has no formula for mine.kernel."],
+        ),
+        (
+            (),
+            ("nonzero", "add"),
+            [
+                f"`{part}` could not be checked: torch can't run some of the model's nodes without data: nonzero, add."
+                for part in ("flops < 1k", "peak < 1KiB")
+            ],
+        ),
+    ],
+)
+async def test_an_expectation_that_holds_only_for_what_was_counted_could_not_be_checked(
+    bench: Bench, counts: CostCounts, uncounted: tuple[Uncounted, ...], unknown: tuple[str, ...], told: list[str]
+) -> None:
+    path = bench.open("model.py", EXPECTING)
+    bench.agent.details.put_nowait(None)
+    key = await traced(bench, path)
+    modules = (ModuleCosts("", "Net", flops=10, activations=0, peak=0),)
+    await counted(bench, counts, Costs(1, key, modules, uncounted=uncounted, unknown=unknown))
+    found = list(bench.scheduler.results.findings())
+    assert [(finding.message, finding.severity) for finding in found] == [(text, "information") for text in told]

@@ -7,8 +7,8 @@ def costs(flops: int | None, *uncounted: Uncounted, unknown: tuple[str, ...] = (
 
 
 def test_large_numbers_are_shortened() -> None:
-    numbers = (0, 999, 1000, 3_902, 999_499, 999_500, 999_999, 25_557_032, 7_000_000_000)
-    assert list(map(counted, numbers)) == ["0", "999", "1 k", "3.9 k", "999 k", "1 M", "1 M", "25.6 M", "7 G"]
+    numbers = (0, 999, 1000, 3_902, 999_499, 999_500, 999_999, 25_557_032, 7_000_000_000, 6_600_000_000_000_000)
+    assert list(map(counted, numbers)) == ["0", "999", "1 k", "3.9 k", "999 k", "1 M", "1 M", "25.6 M", "7 G", "6.6 P"]
 
 
 def test_sizes_are_in_binary_units() -> None:
@@ -49,6 +49,9 @@ def test_operations_that_could_be_noticeably_more_are_at_least_so_many() -> None
 def test_what_could_not_be_counted_is_said() -> None:
     assert limits(costs(5)) == []
     assert limits(costs(None, reason="it is too large")) == ["Not counted: it is too large."]
+    assert limits(costs(5, unknown=("nonzero",))) == [
+        "1 node was left out, because torch can't run it without data: nonzero."
+    ]
     many = tuple(Uncounted(f"aten.op{number}", 2, 2000) for number in range(8))
     assert limits(costs(5, *many, unknown=("nonzero", "add"))) == [
         "2 nodes were left out, because torch can't run them without data: nonzero, add.",

@@ -87,6 +87,9 @@ async def test_lens_and_hover_show_what_a_model_and_its_parts_cost(editor: Edito
     assert "`block` (Block, all 2 calls): 576" in twice
     assert "1.18 MFLOPs" in twice
     product = await editor.hover("model.py", "@ x")
+    relu = await editor.hover("model.py", "torch.relu")
+    assert "FLOPs" not in relu, "torch has no formula for it"
+    assert "for the result, for `x: [2, 3, 64, 64]`." in relu
     assert "131 k FLOPs · 16 KiB for the result, for `x: [2, 3, 64, 64]`." in product
 
 

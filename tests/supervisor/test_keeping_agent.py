@@ -71,9 +71,10 @@ class Bench:
     async def traced(self, agent: TracingAgent, name: str = "model.py", at: str = "") -> dict[str, Report] | None:
         """What ``agent`` reports on a file; targets called ``at`` are asked for first. None if it is not Python."""
         path = str(self.folder / name)
-        overlays = {str(self.folder / other): text for other, text in self.texts.items()}
-        for other in overlays:  # a module can't be imported if there is no such file
+        texts = {str(self.folder / other): text for other, text in self.texts.items()}
+        for other in texts:  # a module can't be imported if there is no such file
             Path(other).touch()
+        overlays = {other: text for other, text in texts.items() if Path(other).read_text() != text}
         finder = TargetFinder(lambda: [str(self.folder)], overlays.get)
         found = finder.find(path, self.texts[name])
         if found is None:
@@ -155,6 +156,71 @@ async def test_a_file_that_is_saved_during_the_trace_has_all_traced_again(bench:
     assert await bench.kept("One") == 1
 
 
+async def test_a_traced_file_that_is_saved_during_its_trace_has_all_traced_again(bench: Bench) -> None:
+    model = bench.folder / "model.py"
+    model.write_text(TWO)
+    bench.texts = {"model.py": TWO}
+    bench.recorder.meanwhile = lambda: model.write_text(TWO.replace("x + 1", "x / len(x)"))
+    await bench.kept("One")
+    bench.recorder.meanwhile = lambda: None
+    model.write_text(TWO)
+    assert await bench.kept("One") == 0
+    assert await bench.kept("One") == 1
+
+
+REGISTRY = """\
+from torch import nn
+
+
+class Base(nn.Module):
+    known = {}
+
+    def __init_subclass__(cls):
+        Base.known[cls.__name__.lower()] = cls
+
+
+def build(name):
+    return Base.known[name]()
+"""
+
+REGISTERED = """\
+from torch import nn
+from registry import Base, build
+
+
+class Middle(Base):
+    pass
+
+
+class Leaf(Middle):
+    def forward(self, x):
+        return x + 1
+
+
+class One(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = build("le" + "af")
+
+    def forward(self, x):
+        return self.part(x)
+"""
+
+
+async def test_a_class_that_a_registry_learns_of_through_its_bases_has_all_traced_again(bench: Bench) -> None:
+    bench.texts = {"model.py": REGISTERED, "registry.py": REGISTRY}
+    await bench.kept("Leaf")
+    bench.texts["model.py"] = REGISTERED.replace("x + 1", "x / len(x)")
+    assert await bench.traced(bench.keeping, at="Leaf") == await bench.traced(bench.fresh, at="Leaf")
+
+
+async def test_a_file_that_imports_itself_has_all_traced_again(bench: Bench) -> None:
+    text = TWO.replace("return x / len(x)", "import model\n        return getattr(model, 'Ot' + 'her')()(x)")
+    bench.texts = {"model.py": text}
+    await bench.kept("Other")
+    assert await bench.kept("Other") == 0
+
+
 async def test_a_file_that_cannot_be_imported_any_more_has_all_traced_again(bench: Bench) -> None:
     bench.texts = {"model.py": TWO}
     await bench.kept("One")
@@ -189,6 +255,15 @@ async def test_a_new_trace_has_the_last_word_on_what_was_kept(bench: Bench) -> N
     bench.keeping.check(path)
     assert await bench.traced(bench.keeping) == await bench.traced(bench.fresh)
     assert bench.keeping.differences == 1
+
+
+async def test_what_was_traced_as_a_whole_needs_no_check(bench: Bench) -> None:
+    path = str(bench.folder / "model.py")
+    bench.texts = {"model.py": TWO}
+    await bench.kept("One")
+    assert (await bench.kept("One"), bench.keeping.is_unchecked(path)) == (1, True)
+    bench.texts = {"model.py": f"{TWO}LIMIT = 3\n"}
+    assert (await bench.kept("One"), bench.keeping.is_unchecked(path)) == (0, False)
 
 
 async def test_random_edits_get_the_answers_of_new_traces(bench: Bench) -> None:

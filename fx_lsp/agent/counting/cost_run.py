@@ -66,6 +66,7 @@ def _run(graph: Graph, built: Built, inputs: Iterator[Input]) -> tuple[str, _Cos
     if first is None:
         return None
     given, _ = first
+    shown = described(program.bound(given))
     program.module.requires_grad_(False)  # torch's counter follows gradients, which fails for views made without them
     run = _CostRun(program, given)
     try:
@@ -73,7 +74,7 @@ def _run(graph: Graph, built: Built, inputs: Iterator[Input]) -> tuple[str, _Cos
             program.run(given, run)
     except NotRun:
         return None
-    return described(program.bound(given)), run
+    return shown, run
 
 
 def _module(path: str, own: OwnTensors, run: _CostRun | None) -> ModuleCosts:
@@ -92,8 +93,8 @@ class _CostRun(MetaRun):
         state = [*program.module.parameters(), *program.module.buffers()]
         self._memory = LiveMemory([*state, *tensors_of([*given.args, *given.kwargs.values()])])
         self._flops: dict[str, int] = {}
-        self._activations: dict[str, int] = {}
-        self._peaks: dict[str, int] = {}
+        self._activations = {"": 0}
+        self._peaks = {"": 0}
         self._running: list[frozenset[str]] = [frozenset(("",))]
         """The paths of the modules that are running, and of those that contain them; once more for each module within
         a node."""
@@ -188,7 +189,9 @@ def _laid_out(attention: torch.Tensor) -> torch.Tensor:
     if attention.dim() != 4:
         return attention
     batch, heads, positions, width = attention.shape
-    return attention.new_empty(batch, positions, heads, width).transpose(1, 2)
+    # Not made from `attention`, since that would count as another operator of the program.
+    memory = torch.empty(batch, positions, heads, width, dtype=attention.dtype, device=attention.device)
+    return memory.transpose(1, 2)
 
 
 def _is_in_place(node: Node) -> bool:

@@ -36,7 +36,7 @@ class OperatorCounts:
     @property
     def flops(self) -> int:
         """The operations so far; a multiplication and the addition of its result are two."""
-        return self._counter.get_total_flops()
+        return int(self._counter.get_total_flops())  # a user's own formula may yield a float
 
     @property
     def uncounted(self) -> tuple[Uncounted, ...]:

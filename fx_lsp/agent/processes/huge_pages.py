@@ -23,13 +23,24 @@ _PRIVATE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw-p \S+ \S+ 0 *(\[heap\]|\[ano
 """A line of ``/proc/self/maps`` about writable memory of this process alone that is neither a file's nor a stack."""
 
 
+_CHOICE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+"""Which programs shall get huge pages; the chosen word stands in brackets."""
+
+
 def use_huge_pages() -> None:
     """Have the system move what this process has in memory into huge pages, if it can; its contents don't change."""
-    if sys.platform == "linux":
+    if sys.platform == "linux" and not _are_unwanted():
         advise = ctypes.CDLL(None).madvise
         with contextlib.suppress(OSError):  # /proc may not be mounted
             for start, length in _whole_huge_pages(Path("/proc/self/maps").read_text()):
                 advise(ctypes.c_void_p(start), ctypes.c_size_t(length), COLLAPSE)
+
+
+def _are_unwanted() -> bool:
+    """Whether the computer's owner wants no huge pages, which the advice would not ask about."""
+    with contextlib.suppress(OSError):
+        return "[never]" in _CHOICE.read_text()
+    return False
 
 
 def _whole_huge_pages(maps: str) -> Iterator[tuple[int, int]]:

@@ -68,7 +68,8 @@ class MetaProgram:
         for given in itertools.islice(inputs, MOST_INPUTS):
             try:
                 given = _on_meta(given)
-                return given, self.run(given, begin())
+                # The program may change the shape of what it gets, e.g. by `x.unsqueeze_(0)`.
+                return given, self.run(_mapped(torch.Tensor.clone, given), begin())
             except NotRun:
                 continue
         return None
@@ -136,5 +137,8 @@ def _moved_to_meta(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def _on_meta(given: Input) -> Input:
-    move = partial(torch.Tensor.to, device="meta")
-    return Input(map_tensors(move, given.args), map_tensors(move, dict(given.kwargs)))
+    return _mapped(partial(torch.Tensor.to, device="meta"), given)
+
+
+def _mapped(change: Callable[[torch.Tensor], torch.Tensor], given: Input) -> Input:
+    return Input(map_tensors(change, given.args), map_tensors(change, dict(given.kwargs)))

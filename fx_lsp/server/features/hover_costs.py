@@ -70,12 +70,12 @@ def call_costs(
         line
         for length, description, place in around
         if length == smallest and (costs := counts.of(description.place.path, description.details.target))
-        for line in _at(costs, description, path, place)
+        for line in _at(costs, counts, description, path, place)
     ]
     return "\n\n".join(dict.fromkeys(lines[:MOST]))
 
 
-def _at(costs: Costs, description: GraphDescription, path: str, place: Place) -> Iterator[str]:
+def _at(costs: Costs, counts: CostCounts, description: GraphDescription, path: str, place: Place) -> Iterator[str]:
     """What the modules cost that an expression calls or, if there are none, its nodes."""
     if calls := description.calls.get(path, {}).get(place, ()):
         modules = {module.path: module for module in costs.modules}
@@ -84,11 +84,14 @@ def _at(costs: Costs, description: GraphDescription, path: str, place: Place) ->
                 times = sum(call.path == called for call in description.details.order)
                 yield _share(costs, modules[called], "" if times == 1 else f"all {times} calls")
         return
+    by_node = counts.by_node(description.place.path, costs.target, description.report)
     names = {node.name for node in description.recorded.get(path, {}).get(place, ())}
-    nodes = [node for node in costs.nodes if node.name in names]
+    nodes = [by_node[name] for name in names if name in by_node]
     if nodes:
         operations, memory = sum(node.flops for node in nodes), sum(node.bytes for node in nodes)
-        yield f"{counted(operations)} FLOPs · {size(memory)} for the result{_given(costs)}."
+        # Without a formula for an operator, its FLOPs are not 0 but unknown.
+        told = [f"{counted(operations)} FLOPs"] if operations else []
+        yield f"{' · '.join([*told, f'{size(memory)} for the result'])}{_given(costs)}."
 
 
 def _share(costs: Costs, module: ModuleCosts, of: str) -> str:

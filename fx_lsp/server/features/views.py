@@ -100,7 +100,7 @@ class Views:
         _, above = _document(traced)
         details = description.details if description else None
         costs = self._costs.of(path, traced.target.key)
-        by_node = {node.name: node for node in costs.nodes} if costs else {}
+        by_node = self._costs.by_node(path, traced.target.key, traced.report) if traced.report else {}
         return {
             "target": self._target(path, traced),
             "stale": self._scheduler.is_tracing(path),

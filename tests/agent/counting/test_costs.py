@@ -198,6 +198,47 @@ async def test_attention_is_laid_out_as_by_the_fused_kernels(client: Client) -> 
     costs = await count(client, text, "Net()")
     assert costs is not None
     assert [node.bytes for node in costs.nodes] == [480, 0, 0, 4]
+    assert "aten.new_empty" not in [operator.name for operator in costs.uncounted], "the program does not call it"
+
+
+async def test_a_program_that_changes_the_shape_of_its_input_is_counted_for_the_shape_that_it_gets(
+    client: Client,
+) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 1)
+
+        def forward(self, x):
+            return self.conv(x.unsqueeze_(0))
+
+    Net()(torch.zeros(3, 8, 8))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert (costs.input, costs.reason) == ("x: [3, 8, 8]", "")
+    assert costs.modules[0].flops == 2 * 3 * 4 * 8 * 8
+
+
+async def test_a_program_without_operations_takes_no_memory(client: Client) -> None:
+    text = """\
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return x
+
+    Net()(torch.zeros(3))
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    root = costs.modules[0]
+    assert (root.flops, root.activations, root.peak) == (0, 0, 0)
 
 
 async def test_what_needs_data_is_said_to_be_unknown(client: Client) -> None:

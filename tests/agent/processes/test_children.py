@@ -8,8 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from fx_lsp.agent.messages import Details, Heartbeat, Proof, Prove, Recipe, Report, Snippet, Span, Target, Trace
+from fx_lsp.agent.messages import (
+    Costs,
+    Details,
+    Heartbeat,
+    ModuleCosts,
+    NodeCosts,
+    Proof,
+    Prove,
+    Recipe,
+    Report,
+    Snippet,
+    Span,
+    Target,
+    Tensors,
+    Trace,
+    Uncounted,
+)
 from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
+from fx_lsp.agent.wire import HEADER, decode, encode
 
 TALKS = """
 import time
@@ -58,6 +75,30 @@ TRACE = Trace("net.py", (NET,), id=3)
 )
 def test_only_answers_to_what_was_asked_count(item: object, counts: bool) -> None:
     assert is_answer(item, TRACE) is counts
+
+
+SOUND = ModuleCosts("", "Net", Tensors(2, {"float32": 8}), 2, Tensors(), 10, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("costs", "counts"),
+    [
+        (Costs(3, "Net", (SOUND,), (NodeCosts("add", 0, 8),), "x: [2]", (Uncounted("aten.add", 1, 2),), ("a",)), True),
+        (Costs(3, "Net", reason="it is too large"), True),
+        (Costs(2, "Net"), False),
+        (Costs(3, "Net", (ModuleCosts("", "Net", flops=-1),)), False),
+        (Costs(3, "Net", (ModuleCosts("", "Net", flops=10**400),)), False),
+        (Costs(3, "Net", (ModuleCosts("", "Net", flops=1.5),)), False),  # type: ignore[arg-type]
+        (Costs(3, "Net", (ModuleCosts("", "Net", parameters=None),)), False),  # type: ignore[arg-type]
+        (Costs(3, "Net", (ModuleCosts("", "Net", Tensors(1, {"float32": "much"})),)), False),  # type: ignore[dict-item]
+        (Costs(3, "Net", (), (NodeCosts("add", True, 8),)), False),
+        (Costs(3, "Net", None), False),  # type: ignore[arg-type]
+        (Costs(3, "Net", unknown=(5,)), False),  # type: ignore[arg-type]
+        (Costs(3, "Net", uncounted=(Uncounted("aten.add", 0, 2),)), False),
+    ],
+)
+def test_costs_count_only_if_they_can_be_shown(costs: Costs, counts: bool) -> None:
+    assert is_answer(decode(encode(costs)[HEADER.size :]), TRACE) is counts
 
 
 def test_a_proof_answers_a_request_for_one() -> None:

@@ -34,10 +34,24 @@ def test_only_whole_huge_pages_of_private_memory_are_moved() -> None:
     assert [*huge_pages._whole_huge_pages(maps)] == [(0x200000, 0x200000), (0x7F0000000000, 0x600000)]
 
 
+@pytest.mark.parametrize(
+    ("choice", "unwanted"), [("always madvise [never]\n", True), ("[always] madvise never\n", False)]
+)
+def test_no_memory_is_moved_where_huge_pages_are_not_wanted(
+    choice: str, unwanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "enabled"
+    file.write_text(choice)
+    monkeypatch.setattr(huge_pages, "_CHOICE", file)
+    assert huge_pages._are_unwanted() is unwanted
+    monkeypatch.setattr(huge_pages, "_CHOICE", tmp_path / "none")
+    assert not huge_pages._are_unwanted()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what pages a process has")
 def test_memory_keeps_its_contents_in_huge_pages() -> None:
     release = re.match(r"(\d+)\.(\d+)", Path("/proc/sys/kernel/osrelease").read_text())
     assert release
     run = subprocess.run([sys.executable, "-c", FILLED], capture_output=True, text=True, check=True)
-    if (int(release[1]), int(release[2])) >= (6, 1):
+    if (int(release[1]), int(release[2])) >= (6, 1) and not huge_pages._are_unwanted():
         assert int(run.stdout) > 0
