@@ -33,7 +33,8 @@ class IdleCaptures(IdleWork):
         """Files that may have something to capture, in order."""
 
     def want(self, path: str, key: str) -> None:
-        """From now on, make every capture of a target."""
+        """From now on, make every capture of a target. What is being captured begins anew, now or soon."""
+        self.pause()
         self._wanted.add((path, key))
         self._waiting[path] = None
         self.begin(at_once=True)
@@ -60,7 +61,7 @@ class IdleCaptures(IdleWork):
         while self._waiting:
             path = next(iter(self._waiting))
             for capture in get_args(Capture):
-                if capture != "fx":
+                if capture != "fx" and self._scheduler.results.is_traced(path):  # else, a trace is still to come
                     await self._capture(path, capture)
             self._waiting.pop(path, None)
 
@@ -82,7 +83,7 @@ class IdleCaptures(IdleWork):
         keys = {
             key
             for key, item in traced.items()
-            if (path, key) in self._wanted or capture in results.captures_of(item.target)
+            if item.may_be_captured and ((path, key) in self._wanted or capture in results.captures_of(item.target))
         }
         gone = [key for key in traced.keys() - keys if (key, capture) in results[path].captured]
         for key in gone:
