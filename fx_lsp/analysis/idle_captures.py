@@ -39,6 +39,11 @@ class IdleCaptures(IdleWork):
         self._waiting[path] = None
         self.begin(at_once=True)
 
+    def begin_anew(self) -> None:
+        """Look for the uses again, then capture: files have changed, even if nothing is traced because of that."""
+        self.pause()
+        self.begin()
+
     def pause(self) -> None:
         """Stop until the next `begin`: something is about to be traced."""
         super().pause()
