@@ -119,7 +119,7 @@ class Engine:
         self.costs = CostCounts(self.scheduler, after=self.descriptions)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
         self.idle_captures = IdleCaptures(self.scheduler, self.captures)
-        checks = KeptReportChecks(self.scheduler, self.agent_for)
+        checks = KeptReportChecks(self.scheduler, self.agent_for, after=self.idle_captures)
         idle = (self.proofs, self.descriptions, self.costs, self.idle_captures, checks)
         self._idle_work: tuple[IdleWork, ...] = idle if interactive else ()
 

@@ -33,10 +33,16 @@ class IdleCaptures(IdleWork):
         """Files that may have something to capture, in order."""
 
     def want(self, path: str, key: str) -> None:
-        """From now on, make every capture of a target."""
+        """From now on, make every capture of a target. What is being captured begins anew, now or soon."""
+        self.pause()
         self._wanted.add((path, key))
         self._waiting[path] = None
         self.begin(at_once=True)
+
+    def begin_anew(self) -> None:
+        """Look for the uses again, then capture: files have changed, even if nothing is traced because of that."""
+        self.pause()
+        self.begin()
 
     def pause(self) -> None:
         """Stop until the next `begin`: something is about to be traced."""
@@ -60,7 +66,7 @@ class IdleCaptures(IdleWork):
         while self._waiting:
             path = next(iter(self._waiting))
             for capture in get_args(Capture):
-                if capture != "fx":
+                if capture != "fx" and self._scheduler.results.is_traced(path):  # else, a trace is still to come
                     await self._capture(path, capture)
             self._waiting.pop(path, None)
 
@@ -82,7 +88,7 @@ class IdleCaptures(IdleWork):
         keys = {
             key
             for key, item in traced.items()
-            if (path, key) in self._wanted or capture in results.captures_of(item.target)
+            if item.may_be_captured and ((path, key) in self._wanted or capture in results.captures_of(item.target))
         }
         gone = [key for key in traced.keys() - keys if (key, capture) in results[path].captured]
         for key in gone:

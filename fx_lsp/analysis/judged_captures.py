@@ -11,7 +11,7 @@ from fx_lsp.analysis.findings import Finding, severity_of
 from fx_lsp.settings.settings import AUTO, Settings
 from fx_lsp.targets.capture_uses import CaptureUse
 
-_OF_NO_CAPTURE = frozenset({"import", "build", "denied", "missing-package", "definitions-only", "directive"})
+OF_NO_CAPTURE = frozenset({"import", "build", "denied", "missing-package", "definitions-only", "directive"})
 """The kinds of failure and notice that concern all captures: a model that can't be built can't be captured either."""
 
 
@@ -32,7 +32,7 @@ def judged(finding: Finding, intent: Intent, use: CaptureUse, settings: Settings
     invented the target's arguments. A graph break is an error where the workspace asks for a single graph.
     """
     capture, selection = finding.capture, settings.selection
-    if finding.failure.kind not in _OF_NO_CAPTURE and capture not in judged_captures(settings.captures, use):
+    if finding.failure.kind not in OF_NO_CAPTURE and capture not in judged_captures(settings.captures, use):
         return None
     if finding.rule.code == "graph-break" and use.is_whole and finding.rule.code not in selection.severities:
         return dataclasses.replace(finding, severity="error")

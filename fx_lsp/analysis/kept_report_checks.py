@@ -16,8 +16,9 @@ class KeptReportChecks(IdleWork):
     name = "checking reports that were kept"
     quiet_seconds = 2.0
 
-    def __init__(self, scheduler: Scheduler, agent_for: Callable[[str], TracingAgent]) -> None:
-        super().__init__(scheduler)
+    def __init__(self, scheduler: Scheduler, agent_for: Callable[[str], TracingAgent], after: IdleWork) -> None:
+        """A new trace ends all other idle work, so it waits until ``after``, which takes longest, is done."""
+        super().__init__(scheduler, after)
         self._agent_for = agent_for
         self._waiting: dict[str, None] = {}
         """Files that may have kept reports, in order."""

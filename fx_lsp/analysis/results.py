@@ -41,6 +41,11 @@ class Traced:
         """Whether the target was traced, to its end or to a failure."""
         return self.report is not None and self.report.outcome in ("traced", "failed")
 
+    @property
+    def may_be_captured(self) -> bool:
+        """Whether there is something to capture: not if the trace found no program, or if the import failed."""
+        return self.report is not None and self.report.outcome not in ("skipped", "not-imported")
+
 
 @dataclass
 class FileResult:
@@ -63,7 +68,7 @@ class FileResult:
 
     @property
     def all_traced(self) -> Iterator[Traced]:
-        """What came of each target, with each capture."""
+        """What is known about each target with each capture."""
         yield from self.traced.values()
         yield from self.captured.values()
 
@@ -71,17 +76,11 @@ class FileResult:
     def findings(self) -> Iterator[Finding]:
         """Every finding of the file's targets and text, at its place in the text that was traced."""
         yield from self.mistakes
-        for traced in self.everything:
+        for traced in self.all_traced:
             yield from traced.findings
             yield from traced.kept
         for unmet in self.unmet.values():
             yield from unmet
-
-    @property
-    def everything(self) -> Iterator[Traced]:
-        """What is known about each target with each capture."""
-        yield from self.traced.values()
-        yield from self.captured.values()
 
 
 class Results(dict[str, FileResult]):
@@ -134,7 +133,14 @@ class Results(dict[str, FileResult]):
 
     def is_current(self, path: str) -> bool:
         """Whether everything that is known about ``path`` was found in the current texts."""
-        return self._is_traced(path) and all(map(self._is_traced, self.dependants(path)))
+        return self.is_traced(path) and all(map(self.is_traced, self.dependants(path)))
+
+    def is_traced(self, path: str) -> bool:
+        """Whether a file was fully traced, and neither it nor a file that it imports was edited since then."""
+        result = self.get(path)
+        if result is None or result.moment is None:
+            return False
+        return not any(self._documents.changed_since(file, result.moment) for file in (path, *result.dependencies))
 
     def files_concerned(self, path: str) -> set[str]:
         """The files whose diagnostics may change with the text or the result of ``path``.
@@ -219,7 +225,9 @@ class Results(dict[str, FileResult]):
             for finding in found
             if finding.rule.capture == capture or finding.failure.kind in _ENDED
         )
-        self[path].captured[report.target, capture] = Traced(traced.target, traced.place, report, own)
+        last = self[path].captured.get((report.target, capture))
+        kept = self._behind(own, last, selection) if last and report.partial else ()
+        self[path].captured[report.target, capture] = Traced(traced.target, traced.place, report, own, kept)
 
     def keep_unmet(self, path: str, key: str, findings: tuple[Finding, ...]) -> None:
         """Record which expected costs a target of a file exceeds."""
@@ -243,11 +251,14 @@ class Results(dict[str, FileResult]):
 
         Returns whether there were any.
         """
-        result = self.get(path)
-        keeping = [item for item in result.traced.values() if item.kept] if result else []
-        for item in keeping:
-            self[path].traced[item.target.key] = dataclasses.replace(item, kept=())
-        return bool(keeping)
+        result = self.get(path) or FileResult()
+        keeping = [key for key, item in result.traced.items() if item.kept]
+        for key in keeping:
+            result.traced[key] = dataclasses.replace(result.traced[key], kept=())
+        captures = [id for id, item in result.captured.items() if item.kept]
+        for id in captures:
+            result.captured[id] = dataclasses.replace(result.captured[id], kept=())
+        return bool(keeping or captures)
 
     def _judged(self, path: str, files: Collection[str] | None) -> Iterator[Finding]:
         """The findings of a file's targets and text in ``files`` (None: in any file) that are problems to the user."""
@@ -255,7 +266,7 @@ class Results(dict[str, FileResult]):
         of_any_capture = itertools.chain(result.mistakes, *result.unmet.values())
         yield from (finding for finding in of_any_capture if files is None or finding.place.path in files)
         settings = None
-        for traced in result.everything:
+        for traced in result.all_traced:
             found = [item for item in (*traced.findings, *traced.kept) if files is None or item.place.path in files]
             if found and traced.report:
                 settings = settings or self._settings_of(path)
@@ -268,13 +279,6 @@ class Results(dict[str, FileResult]):
             for traced in result.all_traced:
                 if traced.report is not None and failure in traced.report.failures:
                     yield path, traced
-
-    def _is_traced(self, path: str) -> bool:
-        """Whether a file was fully traced, and neither it nor a file that it imports was edited since then."""
-        result = self.get(path)
-        if result is None or result.moment is None:
-            return False
-        return not any(self._documents.changed_since(file, result.moment) for file in (path, *result.dependencies))
 
     def _replaced(self, place: Place, gone: list[Traced]) -> Traced | None:
         """The target that an edit has turned into the one at ``place``, taken from those that are ``gone``."""

@@ -30,10 +30,11 @@ class TargetCaptures:
     async def capture(self, path: str, capture: Capture, keys: Collection[str]) -> None:
         """Capture the targets of a file with these ``keys``, if they exist, and keep the reports in the results."""
         result = self._scheduler.results.get(path)
-        traced = [item for key, item in result.traced.items() if key in keys] if result else []
-        wanted = [item for item in traced if item.report and item.report.outcome not in ("skipped", "not-imported")]
+        traced = result.traced.items() if result else ()
+        wanted = [item for key, item in traced if key in keys and item.may_be_captured]
         if not wanted:
             return
+        silent = {item.target.key for item in wanted}
         snapshot = self._scheduler.documents.snapshot()
         request = self._scheduler.request(path, wanted, snapshot, TIME_FACTOR)
         # Without hosts: a part of another model is captured alone.
@@ -42,5 +43,15 @@ class TargetCaptures:
         async with contextlib.aclosing(self._agent_for(path).trace(request)) as answers:
             async for answer in answers:
                 if isinstance(answer, Report):
+                    silent.discard(answer.target)
                     self._scheduler.results.keep_capture(path, capture, answer, snapshot)
                     self.on_captured(path)
+                elif not answer.cancelled:
+                    self._end(path, capture, silent)
+
+    def _end(self, path: str, capture: Capture, silent: Collection[str]) -> None:
+        """Drop what no report has confirmed or replaced; there is none on the targets with the keys ``silent``."""
+        for key in silent:  # no agent could be started: an earlier report is about another text or another Python
+            self._scheduler.results.drop_capture(path, key, capture)
+        if self._scheduler.results.drop_kept(path) or silent:
+            self.on_captured(path)

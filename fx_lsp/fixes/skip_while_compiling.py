@@ -20,7 +20,7 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     """One fix if the failing expression is in a statement that does nothing but print or log."""
     statement = source.statement(node)
     match statement:
-        case ast.Expr(value=ast.Call(func=function)) if _is_log(function) and not source.indent(statement).strip():
+        case ast.Expr(value=ast.Call(func=function)) if _is_log(function) and _is_alone(source, statement):
             torch = imported(source, "torch")
             guard = f"if not {torch.name}.compiler.is_compiling():"
             if statement.lineno == statement.end_lineno:
@@ -29,6 +29,13 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
                 guard = f"{guard} "
             title = f"Leave `{ast.unparse(function)}` out while compiling"
             yield Fix(title, (*torch.changes, source.before(statement, guard)))
+
+
+def _is_alone(source: Source, statement: ast.stmt) -> bool:
+    """Whether no other statement shares a line with this one: a condition in front would apply to that one, too."""
+    ends = {statement.lineno, statement.end_lineno}
+    beside = [item for item in source.block(statement) if ends & {item.lineno, item.end_lineno}]
+    return beside == [statement] and not source.indent(statement).strip()
 
 
 def _is_log(function: ast.expr) -> bool:

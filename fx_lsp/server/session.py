@@ -222,6 +222,8 @@ class ClientSession:
         if all(how == types.FileChangeType.Changed for how in own.values()):
             for path in own:
                 self.engine.scheduler.trace_dependants(path)
+            if own:
+                self.engine.idle_captures.begin_anew()
         else:
             # What was imported so far does not show which imports a new file makes possible or a deleted one breaks.
             self.engine.scheduler.trace_all()

@@ -16,10 +16,10 @@ import os
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, get_args
 
 from fx_lsp import __version__
-from fx_lsp.agent.messages import PROTOCOL, Costs, Details, Done, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import PROTOCOL, Capture, Costs, Details, Done, Preload, Proof, Prove, Report, Trace
 from fx_lsp.agent.wire import HEADER, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_pool import TracingAgent
@@ -51,7 +51,7 @@ class CachedAgent:
         self._python = tuple(python)
         self._env = dict(env)
         self._start_early = start_early
-        self._forgotten: set[str] = set()
+        self._forgotten: set[tuple[str, Capture]] = set()
         self._probe: asyncio.Task[list[str]] | None = None
         self._starting: asyncio.Task[None] | None = None
 
@@ -60,14 +60,15 @@ class CachedAgent:
         await self._agent.start()
 
     def forget(self, file: str) -> None:
-        """Don't take the next trace of ``file`` from the cache."""
-        self._forgotten.add(file)
+        """Don't take the next trace of ``file`` from the cache, nor the next one with each other capture."""
+        self._forgotten.update((file, capture) for capture in get_args(Capture))
 
     async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """The reports of a trace, from the cache if it has them."""
         key = await self._key(request)
-        known = self._known(key, request) if key and request.file not in self._forgotten else None
-        self._forgotten.discard(request.file)
+        asked = request.file, request.capture
+        known = self._known(key, request) if key and asked not in self._forgotten else None
+        self._forgotten.discard(asked)
         if known is not None:
             if self._start_early and self._starting is None:
                 self._starting = asyncio.create_task(self._agent.start())

@@ -70,13 +70,17 @@ class _File:
     def read_by(self, name: str) -> frozenset[str]:
         """The dotted names, as in `CaptureCall.made_of`, that a class or function reads or a variable comes from."""
         if name not in self.reads:
-            node = self.definitions.get(name)
-            if node:
-                self.reads[name] = frozenset(map(self._origin, chains(node)))
-            else:
-                at_end = CodePlace(self.names.module, ast.Pass())
-                self.reads[name], _ = Origins(self.names).of(ast.Name(name, ast.Load()), at_end)
+            try:
+                self.reads[name] = self._read_by(name)
+            except RecursionError:  # in what no call can stand in, e.g. an annotation; else, the file is left out
+                self.reads[name] = frozenset()
         return self.reads[name]
+
+    def _read_by(self, name: str) -> frozenset[str]:
+        if node := self.definitions.get(name):
+            return frozenset(map(self._origin, chains(node)))
+        at_end = CodePlace(self.names.module, ast.Pass())
+        return Origins(self.names).of(ast.Name(name, ast.Load()), at_end)[0]
 
     def _origin(self, chain: str) -> str:
         """A dotted name, as it is known outside this file if the file imports it."""
@@ -226,25 +230,38 @@ class CaptureUses:
                     todo += [(node[0], read) for read in (holder.read_by(node[1]) if holder else ())]
         return found
 
-    def _meant(self, file: _File, name: str, depth: int = 0) -> set[_Node]:
-        """What a dotted name in a file stands for: the file's own name, or one of a file that it imports."""
-        if name in file.names.module.bindings and name not in file.names.imported:
-            return {(file.path, name)}
-        dotted = [name] if "." in name else [f"{module}.{name}" for module in file.names.star_imports]
+    def _meant(self, file: _File, name: str, seen: set[_Node] | None = None) -> set[_Node]:
+        """What a dotted name in a file, or its beginning, stands for: a name of the file or of one that it imports.
+
+        ``seen``: what need not be looked up again, since files can import each other.
+        """
+        head = name.partition(".")[0]
+        if head in file.names.module.bindings and head not in file.names.imported:
+            return {(file.path, head)}
+        seen = set() if seen is None else seen
+        if (file.path, name) in seen:
+            return set()
+        seen.add((file.path, name))
+        is_free = head and head not in file.names.imported
+        from_stars = [f"{module}.{name}" for module in file.names.star_imports] if is_free else []
         found: set[_Node] = set()
-        for each in dotted:
-            module, _, own = each.rpartition(".")
-            for path in self._named(file.path, module):
-                other = self._file(path)
-                if other is None or depth > 4:
-                    continue
-                imported = other.names.imported.get(own)
-                if imported is None and own not in other.names.module.bindings and other.names.star_imports:
-                    found |= self._meant(other, own, depth + 1)
-                elif imported is not None:
-                    found |= self._meant(other, imported, depth + 1)
-                elif own in other.names.module.bindings:
-                    found.add((path, own))
+        for dotted in [name, *from_stars]:
+            splits = (self._defined(file, module, own, seen) for module, own in _splits(dotted))
+            found |= next(filter(None, splits), set())
+        return found
+
+    def _defined(self, importer: _File, module: str, name: str, seen: set[_Node]) -> set[_Node]:
+        """What a name of a module that ``importer`` imports stands for; empty if the workspace does not have it."""
+        found: set[_Node] = set()
+        for path in self._named(importer.path, module):
+            other = self._file(path)
+            if other is None:
+                continue
+            imported = other.names.imported.get(name)
+            if imported is not None or (name not in other.names.module.bindings and other.names.star_imports):
+                found |= self._meant(other, imported or name, seen)
+            elif name in other.names.module.bindings:
+                found.add((path, name))
         return found
 
     def _named(self, importer: str, module: str) -> tuple[str, ...]:
@@ -257,9 +274,10 @@ class CaptureUses:
     def _found_modules(self, importer: str, module: str) -> Iterator[str]:
         rest = module.lstrip(".")
         if level := len(module) - len(rest):
-            folder = PurePath(importer).parents[level - 1] if level <= len(PurePath(importer).parents) else None
-            bases = [folder.joinpath(*rest.split(".")) if rest else folder] if folder else []
-            yield from self._existing(bases)
+            # `from . import nets` makes `..nets` of `nets`, as `from ..nets import …` does.
+            levels = (level, level - 1) if rest and level > 1 else (level,)
+            folders = [PurePath(importer).parents[up - 1] for up in levels if up <= len(PurePath(importer).parents)]
+            yield from self._existing(folder.joinpath(*filter(None, rest.split("."))) for folder in folders)
             return
         top = PurePath(importer).parents[len(package_of(importer))]
         roots = [Path(root, inside) for root in self._folders() for inside in ("", "src")]
@@ -273,11 +291,15 @@ class CaptureUses:
 
     def _read(self, path: str) -> str:
         """The text of a file; empty if it can't be read. Raises `_Interrupted` if that is wanted."""
-        if self._interrupted.is_set():
-            raise _Interrupted
+        self._go_on()
         return self._texts(path) or ""
 
+    def _go_on(self) -> None:
+        if self._interrupted.is_set():
+            raise _Interrupted
+
     def _file(self, path: str) -> _File | None:
+        self._go_on()
         if path not in self._files:
             self._files[path] = self._parsed(path)
         return self._files[path]
@@ -294,6 +316,14 @@ class CaptureUses:
             return None
         definitions = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, *Function))}
         return _File(path, names, calls, definitions)
+
+
+def _splits(name: str) -> Iterator[tuple[str, str]]:
+    """The modules that a dotted name may begin with, the longest first, each with the name in it that follows."""
+    module, _, own = name.rpartition(".")
+    while module:
+        yield module, own
+        module, _, own = module.rpartition(".")
 
 
 def _is_marked(text: str) -> bool:

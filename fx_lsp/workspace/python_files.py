@@ -89,7 +89,7 @@ def files_below(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
     for directory, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if not _is_foreign(Path(directory, name)))
         paths = (Path(directory, file) for file in sorted(files) if file.endswith(endings))
-        yield from (path for path in paths if path.is_file())
+        yield from (path for path in paths if os.path.isfile(path))  # noqa: PTH113 (never raises)
 
 
 def _absolute(path: Path) -> Path:
@@ -114,4 +114,5 @@ def _is_foreign(folder: Path) -> bool:
 
 def is_environment(folder: Path) -> bool:
     """Whether ``folder`` is a virtual environment (PEP 405) or a conda environment."""
-    return (folder / "pyvenv.cfg").exists() or (folder / "conda-meta").exists()
+    marks = (folder / "pyvenv.cfg", folder / "conda-meta")
+    return any(os.path.exists(mark) for mark in marks)  # noqa: PTH110 (never raises, even if the folder is closed)

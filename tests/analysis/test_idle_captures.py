@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Failure
+from fx_lsp.agent.messages import Failure, Report
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.idle_captures import IdleCaptures
+from fx_lsp.analysis.kept_report_checks import KeptReportChecks
 from fx_lsp.documents.positions import Change, Position
 from fx_lsp.rules import Severity
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import TracingAgent
+from fx_lsp.supervisor.keeping_agent import KeepingAgent
 from tests.analysis.fake_agent import PATIENCE, FakeAgent, Request, failure_at, span_of
 
 NET = """\
@@ -26,6 +28,7 @@ class Net(nn.Module):
 
 Net()(torch.ones(3))
 """
+PLACES = (("forward", "data-dependent-guard"), ("len(x)", "data-dependent-size"))
 EXPORTED = NET + "torch.export.export(Net(), (torch.ones(3),))\n"
 
 
@@ -34,12 +37,13 @@ class EditorEngine(Engine):
 
     def __init__(self, folder: Path) -> None:
         self.tracing, self.capturing = FakeAgent(), FakeAgent()
+        self.keeping = KeepingAgent(self.tracing)
         self.settings = Settings(trace_delay=0)
         self.path = str(folder / "net.py")
         super().__init__(lambda path: self.settings, folders=[str(folder)], interactive=True)
 
     def agent_for(self, path: str) -> TracingAgent:
-        return self.tracing
+        return self.keeping
 
     def _capturing_agent_for(self, path: str) -> TracingAgent:
         return self.capturing
@@ -161,6 +165,23 @@ async def test_what_is_no_longer_used_is_dropped(engine: EditorEngine) -> None:
     assert engine.results[engine.path].captured == {}
 
 
+async def test_kept_reports_are_checked_once_nothing_is_captured(
+    engine: EditorEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(KeptReportChecks, "quiet_seconds", 0)
+    engine.keeping._unchecked.add(engine.path)
+    engine.open(EXPORTED)
+    await engine.trace()
+    request = await engine.capturing.asked()
+    await asyncio.sleep(0.1)
+    assert engine.tracing.requests.empty()
+    assert not request.ended.is_set()
+    request.report("class:Net")
+    request.done()
+    await engine.trace()
+    assert not engine.keeping.is_unchecked(engine.path)
+
+
 async def test_a_paused_editor_captures_nothing(engine: EditorEngine) -> None:
     engine.open(EXPORTED)
     await engine.trace()
@@ -169,3 +190,80 @@ async def test_a_paused_editor_captures_nothing(engine: EditorEngine) -> None:
     assert engine.capturing.requests.empty()
     engine.resume()
     await engine.capture()
+
+
+async def test_a_text_that_is_not_traced_is_not_captured(engine: EditorEngine) -> None:
+    engine.open(EXPORTED)
+    await engine.trace()
+    first = await engine.capturing.asked()
+    engine.type("(")
+    await asyncio.wait_for(first.ended.wait(), PATIENCE)
+    assert not engine.results[engine.path].parses
+    for _ in range(10):
+        engine.idle_captures.begin(at_once=True)
+        await asyncio.sleep(0.01)
+    assert engine.capturing.requests.empty()
+
+
+async def test_what_a_capture_found_is_dropped_when_the_file_cannot_be_imported(engine: EditorEngine) -> None:
+    engine.open(EXPORTED)
+    await engine.trace()
+    await engine.capture(at_len(engine, "data-dependent-guard"))
+    await engine.shows(("data-dependent-guard", "error"))
+    engine.type("import nothing\n")
+    request = await engine.tracing.asked()
+    failure = failure_at(span_of(engine.path, f"import nothing\n{EXPORTED}", "import nothing"), kind="import")
+    request.answers.put_nowait(Report(1, "class:Net", "not-imported", (failure,)))
+    request.done()
+    await engine.shows(("import", "warning"))
+    assert engine.results[engine.path].captured == {}
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+async def test_further_failures_stay_until_all_are_looked_for(engine: EditorEngine, is_whole: bool) -> None:
+    def failures() -> tuple[Failure, Failure]:
+        text = engine.documents.text(engine.path) or ""
+        first, second = (failure_at(span_of(engine.path, text, part), kind=kind) for part, kind in PLACES)
+        return first, second
+
+    guard: tuple[str, Severity] = ("data-dependent-guard", "error")
+    size: tuple[str, Severity] = ("data-dependent-size", "error")
+    engine.open(EXPORTED)
+    await engine.trace()
+    await engine.capture(*failures())
+    await engine.shows(guard, size)
+    engine.type("# a comment\n")
+    await engine.trace()
+    again = await engine.capturing.asked()
+    again.report("class:Net", failures()[0], partial=True)
+    await asyncio.sleep(0.05)
+    await engine.shows(guard, size)
+    if is_whole:
+        again.report("class:Net", failures()[0])
+    again.done()
+    await engine.shows(guard)
+
+
+async def test_a_capture_that_no_agent_makes_leaves_no_older_verdict(engine: EditorEngine) -> None:
+    engine.open(EXPORTED)
+    await engine.trace()
+    await engine.capture(at_len(engine, "data-dependent-guard"))
+    await engine.shows(("data-dependent-guard", "error"))
+    engine.type("# a comment\n")
+    await engine.trace()
+    (await engine.capturing.asked()).done()
+    await engine.shows()
+    assert engine.results[engine.path].captured == {}
+
+
+async def test_a_target_that_is_asked_for_during_a_capture_gets_every_capture(engine: EditorEngine) -> None:
+    other = NET.partition("nn\n")[2].replace("Net", "Other")
+    engine.open(EXPORTED + other)
+    request = await engine.tracing.asked()
+    for target in request.targets:
+        request.report(target.key)
+    request.done()
+    assert [target.key for target in (await engine.capturing.asked()).targets] == ["class:Net"]
+    engine.idle_captures.want(engine.path, "class:Other")
+    again = await engine.capturing.asked()
+    assert (again.message.capture, {target.key for target in again.targets}) == ("export", {"class:Net", "class:Other"})

@@ -130,6 +130,19 @@ async def test_what_is_used_follows_the_scripts_of_the_workspace(editor_with_vie
     await lens_becomes(editor, "net.py", "✗ 1 place")
 
 
+async def test_a_script_that_changes_on_disk_is_read_again_even_if_nothing_is_traced(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    script = "import torch\nimport net\n\ntorch.export.export(net.model, (torch.ones(3, 4),))\n"
+    editor.write("save.py", script)
+    editor.open("net.py", NET.replace("Net()(", "model = Net()\nmodel("))
+    await editor.until(lambda: shown(editor, "net.py") == [] and editor.published.get("net.py") is not None)
+    await editor.settled()
+    editor.write("save.py", script.replace("torch.export.export", "print"))
+    changed = [types.FileEvent(editor.uri("save.py"), types.FileChangeType.Changed)]
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changed))
+    await editor.until(lambda: shown(editor, "net.py") == [("len", "len(x.shape)")])
+
+
 @pytest.mark.parametrize(
     ("captures", "codes"),
     [

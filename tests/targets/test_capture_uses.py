@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,91 @@ def test_a_function_of_another_file_captures_what_it_is_passed(tmp_path: Path) -
     folder.uses.forget()
     assert folder.update()
     assert folder.shown() == {}
+
+
+NETS = """\
+from torch import nn
+
+class Block(nn.Module):
+    @classmethod
+    def small(cls):
+        return cls()
+
+class Net(nn.Module):
+    @classmethod
+    def pretrained(cls, name):
+        return cls(Block.small())
+
+class Other(nn.Module): ...
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from pkg.nets import Net\ntorch.export.export(Net.pretrained('a'), (x,))",
+        "from pkg import nets\ntorch.export.export(nets.Net.pretrained('a'), (x,))",
+        "import pkg.nets\ntorch.export.export(pkg.nets.Net.pretrained('a'), (x,))",
+        "from pkg.nets import *\ntorch.export.export(Net.pretrained('a'), (x,))",
+        "from pkg.nets import Net\nclass Maker:\n    net = Net.pretrained('a')\ntorch.export.export(Maker.net, (x,))",
+    ],
+)
+def test_what_a_method_of_a_class_makes_is_made_of_the_class(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "nets.py").write_text(NETS)
+    (tmp_path / "main.py").write_text(f"import torch\n{text}\n")
+    folder = Folder(tmp_path)
+    folder.update()
+    paths = {(Path(path).name, name) for path, name in folder.uses._uses}
+    assert {("nets.py", "Net"), ("nets.py", "Block")} <= paths
+    assert ("nets.py", "Other") not in paths
+
+
+@pytest.mark.parametrize("text", ["from . import nets", "from ..pkg import nets", "from .nets import Net"])
+def test_a_relative_import_is_followed(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "nets.py").write_text(NETS)
+    net = "Net" if text.endswith("Net") else "nets.Net"
+    (tmp_path / "pkg" / "main.py").write_text(f"import torch\n{text}\ntorch.export.export({net}(), (x,))\n")
+    folder = Folder(tmp_path)
+    folder.update()
+    assert ("nets.py", "Net") in {(Path(path).name, name) for path, name in folder.uses._uses}
+
+
+def test_files_that_import_everything_from_each_other_are_searched_once(tmp_path: Path) -> None:
+    count = 12
+    stars = "".join(f"from n{number} import *\n" for number in range(count))
+    for number in range(count):
+        (tmp_path / f"n{number}.py").write_text(stars)
+    (tmp_path / "n3.py").write_text(f"{stars}{NETS}")
+    (tmp_path / "main.py").write_text(f"{stars}import torch\ntorch.export.export(Net(len(missing)), (x,))\n")
+    folder = Folder(tmp_path)
+    asked: list[str] = []
+    file = folder.uses._file
+
+    def counting(path: str) -> Any:
+        asked.append(path)
+        return file(path)
+
+    folder.uses._file = counting  # type: ignore[method-assign]
+    folder.update()
+    assert ("n3.py", "Net") in {(Path(path).name, name) for path, name in folder.uses._uses}
+    assert len(asked) < 100 * count**2
+
+
+def test_deeply_nested_code_ends_no_update(tmp_path: Path) -> None:
+    deep = " + ".join(["x"] * 1500)
+    net = "from torch import nn\n\nclass Net(nn.Module):\n    def forward(self, x{}):\n        return {}\n"
+    (tmp_path / "annotated.py").write_text(net.format(f": {deep}", "x"))
+    (tmp_path / "added.py").write_text(net.format("", deep))
+    (tmp_path / "main.py").write_text(
+        "import torch, annotated, added\nfor net in annotated.Net(), added.Net():\n    torch.export.export(net, (x,))\n"
+    )
+    folder = Folder(tmp_path)
+    assert folder.update()
+    assert (str(tmp_path / "annotated.py"), "Net") in folder.uses._uses
 
 
 def test_an_interrupted_update_is_completed_by_the_next() -> None:

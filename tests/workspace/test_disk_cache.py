@@ -222,3 +222,14 @@ async def test_where_python_can_not_be_run_nothing_is_kept(remembered: Remembere
     remembered.agent = CachedAgent(remembered.behind, Cache(remembered.cache), ["/no/python"], {}, start_early=False)
     assert not await remembered.is_known()
     assert not await remembered.is_known()
+
+
+async def test_a_forgotten_file_is_traced_and_captured_again(remembered: Remembered) -> None:
+    exported = dataclasses.replace(remembered.request, capture="export")
+    for request in (remembered.request, exported):
+        assert not await remembered.is_known(request)
+        assert await remembered.is_known(request)
+    remembered.agent.forget(str(remembered.model))
+    for request in (exported, remembered.request):
+        assert not await remembered.is_known(request)
+        assert await remembered.is_known(request)

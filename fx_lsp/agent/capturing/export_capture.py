@@ -131,6 +131,8 @@ def _error_with_dynamic_batch(
         with watching_specializations(seen):
             program = exported(root, given, sizes)
     except Exception as error:
+        if is_out_of_memory(error):
+            raise
         return error
     return None if _is_dynamic(program) else "the size is a number in the exported program"
 

@@ -13,6 +13,8 @@ _NAMES: Mapping[Capture, str] = {
     "compile": "`torch.compile` with `fullgraph=True`",
 }
 _DONE: Mapping[Capture, str] = {"fx": "traced", "export": "exported", "compile": "compiled into one graph"}
+_NOT_SHOWN = "*Your code does not use this on it, so this is not shown as a problem.*"
+_NOT_REACHED = {"not-built": "it can't be built", "not-imported": "the file can't be imported"}
 _ENDINGS = {"timed-out": "it took too long", "out-of-memory": "it took too much memory", "crashed": "the process died"}
 
 
@@ -41,10 +43,13 @@ def in_full(capture: Capture, captured: Traced, *, is_judged: bool) -> str:
             None: "",
         }[report.dynamic_batch]
         text = f"{_NAMES[capture]}: it can be {_DONE[capture]}{inputs}{batch}."
-    elif report.outcome == "failed" and captured.findings:
-        text = f"{_NAMES[capture]}: it can't be {_DONE[capture]}{inputs}. {captured.findings[0].message}"
+    elif report.outcome == "failed":
+        why = f" {captured.findings[0].message}" if captured.findings else ""  # a comment may suppress them
+        text = f"{_NAMES[capture]}: it can't be {_DONE[capture]}{inputs}.{why}"
     elif report.outcome in _ENDINGS:
         text = f"{_NAMES[capture]}: {_ENDINGS[report.outcome]}."
     else:
-        text = f"{_NAMES[capture]}: not checked: {report.reason or report.outcome}."
-    return text if is_judged else f"{text} *Your code does not use this on it, so this is not shown as a problem.*"
+        reason = report.reason.removesuffix(".") or _NOT_REACHED.get(report.outcome, "there is nothing to capture")
+        text = f"{_NAMES[capture]}: not checked: {reason}."
+    is_problem = report.outcome == "failed" or report.outcome in _ENDINGS
+    return f"{text} {_NOT_SHOWN}" if is_problem and not is_judged else text

@@ -12,6 +12,7 @@ from lsprotocol import types
 from fx_lsp.agent.messages import Report
 from fx_lsp.analysis.cost_counts import CostCounts
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
+from fx_lsp.analysis.judged_captures import OF_NO_CAPTURE
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.server.features.capture_verdicts import in_full
@@ -132,20 +133,28 @@ def _described(scheduler: Scheduler, places: ClientPlaces, path: str, traced: Tr
         return f"{title} is not traced: {scheduler.held_back}."
     if report is None:
         return f"Tracing {title} …" if scheduler.is_tracing(path) else f"{title} has not been traced yet."
-    told = f"{_outcome(places, path, title, traced, report)}{_recipe(places, traced, report)}"
+    told = f"{_outcome(scheduler, places, path, traced, report)}{_recipe(places, traced, report)}"
     return "\n\n".join(filter(None, [told, costs, *_captures(scheduler, path, traced)]))
 
 
 def _captures(scheduler: Scheduler, path: str, traced: Traced) -> Iterator[str]:
     """What came of the target's other captures, and why symbolic tracing's failures are not shown, if they are not."""
     judged = scheduler.results.captures_of(traced.target)
-    if "fx" not in judged and traced.findings:
+    if _is_hidden(scheduler, traced):
         yield "*Your code does not trace it, so this is not shown as a problem.*"
     for capture, captured in scheduler.results.captured(path, traced.target.key).items():
         yield in_full(capture, captured, is_judged=capture in judged)
 
 
-def _outcome(places: ClientPlaces, path: str, title: str, traced: Traced, report: Report) -> str:
+def _is_hidden(scheduler: Scheduler, traced: Traced) -> bool:
+    """Whether the trace failed, but that is not shown as a problem, because the code only uses other captures."""
+    can_fail = traced.report is not None and traced.report.outcome not in ("traced", "unchecked", "skipped")
+    is_of_trace = bool(traced.findings) and traced.findings[0].failure.kind not in OF_NO_CAPTURE
+    return can_fail and is_of_trace and "fx" not in scheduler.results.captures_of(traced.target)
+
+
+def _outcome(scheduler: Scheduler, places: ClientPlaces, path: str, traced: Traced, report: Report) -> str:
+    title = f"`{traced.target.title}`"
     if report.outcome == "traced" and not report.failures:
         nodes = "1 node" if report.nodes == 1 else f"{report.nodes} nodes"
         how = f" {report.reason}" if report.reason else ""
@@ -155,7 +164,7 @@ def _outcome(places: ClientPlaces, path: str, title: str, traced: Traced, report
         return f"{title} is neither a module nor a function, so there is nothing to trace."
     if report.outcome == "unchecked":
         return f"{title} could not be checked: {report.reason}."
-    return _failed(places, path, title, traced)
+    return _failed(places, path, title, traced, is_shown=not _is_hidden(scheduler, traced))
 
 
 def _recipe(places: ClientPlaces, traced: Traced, report: Report) -> str:
@@ -169,15 +178,15 @@ def _recipe(places: ClientPlaces, traced: Traced, report: Report) -> str:
     return f"\n\nBuilt as `{shown}`{f' ({_line(location)})' if location else ''}."
 
 
-def _failed(places: ClientPlaces, path: str, title: str, traced: Traced) -> str:
-    """The first failure of a target, and where it is."""
+def _failed(places: ClientPlaces, path: str, title: str, traced: Traced, *, is_shown: bool) -> str:
+    """The first failure of a target, and where it is. ``is_shown``: whether its failures are shown as problems."""
     if not traced.findings:
         return f"{title} can't be traced."
     first, more = traced.findings[0], len(traced.findings) - 1
     location = places.location(first.place)
     file = "" if first.place.path == path else f"{PurePath(first.place.path).name}, "
     where = f" ({_line(location, file)})" if location else ""
-    rest = f"\n\nThe list of problems shows {more} more." if more else ""
+    rest = f"\n\nThe list of problems shows {more} more." if more and is_shown else ""
     return f"{title} can't be traced{where}: {first.message}{rest}"
 
 

@@ -24,6 +24,9 @@ _ENDINGS = {
 }
 """The summaries for outcomes other than success and failure."""
 
+_OF_NO_CAPTURE = frozenset({"not-imported", "not-built", "skipped"})
+"""The outcomes that leave nothing to capture."""
+
 
 def summary(
     traced: Traced,
@@ -39,7 +42,7 @@ def summary(
     nothing is traced, if nothing is. ``costs``: what the target costs, if that is known and to be shown.
     """
     report = traced.report
-    if report is not None and captured:
+    if report is not None and captured and report.outcome not in _OF_NO_CAPTURE:
         found: dict[Capture, Traced] = {"fx": traced, **captured}
         return " · ".join(
             in_short(capture, item.report, _places_of(item)) for capture, item in found.items() if item.report

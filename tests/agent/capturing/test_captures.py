@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 from fx_lsp.agent.messages import Capture, Limits, Report, Snippet
+from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.capture_run import NO_INPUTS
 from tests.agent.client import Client, target_of, text_at
 
@@ -183,3 +186,18 @@ async def test_each_capture_gets_a_program_that_was_never_called(client: Client,
 async def test_code_for_an_accelerator_runs_on_the_cpu(client: Client, capture: Capture) -> None:
     report = await captured(client, "x = x.cuda()\nreturn self.linear(x) + torch.arange(4, device='cuda')", capture)
     assert (report.outcome, report.failures) == ("traced", ())
+
+
+async def test_a_lack_of_memory_is_no_limit_of_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fx_lsp.agent.capturing import export_capture
+
+    exported = export_capture.exported
+
+    def short_of_memory(root: Any, given: Input, sizes: Any) -> Any:
+        if sizes is not None:
+            raise MemoryError
+        return exported(root, given, sizes)
+
+    monkeypatch.setattr(export_capture, "exported", short_of_memory)
+    with pytest.raises(MemoryError):
+        export_capture.capture_by_export(torch.nn.Linear(4, 4), Input((torch.randn(3, 4),)))

@@ -44,9 +44,26 @@ def test_a_lens_has_one_part_for_each_capture(exported: Traced, shown: str) -> N
             "it can be exported for `x: [2, 3]`, but only with this size of the batch.",
         ),
         (traced("unchecked", reason="no inputs were found"), "not checked: no inputs were found."),
+        (traced("not-built", Failure("build", "no")), "not checked: it can't be built."),
+        (traced("failed", Failure("export-error", "no")), "it can't be exported for `x: [2, 3]`."),
         (traced("timed-out"), "it took too long."),
     ],
 )
 def test_a_hover_says_what_a_verdict_is_for(exported: Traced, shown: str) -> None:
     assert in_full("export", exported, is_judged=True) == f"`torch.export`: {shown}"
-    assert in_full("export", exported, is_judged=False).endswith("so this is not shown as a problem.*")
+    assert exported.report
+    fails = exported.report.outcome in ("failed", "timed-out")
+    told = in_full("export", exported, is_judged=False)
+    assert told.endswith("so this is not shown as a problem.*") if fails else told.endswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "shown"),
+    [
+        ("not-imported", "✗ the file can't be imported"),
+        ("not-built", "✗ it can't be built"),
+        ("skipped", ""),
+    ],
+)
+def test_what_cannot_be_captured_at_all_has_one_verdict(outcome: Outcome, shown: str) -> None:
+    assert summary(traced(outcome), {"export": traced("traced")}, tracing=False) == shown

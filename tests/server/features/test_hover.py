@@ -171,3 +171,28 @@ async def test_a_file_that_is_not_known_has_no_hover(bench: Bench) -> None:
     path = bench.file("closed.py", MODEL)
     assert text_at(bench, path, "f(x)") == ""
     assert asked_for(bench, "/no/such.py", types.Position(0, 0)) == ""
+
+
+async def test_what_is_not_shown_as_a_problem_is_not_said_to_be_listed(bench: Bench) -> None:
+    text = (
+        "import torch\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x / len(x) + sum(x)\n\n"
+        "torch.export.export(Net(), (torch.ones(3),))\n"
+    )
+    path = bench.open("net.py", text)
+    await bench.traced(path, *(failure_at(span_of(path, text, part)) for part in ("len(x)", "sum(x)")))
+    hidden, listed = (
+        "*Your code does not trace it, so this is not shown as a problem.*",
+        "The list of problems shows 1 more.",
+    )
+    told = text_at(bench, path, "Net(torch")
+    assert (hidden in told, listed in told) == (False, True)
+    bench.scheduler.uses.update()
+    told = text_at(bench, path, "Net(torch")
+    assert (hidden in told, listed in told) == (True, False)
+    bench.edit(path, "import torch\n", "import torch, nothing\n")
+    request = await bench.agent.asked()
+    failure = failure_at(span_of(path, text, "import torch"), kind="import")
+    request.answers.put_nowait(Report(1, request.targets[0].key, "not-imported", (failure,)))
+    request.done()
+    await bench.complete(path)
+    assert hidden not in text_at(bench, path, "Net(torch"), "it is shown whatever the code captures"

@@ -1,0 +1,45 @@
+"""Leaving out what prints or logs while torch.compile captures a program."""
+
+import ast
+
+import pytest
+
+from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.documents.positions import LineIndex
+from fx_lsp.fixes.editing.text_edits import applied
+from fx_lsp.fixes.skip_while_compiling import fixes
+
+HEAD = "import torch\n\ndef f(x):\n"
+
+
+def fixed(body: str) -> str | None:
+    """The new body; None if nothing is offered for the first call in it that prints or logs."""
+    text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
+    call = next(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    span = Span("f.py", call.lineno, call.col_offset, call.end_lineno or 0, call.end_col_offset or 0)
+    found = list(fixes(Failure("graph-break", "", (Step("f", span),)), lambda path: text))
+    if not found:
+        return None
+    (new,) = applied(found[0].changes, lambda path: LineIndex(text)).values()
+    return "".join(line.removeprefix("    ") for line in new.removeprefix(HEAD).splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    ("body", "new"),
+    [
+        ("print(x)", "if not torch.compiler.is_compiling():\n    print(x)\n"),
+        ("print(\n  x)", "if not torch.compiler.is_compiling(): print(\n  x)\n"),
+        ("self._logger.info(x)", "if not torch.compiler.is_compiling():\n    self._logger.info(x)\n"),
+        ("y = print(x)", None),
+        ("self.log('loss', x)", None),
+    ],
+)
+def test_only_a_statement_that_prints_or_logs_is_left_out(body: str, new: str | None) -> None:
+    assert fixed(body) == new
+
+
+@pytest.mark.parametrize(
+    "body", ["print(x); y = 1", "y = 1; print(x)", "print(\n  x); y = 1", "if x is None: print(x)"]
+)
+def test_no_other_statement_is_left_out(body: str) -> None:
+    assert fixed(body) is None
