@@ -1,4 +1,4 @@
-"""Lowers the agent's priority, so that other processes, especially the editor, get processor time first."""
+"""Lowers priorities, so that other processes, especially the editor, and traces get processor time first."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 
 NICENESS = 5
 """The agent's niceness (see `os.nice`): a competing process at 0 gets three times as much processor time."""
+
+LESS_URGENT = 10
+"""How much is added to the niceness of what no one waits for: proofs and captures."""
 
 _SESSION = Path("/proc/self/autogroup")
 """The file that sets the niceness of the session (see sched(7)). It exists if Linux divides processor time first
@@ -21,3 +24,9 @@ def give_way() -> None:
         os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
     with contextlib.suppress(OSError):
         _SESSION.write_text(str(NICENESS))
+
+
+def give_way_to_traces() -> None:
+    """Lower the priority of this process, which does something that no one waits for; not on Windows."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(LESS_URGENT)

@@ -21,6 +21,7 @@ from fx_lsp.agent.building.constructor_sizes import SizedConstructors, Sizes
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
+from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.proving.capture_failures import captured_failures, check_captured
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
@@ -52,9 +53,6 @@ from fx_lsp.agent.proving.trial_runs import (
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.tracing.trace_target import ImportedFile
-
-NICENESS = 10
-"""The niceness of a proof, which leaves the processor to the traces that someone is waiting for."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def prove(request: Prove, builtin: Collection[str], remembered: Remembered | Non
 
     ``builtin`` is as in `Workspace`; ``remembered`` is from the last proof of the same target, if there was one.
     """
-    os.nice(NICENESS)
+    give_way_to_traces()
     ChildRunner.emit = staticmethod(lambda item: emit(Heartbeat(request.id)))
     trial = _EditProof(request, builtin, remembered, emit)
     try:

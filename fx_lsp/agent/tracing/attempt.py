@@ -13,6 +13,7 @@ from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.messages import Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.limits import limit_memory, time_limit
+from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.confinement import confine_alone
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
@@ -72,6 +73,8 @@ class Attempt:
 
 def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
     """Build and trace, and emit the results. This restricts the process, which is used only for the user's code."""
+    if request.capture != "fx":
+        give_way_to_traces()
     limit_memory(request.limits.memory_mb)
     confine_alone()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 import torch
 
 from fx_lsp.agent.messages import Capture, Limits, Report, Snippet
+from fx_lsp.agent.processes.priority import LESS_URGENT
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.capture_run import NO_INPUTS
 from tests.agent.client import Client, target_of, text_at
@@ -201,3 +203,11 @@ async def test_a_lack_of_memory_is_no_limit_of_the_batch(monkeypatch: pytest.Mon
     monkeypatch.setattr(export_capture, "exported", short_of_memory)
     with pytest.raises(MemoryError):
         export_capture.capture_by_export(torch.nn.Linear(4, 4), Input((torch.randn(3, 4),)))
+
+
+async def test_a_capture_leaves_the_processor_to_traces(client: Client) -> None:
+    body = "import os\nraise RuntimeError(f'niceness {os.getpriority(os.PRIO_PROCESS, 0)}')"
+    trace, export = await captured(client, body, "fx"), await captured(client, body, "export")
+    told = (f"{report.reason}{[failure.error for failure in report.failures]}" for report in (trace, export))
+    of_trace, of_export = (int(re.findall(r"niceness (-?\d+)", text)[0]) for text in told)
+    assert of_export == min(of_trace + LESS_URGENT, 19)
