@@ -34,15 +34,21 @@ export class Shading {
     return this.isKnown ? STEPS.filter((step) => amount / this.total > step).length : 0;
   }
 
-  /** `12 %`; `?` for an item that was not counted. */
-  share({ id }: Item): string {
-    const amount = this.amounts.get(id);
+  /** `12 %`; `?` for an item that was not counted; none for a node that computes nothing. */
+  share(item: Item): string | undefined {
+    if (item.kind === "node" && !item.node.op.startsWith("call_")) {
+      return undefined;
+    }
+    const amount = this.amounts.get(item.id);
     return amount === undefined || !this.isKnown ? "?" : percent(amount / this.total);
   }
 
-  /** What screen readers say: `12 % of the FLOPs`. */
+  /** What screen readers say: `12 % of the FLOPs`; "" for a node that computes nothing. */
   described(item: Item): string {
     const share = this.share(item);
+    if (share === undefined) {
+      return "";
+    }
     return share === "?" ? `${NAMES[this.cost]} not known` : `${share} of the ${NAMES[this.cost]}`;
   }
 

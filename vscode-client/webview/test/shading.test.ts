@@ -49,6 +49,15 @@ test("the legend names every level", () => {
   assert.equal(shading.legend.length, LEVELS + 1);
 });
 
+test("nodes that compute nothing have no share", () => {
+  const { leaves } = hierarchyOf(TWO_CALLS);
+  for (const name of ["x", "output"]) {
+    const leaf = leaves.get(name);
+    assert.ok(leaf);
+    assert.deepEqual([shading.share(leaf), described(leaf, shading)], [undefined, described(leaf)]);
+  }
+});
+
 test("a share that is only nearly nothing or nearly all is not rounded to that", () => {
   const lopsided = hierarchyOf(graph([node("most", [], { flops: 99_999 }), node("little", [], { flops: 1 })]));
   const shares = [...lopsided.leaves.values()].map((leaf) => new Shading(lopsided, "flops").share(leaf));
