@@ -72,7 +72,7 @@ suite("costs", { viewport: { width: 1500, height: 900 } }, (editor) => {
     const swatches = legend.locator("span");
     const colours = await swatches.evaluateAll((all) => all.map((each) => getComputedStyle(each).backgroundColor));
     assert.equal(new Set(colours).size, 6);
-    await graph.selected(/^stem, .*, \d+ % of the FLOPs$/);
+    await graph.selected(/^stem, .*, \d+ % of the FLOPs/);
     assert.match(await detail.innerText(), /\d+ % of the FLOPs$/);
     await editor.page.screenshot({ path: join(SHOTS, "graph-shaded.png") });
     await graph.frame.getByLabel("Shade").selectOption("none");
