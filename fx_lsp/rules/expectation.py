@@ -7,7 +7,8 @@ RULE = Rule(
     title="A model that costs more than expected",
     why="""\
 The comment `# fx: expect(parameters < 30M, flops < 5G)` above a class says what the model may cost. fx-lsp counts what
-it costs, and marks each condition that does not hold, with the largest submodule.
+it costs, and marks each condition that does not hold, with the largest submodule. In a git repository, the editor then
+names the submodule that has grown most since the last commit of the file in which the condition held.
 
 A condition compares one of these with a number, by `<` or `<=`:
 

@@ -76,6 +76,7 @@ class ClientSession:
         self.engine.descriptions.on_described = lambda path, key: self._views_changed(path, [key])
         self.engine.captures.on_captured = self._on_captured
         self.engine.costs.on_counted = self._on_counted
+        self.engine.growth.on_told = self._on_counted
         self.engine.scheduler.held_back = UNTRUSTED if self.options.get("trusted") is False else ""
         self.documents = self.engine.documents
         self.places = ClientPlaces(self.documents)

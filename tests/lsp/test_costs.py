@@ -1,6 +1,8 @@
 """What a model costs, in the editor: lens and hover."""
 
 import asyncio
+import subprocess
+from pathlib import Path
 
 import pytest
 from lsprotocol import types
@@ -134,3 +136,35 @@ async def test_an_expectation_that_does_not_hold_is_a_warning_until_it_is_mended
     await editor.until(lambda: any("2.77 k parameters" in message for message in published()))
     editor.edit("expecting.py", "1k", "3k")
     await editor.until(lambda: not published())
+
+
+def commit(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    identity = ("-c", "user.name=Someone", "-c", "user.email=someone@example.com")
+    for arguments in (("init", "-q"), ("add", path.name), (*identity, "commit", "-q", "-m", "Change the model")):
+        subprocess.run(["git", *arguments], cwd=path.parent, check=True)
+
+
+async def test_the_submodule_that_has_grown_since_the_expectation_held_is_named(editor: Editor) -> None:
+    path = editor.folder / "grown" / "growing.py"
+    path.parent.mkdir()
+    held = EXPECTING.replace("nn.Linear(8, 200)", "nn.Linear(8, 100)")
+    commit(path, held.replace("Linear(8, 100)", "Linear(8, 90)"))
+    commit(path, held)
+    listed = subprocess.run(["git", "log", "-1", "--format=%h"], cwd=path.parent, check=True, capture_output=True)
+    last_held = listed.stdout.decode().strip()
+    # Of the two, `second` stays larger, but `first` grows more.
+    grown = held.replace("(8, 8)", "(8, 60)").replace("(8, 100)", "(60, 15)")
+    commit(path, grown)
+    editor.open("grown/growing.py", grown)
+
+    def message() -> str:
+        shown = editor.published.get("grown/growing.py")
+        return str(shown.diagnostics[0].message) if shown and shown.diagnostics else ""
+
+    await editor.until(lambda: "does not hold" in message())
+    await editor.until(lambda: last_held in message())
+    assert (
+        f"It held for this file as of commit `{last_held}`; since then, `first` (Linear) has grown most, "
+        "to 540 parameters (up from 72 parameters)."
+    ) in message()

@@ -90,6 +90,11 @@ suite(
           await graph.tab(tab).click();
           assert.deepEqual(await seriousIn(await pageFrame()), []);
         }
+        const shade = graph.frame.getByLabel("Shade");
+        await shade.selectOption("FLOPs");
+        await graph.frame.locator("#legend").getByText("Share of the counted FLOPs").waitFor();
+        assert.deepEqual(await seriousIn(await pageFrame()), []);
+        await shade.selectOption("none");
         const seen = await contrasts(await pageFrame());
         for (const text of ["names", "labels", "details"]) {
           assert.ok(seen[text] >= 4.5, `${text}: ${seen[text]}`);

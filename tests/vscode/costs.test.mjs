@@ -1,7 +1,9 @@
 // What a model costs, in a real VS Code: the lens, hovers, the graph's tables, an expectation that fails and is mended.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { before, test } from "node:test";
 import { GraphPage } from "./graph_page.mjs";
+import { SHOTS } from "./paths.mjs";
 import { suite } from "./suite.mjs";
 
 suite("costs", { viewport: { width: 1500, height: 900 } }, (editor) => {
@@ -54,6 +56,27 @@ suite("costs", { viewport: { width: 1500, height: 900 } }, (editor) => {
     assert.ok((await flops(0)) >= (await flops(1)) && (await flops(1)) > 0);
     await heading.click();
     assert.match(await first(), /placeholder/);
+  });
+
+  test("the drawing is shaded by operations, with a legend", async () => {
+    const graph = new GraphPage(editor.page);
+    const legend = graph.frame.locator("#legend");
+    const detail = graph.frame.locator("#detail");
+    await graph.tab("Graph").click();
+    await graph.find("stem");
+    await graph.selected(/^stem, call_module, Conv2d/);
+    assert.doesNotMatch(await detail.innerText(), /%/);
+    assert.ok(!(await legend.isVisible()));
+    await graph.frame.getByLabel("Shade").selectOption("FLOPs");
+    await legend.getByText("Share of the counted FLOPs").waitFor();
+    const swatches = legend.locator("span");
+    const colours = await swatches.evaluateAll((all) => all.map((each) => getComputedStyle(each).backgroundColor));
+    assert.equal(new Set(colours).size, 6);
+    await graph.selected(/^stem, .*, \d+ % of the FLOPs/);
+    assert.match(await detail.innerText(), /\d+ % of the FLOPs$/);
+    await editor.page.screenshot({ path: join(SHOTS, "graph-shaded.png") });
+    await graph.frame.getByLabel("Shade").selectOption("none");
+    await legend.waitFor({ state: "hidden" });
     await editor.closeEditor("Graph of");
   });
 

@@ -7,6 +7,7 @@ import { layOut } from "./layout";
 import { Outline } from "./outline";
 import { readPalette, type Palette } from "./palette";
 import { EMPTY, shapeAt, shapeOf, type Scene, type Shape } from "./scene";
+import type { Shading } from "./shading";
 
 const READABLE = 0.8;
 const NOTHING: ReadonlySet<string> = new Set();
@@ -14,6 +15,7 @@ const NOTHING: ReadonlySet<string> = new Set();
 export class GraphView {
   scene: Scene = EMPTY;
   palette: Palette = readPalette();
+  shading: Shading | undefined;
   private hierarchy: Hierarchy | undefined;
   private open = new Set<string>();
   private selected: string | undefined;
@@ -118,6 +120,12 @@ export class GraphView {
     this.draw();
   }
 
+  /** Shades the shapes by cost from now on, or no longer. */
+  shade(shading: Shading | undefined): void {
+    this.shading = shading;
+    this.draw();
+  }
+
   /** Opens or closes a box; its corner stays where it is on the screen. */
   async toggle(id: string): Promise<void> {
     if (!this.open.delete(id)) {
@@ -209,8 +217,9 @@ export class GraphView {
         selected: this.selected,
         found: this.found,
         focused,
+        shading: this.shading,
       });
-      this.outline.show(this.items, (id) => this.open.has(id), this.selected);
+      this.outline.show(this.items, (id) => this.open.has(id), this.selected, this.shading);
     });
   }
 }

@@ -7,6 +7,7 @@ import { toDot } from "./dot";
 import { GraphView } from "./graph_view";
 import { Grid } from "./grid";
 import { failureText, hierarchyOf, shownFor, type Hierarchy } from "./hierarchy";
+import { Legend } from "./legend";
 import { count } from "./scene";
 import { SearchBar } from "./search_bar";
 import { toSvg } from "./svg";
@@ -34,6 +35,7 @@ class Page {
   private graph: Graph | undefined;
   private hierarchy: Hierarchy | undefined;
   private readonly view: GraphView;
+  private readonly legend: Legend;
   private readonly table: Grid<NodeRow>;
   private readonly order: Grid<OrderRow>;
   private readonly searchBar: SearchBar;
@@ -48,6 +50,14 @@ class Page {
     listen(this.view, (name) => {
       this.choose(name);
     });
+    this.legend = new Legend(
+      element("shade") as HTMLSelectElement,
+      element("legend"),
+      () => this.view.palette,
+      (shading) => {
+        this.view.shade(shading);
+      },
+    );
     this.table = new Grid(
       element("table-grid"),
       "Nodes in the order of execution",
@@ -86,6 +96,7 @@ class Page {
     this.showFailures(graph);
     this.table.show(nodeRows(graph, this.hierarchy));
     this.order.show(orderRows(graph));
+    this.legend.show(this.hierarchy);
     await this.view.show(this.hierarchy, anew);
     this.searchBar.show(graph.nodes);
   }
@@ -120,6 +131,7 @@ class Page {
     // VS Code says the theme in the page's own style and classes.
     new MutationObserver(() => {
       this.view.recolour();
+      this.legend.draw();
     }).observe(document.documentElement, { attributes: true, subtree: true, attributeFilter: ["class", "style"] });
   }
 
@@ -158,8 +170,9 @@ class Page {
   private save(format: "svg" | "dot"): void {
     if (this.hierarchy && this.graph) {
       const { title } = this.graph.target;
-      const { scene, palette } = this.view;
-      const text = format === "svg" ? toSvg(scene, palette, `Graph of ${title}`) : toDot(this.hierarchy, title);
+      const { scene, palette, shading } = this.view;
+      const text =
+        format === "svg" ? toSvg(scene, palette, `Graph of ${title}`, shading) : toDot(this.hierarchy, title);
       editor.postMessage({ type: "save", format, text });
     }
   }

@@ -4,6 +4,7 @@
  */
 import { around, type Item, type Leaf } from "./hierarchy";
 import { count } from "./scene";
+import type { Shading } from "./shading";
 
 const NEIGHBOURS = 10;
 
@@ -14,14 +15,14 @@ export class Outline {
     private readonly detail: HTMLElement,
   ) {}
 
-  /** Shows `items`, those that can be seen, with one of them active. */
-  show(items: Item[], isOpen: (id: string) => boolean, active: string | undefined): void {
+  /** Shows `items`, those that can be seen, with one of them active; says their share of the costs if they are shaded. */
+  show(items: Item[], isOpen: (id: string) => boolean, active: string | undefined, shading: Shading | undefined): void {
     const index = items.findIndex(({ id }) => id === active);
     const start = Math.max(0, index - NEIGHBOURS);
     const shown = items.slice(start, index + NEIGHBOURS + 1);
-    this.element.replaceChildren(...shown.map((item) => treeItem(item, isOpen(item.id), item.id === active)));
+    this.element.replaceChildren(...shown.map((item) => treeItem(item, isOpen(item.id), item.id === active, shading)));
     const item = items[index];
-    this.detail.textContent = item ? described(item) : "";
+    this.detail.textContent = item ? described(item, shading) : "";
     if (!item) {
       this.element.removeAttribute("aria-activedescendant");
     } else {
@@ -30,7 +31,7 @@ export class Outline {
   }
 }
 
-function treeItem(item: Item, open: boolean, active: boolean): HTMLElement {
+function treeItem(item: Item, open: boolean, active: boolean, shading: Shading | undefined): HTMLElement {
   const siblings = item.parent?.children ?? [];
   const element = document.createElement("div");
   element.id = elementId(item);
@@ -42,7 +43,7 @@ function treeItem(item: Item, open: boolean, active: boolean): HTMLElement {
   if (item.kind === "box") {
     element.setAttribute("aria-expanded", String(open));
   }
-  element.textContent = described(item);
+  element.textContent = described(item, shading);
   return element;
 }
 
@@ -50,17 +51,26 @@ function elementId(item: Item): string {
   return `item ${item.id}`.replaceAll(" ", "-");
 }
 
-/** `layer1.0, Bottleneck, 10 nodes`; `conv1, call_module, Conv2d, [b, 64, 56, 56] float32`; why it can't be traced. */
-export function described(item: Item): string {
+/** `layer1.0, Bottleneck, 10 nodes`; `conv1, call_module, Conv2d, [b, 64, 56, 56] float32`; its share of the costs; why it can't be traced. */
+export function described(item: Item, shading?: Shading): string {
+  const share = shading?.described(item) ?? "";
   const words =
     item.kind === "box"
       ? [
           item.title,
           item.type,
           count(item.size, "node"),
+          share,
           item.failing ? "✗ contains something that can't be traced" : "",
         ]
-      : [item.node.name, item.node.op, item.node.module || item.node.target, item.node.value, ...failuresOf(item)];
+      : [
+          item.node.name,
+          item.node.op,
+          item.node.module || item.node.target,
+          item.node.value,
+          share,
+          ...failuresOf(item),
+        ];
   return words.filter(Boolean).join(", ");
 }
 

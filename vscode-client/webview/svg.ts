@@ -1,11 +1,13 @@
 /** A scene as a picture of its own. */
 import { FONT, HEADER } from "./layout";
-import type { Palette } from "./palette";
+import { paintAt, type Palette } from "./palette";
 import type { Line, Scene, Shape } from "./scene";
+import type { Shading } from "./shading";
 
 const MARGIN = 20;
 
-export function toSvg(scene: Scene, palette: Palette, title: string): string {
+/** @param shading how shapes are shaded by cost; left out, they are not */
+export function toSvg(scene: Scene, palette: Palette, title: string, shading?: Shading): string {
   const [width, height] = [scene.width + 2 * MARGIN, scene.height + 2 * MARGIN].map(Math.ceil);
   const box = `${String(-MARGIN)} ${String(-MARGIN)} ${String(width)} ${String(height)}`;
   return [
@@ -15,17 +17,18 @@ export function toSvg(scene: Scene, palette: Palette, title: string): string {
     `<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">`,
     `<path d="M0 1 8 4 0 7z" fill="${palette.quiet}"/></marker></defs>`,
     `<rect x="${String(-MARGIN)}" y="${String(-MARGIN)}" width="100%" height="100%" fill="${palette.background}"/>`,
-    ...scene.shapes.map((shape) => shapeElement(shape, palette)),
+    ...scene.shapes.map((shape) => shapeElement(shape, palette, shading)),
     ...scene.lines.map((line) => lineElement(line, palette)),
     "</svg>",
     "",
   ].join("\n");
 }
 
-function shapeElement(shape: Shape, palette: Palette): string {
+function shapeElement(shape: Shape, palette: Palette, shading: Shading | undefined): string {
   const { item, open, x, y, width, height, title, subtitle } = shape;
   const ends = item.kind === "node" && (item.node.op === "placeholder" || item.node.op === "output");
-  const fill = open ? palette.box : palette.shape;
+  const paint = paintAt(shading?.level(item) ?? 0, palette);
+  const fill = open ? palette.box : paint.fill;
   const border = item.failing ? `stroke="${palette.failing}" stroke-dasharray="6 3"` : `stroke="${palette.quiet}"`;
   const place = `x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}"`;
   const rectangle = `<rect ${place} rx="${ends ? round(height / 2) : "3"}" fill="${fill}" ${border}/>`;
@@ -36,8 +39,8 @@ function shapeElement(shape: Shape, palette: Palette): string {
   const middle = `x="${round(x + width / 2)}" text-anchor="middle"`;
   return [
     rectangle,
-    `<text class="name" ${middle} y="${round(y + 17)}">${name}</text>`,
-    `<text class="quiet" ${middle} y="${round(y + 32)}">${escaped(subtitle)}</text>`,
+    `<text class="name" ${middle} y="${round(y + 17)}" style="fill:${paint.text}">${name}</text>`,
+    `<text ${middle} y="${round(y + 32)}" style="fill:${paint.quiet}">${escaped(shading?.share(item) ?? subtitle)}</text>`,
   ].join("");
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Costs, ModuleCosts
-from fx_lsp.analysis.cost_texts import counted, flops, limits, size, tensors
+from fx_lsp.analysis.costs.cost_texts import counted, flops, limits, size, tensors
 from fx_lsp.analysis.results import Traced
 from fx_lsp.check.check_files import Checked
 from fx_lsp.check.shown_places import line_and_column, spot

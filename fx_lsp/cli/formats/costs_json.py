@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from fx_lsp.analysis.cost_texts import is_lower_bound
+from fx_lsp.analysis.costs.cost_texts import is_lower_bound
 from fx_lsp.check.check_files import Checked
 from fx_lsp.check.shown_places import ends, shown_path
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from lsprotocol import types
 
-from fx_lsp.analysis.cost_counts import CostCounts
+from fx_lsp.analysis.costs.cost_counts import CostCounts
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.server.features.client_places import ClientPlaces

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from lsprotocol import types
 
 from fx_lsp.agent.messages import Report
-from fx_lsp.analysis.cost_counts import CostCounts
+from fx_lsp.analysis.costs.cost_counts import CostCounts
 from fx_lsp.analysis.graph_descriptions import GraphDescriptions
 from fx_lsp.analysis.judged_captures import OF_NO_CAPTURE
 from fx_lsp.analysis.results import Traced

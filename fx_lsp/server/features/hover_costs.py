@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Costs, ModuleCosts
-from fx_lsp.analysis.cost_counts import CostCounts
-from fx_lsp.analysis.cost_texts import counted, flops, limits, size, tensors
+from fx_lsp.analysis.costs.cost_counts import CostCounts
+from fx_lsp.analysis.costs.cost_texts import counted, flops, limits, size, tensors
 from fx_lsp.analysis.graph_descriptions import GraphDescription, GraphDescriptions
 from fx_lsp.analysis.results import Results
 from fx_lsp.documents.documents import Documents, Place

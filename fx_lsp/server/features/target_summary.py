@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from fx_lsp.agent.messages import Capture, Costs, Failure, Report
-from fx_lsp.analysis.cost_texts import counted, flops
+from fx_lsp.analysis.costs.cost_texts import counted, flops
 from fx_lsp.analysis.results import Traced
 from fx_lsp.server.features.capture_verdicts import in_short
 

@@ -8,8 +8,8 @@ from typing import Any
 from lsprotocol import types
 
 from fx_lsp.agent.messages import Costs, GraphNode, ModuleCall, NodeCosts
-from fx_lsp.analysis.cost_counts import CostCounts
-from fx_lsp.analysis.cost_texts import is_lower_bound, limits
+from fx_lsp.analysis.costs.cost_counts import CostCounts
+from fx_lsp.analysis.costs.cost_texts import is_lower_bound, limits
 from fx_lsp.analysis.graph_descriptions import GraphDescription, GraphDescriptions
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler

@@ -49,7 +49,7 @@ export function pageHtml({ script, style, worker, source, nonce }: PageFiles): s
 <input id="search" type="search" placeholder="Search: name, target, class, shape" aria-label="Search nodes" aria-describedby="hits">
 <span id="hits" role="status"></span>
 </div>
-<div role="toolbar" aria-label="Graph">${BUTTONS.map(button).join("")}</div>
+<div role="toolbar" aria-label="Graph">${SHADE}${BUTTONS.map(button).join("")}</div>
 </header>
 <section id="failures" aria-label="Where tracing fails" hidden></section>
 ${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}-tab" hidden>${id === "graph" ? STAGE : grid(id)}</section>`).join("\n")}
@@ -62,11 +62,16 @@ ${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}
 `;
 }
 
+const SHADE =
+  '<label>Shade <select id="shade" aria-describedby="legend">' +
+  '<option value="">none</option><option value="flops">FLOPs</option><option value="bytes">bytes</option></select></label>';
+
 const STAGE =
   '<canvas id="drawing" aria-hidden="true"></canvas>' +
   '<div id="tree" role="tree" tabindex="0" aria-label="Modules and nodes" aria-describedby="keys"></div>' +
   '<p id="keys" class="unseen">Up and down: previous and next item. Right and left: open and close. Enter: go to the source. ' +
-  "Plus, minus and zero: zoom. Shift and arrow keys: move the view. Slash: search.</p>";
+  "Plus, minus and zero: zoom. Shift and arrow keys: move the view. Slash: search.</p>" +
+  '<div id="legend" hidden></div>';
 
 function tab([id, text]: (typeof TABS)[number]): string {
   return `<button id="${id}-tab" role="tab" aria-controls="${id}" aria-selected="false" tabindex="-1">${text}</button>`;

@@ -20,6 +20,7 @@ const PALETTE = {
   selected: "#00f",
   failing: "#f00",
   found: "#fa0",
+  costly: "#1a85ff",
 };
 
 function inside(inner: Shape | undefined, outer: Shape | undefined): boolean {

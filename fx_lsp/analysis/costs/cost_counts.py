@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Costs, NodeCosts, Report
-from fx_lsp.analysis.cost_expectations import has_expectations, unmet
+from fx_lsp.analysis.costs.cost_expectations import has_expectations, unmet
 from fx_lsp.analysis.idle_work import IdleWork
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler

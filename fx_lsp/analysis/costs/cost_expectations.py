@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from fx_lsp.agent.messages import Costs, Failure, ModuleCosts, Span, Step
-from fx_lsp.analysis.cost_texts import counted, foreign_operators, listed, size
+from fx_lsp.analysis.costs.cost_texts import counted, foreign_operators, listed, size
 from fx_lsp.analysis.findings import Finding
 from fx_lsp.analysis.results import Traced
 from fx_lsp.documents.directives import Directive, directives_of
@@ -27,15 +28,48 @@ _NOUNS: dict[Quantity, str] = {
 }
 
 
+@dataclass(frozen=True)
+class Held:
+    """When a condition held that no longer does, and what the model cost then."""
+
+    commit: str
+    costs: Costs
+
+
 def has_expectations(text: str) -> bool:
     """Whether a file's text says what a model should cost."""
     return any(directive.verb == "expect" for directive in directives_of(text).directives)
 
 
-def unmet(path: str, traced: Traced, costs: Costs, snapshot: Snapshot, selection: Selection) -> tuple[Finding, ...]:
+def broken(traced: Traced, costs: Costs, text: str) -> tuple[Expectation, ...]:
+    """The conditions above a target's class in ``text``, the file's, that certainly do not hold.
+
+    Leaves out those for the peak, which is no sum over submodules.
+    """
+    above = directives_of(text).above.get(traced.target.symbol or "", ())
+    expected = (condition for directive in above for condition in _expected(directive))
+    summed = (each for each in expected if each.quantity != "peak")
+    return tuple(each for each in summed if (told := _told(each, traced, costs, None)) and told[1])
+
+
+def holds_for(expected: Expectation, earlier: Costs, now: Costs) -> bool:
+    """Whether a condition certainly held for ``earlier`` costs of a model, counted as those of ``now``."""
+    number = _number(earlier.modules[0], expected.quantity) if earlier.modules else None
+    is_comparable = expected.quantity == "parameters" or (earlier.input == now.input and not earlier.unknown)
+    return number is not None and is_comparable and expected.holds(number)
+
+
+def unmet(
+    path: str,
+    traced: Traced,
+    costs: Costs,
+    snapshot: Snapshot,
+    selection: Selection,
+    held: Mapping[str, Held] | None = None,
+) -> tuple[Finding, ...]:
     """The findings for the conditions above a target's class that do not hold, or that can't be checked.
 
-    ``snapshot`` has the texts that were traced.
+    ``snapshot`` has the texts that were traced, and ``held`` says of some conditions, by their text, when they held.
     """
     lines, rule = snapshot.lines_of(path), rule_for(KIND)
     if lines is None or rule not in selection or not traced.target.symbol:
@@ -43,7 +77,7 @@ def unmet(path: str, traced: Traced, costs: Costs, snapshot: Snapshot, selection
     found = []
     for directive in directives_of(lines.text).above.get(traced.target.symbol, ()):
         for expected in _expected(directive):
-            told = _told(expected, traced, costs)
+            told = _told(expected, traced, costs, (held or {}).get(expected.text))
             if told is None:
                 continue
             message, is_certain = told
@@ -65,7 +99,7 @@ def _expected(directive: Directive) -> Sequence[Expectation]:
     return (expectations_of(directive.arguments) or ()) if directive.verb == "expect" else ()
 
 
-def _told(expected: Expectation, traced: Traced, costs: Costs) -> tuple[str, bool] | None:
+def _told(expected: Expectation, traced: Traced, costs: Costs, held: Held | None) -> tuple[str, bool] | None:
     """What to say of a condition, and whether it is certain that it does not hold; None if it holds."""
     number = _number(costs.modules[0], expected.quantity) if costs.modules else None
     is_invented = traced.report is not None and traced.report.intent == "assumed"
@@ -76,7 +110,7 @@ def _told(expected: Expectation, traced: Traced, costs: Costs) -> tuple[str, boo
         return _unchecked(expected, reason) if reason else None
     given = f" for `{costs.input}`" if costs.input and expected.quantity != "parameters" else ""
     parts = [f"`{expected.text}` does not hold: the model has {_shown(number, expected.quantity)}{given}."]
-    parts += _largest(costs.modules, expected.quantity)
+    parts += (held and _grown(costs.modules, held, expected.quantity)) or _largest(costs.modules, expected.quantity)
     return " ".join(parts), True
 
 
@@ -104,6 +138,24 @@ def _largest(modules: Sequence[ModuleCosts], quantity: Quantity) -> Iterator[str
     if own:
         number, module = max(own, key=lambda item: item[0])
         yield f"The largest submodule is `{module.path}` ({module.type}), with {_shown(number, quantity)}."
+
+
+def _grown(modules: Sequence[ModuleCosts], held: Held, quantity: Quantity) -> list[str]:
+    """A sentence about the submodule of the first level that has grown most since a commit, if one has grown."""
+    before = {module.path: _number(module, quantity) or 0 for module in held.costs.modules}
+    own = [
+        (number - before.get(module.path, 0), before.get(module.path, 0), number, module)
+        for module in modules[1:]
+        if "." not in module.path and (number := _number(module, quantity))
+    ]
+    growth, old, number, module = max(own, key=lambda item: item[0], default=(0, 0, 0, None))
+    if module is None or growth <= 0:
+        return []
+    first = "new" if module.path not in before else f"up from {_shown(old, quantity)}"
+    return [
+        f"It held for this file as of commit `{held.commit}`; since then, `{module.path}` ({module.type}) has grown "
+        f"most, to {_shown(number, quantity)} ({first})."
+    ]
 
 
 def _number(module: ModuleCosts, quantity: Quantity) -> int | None:

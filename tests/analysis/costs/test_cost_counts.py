@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from fx_lsp.agent.messages import Costs, ModuleCosts, NodeCosts, Report, Uncounted
-from fx_lsp.analysis.cost_counts import NOT_COUNTED, CostCounts
+from fx_lsp.analysis.costs.cost_counts import NOT_COUNTED, CostCounts
 from tests.analysis.fake_agent import PATIENCE, Bench, failure_at, span_of
 
 MODEL = """\

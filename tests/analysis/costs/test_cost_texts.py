@@ -1,5 +1,5 @@
 from fx_lsp.agent.messages import Costs, ModuleCosts, Tensors, Uncounted
-from fx_lsp.analysis.cost_texts import counted, flops, is_lower_bound, limits, size, tensors
+from fx_lsp.analysis.costs.cost_texts import counted, flops, is_lower_bound, limits, size, tensors
 
 
 def costs(flops: int | None, *uncounted: Uncounted, unknown: tuple[str, ...] = (), reason: str = "") -> Costs:
