@@ -45,7 +45,7 @@ async def _git(folder: str, *arguments: str) -> bytes:
         return b""
     try:
         printed, _ = await asyncio.wait_for(process.communicate(), SECONDS)
-    except TimeoutError:
+    except asyncio.TimeoutError:  # before Python 3.11, not the builtin one
         return b""
     finally:
         if process.returncode is None:
