@@ -169,9 +169,9 @@ async def test_kept_reports_are_checked_once_nothing_is_captured(
     engine: EditorEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(KeptReportChecks, "quiet_seconds", 0)
-    engine.keeping._unchecked.add(engine.path)
     engine.open(EXPORTED)
     await engine.trace()
+    engine.keeping._unchecked.add(engine.path)
     request = await engine.capturing.asked()
     await asyncio.sleep(0.1)
     assert engine.tracing.requests.empty()
