@@ -278,7 +278,7 @@ class Engine:
         return KeepingAgent(agent) if self._interactive else agent
 
     def _start_capturing_agent(self, interpreter: Interpreter, settings: Settings, folder: Path) -> TracingAgent:
-        """An agent whose state is not reported: the user is told whether the other one can trace."""
+        """An agent whose state is not reported: the client shows only whether the other one can trace."""
         if self._cluster is not None:
             return ClusterAgent(self._cluster, settings.interpreter, folder)
         return self._made_agent(interpreter, settings, folder, on_state=lambda state: None, start_early=False)

@@ -146,14 +146,7 @@ class GraphDescriptions(IdleWork):
 
     async def work(self) -> None:
         """Describe the targets of the waiting files."""
-        while self._waiting:
-            path = next(iter(self._waiting))
-            del self._waiting[path]
-            try:
-                await self._describe(path)
-            except asyncio.CancelledError:
-                self._waiting[path] = None
-                raise
+        await self.do_in_turn(self._waiting, self._describe)
 
     async def _describe(self, path: str) -> None:
         """Have the agent describe those targets of a file whose latest reports have no description yet."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 
 from fx_lsp.analysis.scheduler import Scheduler
 
@@ -33,6 +34,17 @@ class IdleWork(ABC):
     @abstractmethod
     async def work(self) -> None:
         """Do all outstanding work. May be cancelled at any await; the next run continues with what is left."""
+
+    async def do_in_turn(self, waiting: dict[str, None], do: Callable[[str], Awaitable[None]]) -> None:
+        """Do the work on each of the files in ``waiting``, which is emptied; one that is interrupted waits again."""
+        while waiting:
+            path = next(iter(waiting))
+            del waiting[path]
+            try:
+                await do(path)
+            except asyncio.CancelledError:
+                waiting[path] = None
+                raise
 
     def begin(self, *, at_once: bool = False) -> None:
         """Start after `quiet_seconds` or, with ``at_once``, immediately; wait longer while something is traced."""

@@ -19,10 +19,11 @@ from pathlib import Path, PurePath
 from typing import Any, get_args
 
 from fx_lsp import __version__
-from fx_lsp.agent.messages import PROTOCOL, Capture, Costs, Details, Done, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import PROTOCOL, Capture, Done, Report, Trace
 from fx_lsp.agent.wire import HEADER, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_pool import TracingAgent
+from fx_lsp.supervisor.passing_agent import PassingAgent
 from fx_lsp.workspace.disk_cache import Cache
 from fx_lsp.workspace.file_digests import digest, file_digest, modules_digest, sources_digest
 
@@ -36,7 +37,7 @@ that waited, e.g. for a cold disk, may not have to wait the next time."""
 _PROBE = "import sys; print(sys.version, sys.platform, *sys.path, sep='\\n')"
 
 
-class CachedAgent:
+class CachedAgent(PassingAgent):
     """Answers traces from ``cache`` where possible, and passes all other requests on to ``agent``."""
 
     def __init__(
@@ -46,7 +47,7 @@ class CachedAgent:
 
         ``start_early``: start the agent even if the answer comes from the cache, because it will be needed soon.
         """
-        self._agent = agent
+        super().__init__(agent)
         self._cache = cache
         self._python = tuple(python)
         self._env = dict(env)
@@ -84,22 +85,6 @@ class CachedAgent:
                 elif key:
                     self._keep(key, request, [*reports.values(), answer], began)
                 yield answer
-
-    def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
-        """Describe targets; descriptions are not cached."""
-        return self._agent.describe(request)
-
-    def count(self, request: Trace) -> AsyncGenerator[Costs, None]:
-        """Count what targets cost; costs are not cached."""
-        return self._agent.count(request)
-
-    async def prove(self, request: Prove) -> Proof:
-        """Try an edit on one target; proofs are not cached."""
-        return await self._agent.prove(request)
-
-    async def preload(self, request: Preload) -> None:
-        """Have the agent's process import modules that it will need."""
-        await self._agent.preload(request)
 
     async def close(self) -> None:
         """End the agent's process."""

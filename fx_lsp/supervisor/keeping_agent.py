@@ -14,11 +14,12 @@ from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from fx_lsp.agent.messages import Costs, Details, Done, Outcome, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Done, Outcome, Report, Trace
 from fx_lsp.agent.wire import encode
 from fx_lsp.documents.documents import on_disk
 from fx_lsp.supervisor.agent_pool import TracingAgent
 from fx_lsp.supervisor.cached_agent import CachedAgent, folders_searched, modified, text_digest
+from fx_lsp.supervisor.passing_agent import PassingAgent
 from fx_lsp.targets.reached_code import may_find, reached_code
 from fx_lsp.workspace.file_digests import digest, modules_digest
 
@@ -47,14 +48,14 @@ class _Kept:
     """The reports that would be the same if their targets were traced again."""
 
 
-class KeepingAgent:
+class KeepingAgent(PassingAgent):
     """Answers traces from the reports of the last trace of the same file where that is certain to be right.
 
     Passes everything else on to ``agent``.
     """
 
     def __init__(self, agent: TracingAgent) -> None:
-        self._agent = agent
+        super().__init__(agent)
         self._kept: dict[str, _Kept] = {}
         self._unchecked: set[str] = set()
         """Files of which some of the latest answers were kept ones."""
@@ -118,26 +119,6 @@ class KeepingAgent:
             self._unchecked.discard(request.file)
         self._keep(request, reached, {**reports, **kept}, dependencies, began)
         yield Done(request.id, tuple(sorted(dependencies)))
-
-    def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
-        """Describe targets."""
-        return self._agent.describe(request)
-
-    def count(self, request: Trace) -> AsyncGenerator[Costs, None]:
-        """Count what targets cost."""
-        return self._agent.count(request)
-
-    async def prove(self, request: Prove) -> Proof:
-        """Try an edit on one target."""
-        return await self._agent.prove(request)
-
-    async def preload(self, request: Preload) -> None:
-        """Have the agent's process import modules that it will need."""
-        await self._agent.preload(request)
-
-    async def close(self) -> None:
-        """End the agent's process."""
-        await self._agent.close()
 
     def _still_valid(self, request: Trace, reached: Mapping[str, str], known: _Kept) -> dict[str, Report]:
         """The reports in ``known`` that hold for ``request``, but never for its first target.

@@ -39,7 +39,7 @@ async def editor(folder: Path) -> AsyncIterator[Editor]:
 
 @pytest_asyncio.fixture
 async def editor_with_views(folder: Path) -> AsyncIterator[Editor]:
-    """An editor that is told of changes of views, and that calls a command of the server from a lens."""
+    """An editor that receives the changes of views, and that calls a command of the server from a lens."""
     options = {"views": True, "commands": ["fxLsp.tryCaptures", "fxLsp.openForward"]}
     async with Editor(folder).session(options=options) as editor:
         yield editor

@@ -1,4 +1,4 @@
-"""Captures in the editor: made where the workspace uses them or on request, after symbolic tracing is told."""
+"""Captures in the editor: made where the workspace uses them or on request, after the results of tracing."""
 
 import shutil
 from pathlib import Path

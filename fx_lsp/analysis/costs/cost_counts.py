@@ -5,7 +5,6 @@ In an editor, this is done while nothing is being traced or described: no one wa
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -80,14 +79,7 @@ class CostCounts(IdleWork):
 
     async def work(self) -> None:
         """Count the targets of the waiting files."""
-        while self._waiting:
-            path = next(iter(self._waiting))
-            del self._waiting[path]
-            try:
-                await self.count(path)
-            except asyncio.CancelledError:
-                self._waiting[path] = None
-                raise
+        await self.do_in_turn(self._waiting, self.count)
 
     async def count(self, path: str) -> None:
         """Have the agent count those targets of a file whose latest reports have no count yet."""

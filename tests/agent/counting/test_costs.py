@@ -53,7 +53,7 @@ Net()(torch.zeros(5, 3, 16, 24))
 
 
 async def count(client: Client, text: str, root: str) -> Costs | None:
-    """What ``root`` costs in a file; None where nothing is told."""
+    """What ``root`` costs in a file; None if there is no report."""
     file = client.write("model.py", text)
     target = Target("key", root, Span(file, 1, 0, 1, 0), Recipe(Snippet(root, 1)))
     await client.trace(file, target)  # starts the process
