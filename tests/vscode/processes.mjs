@@ -1,7 +1,7 @@
 // Processes, from /proc.
 import { readFileSync, readdirSync } from "node:fs";
 
-/** The process `root` and all below it: their ids and command lines. */
+/** The process `root` and all below it: their ids, their parents' and their command lines. */
 export function processesBelow(root) {
   const children = new Map();
   const commands = new Map();
@@ -17,10 +17,10 @@ export function processesBelow(root) {
     }
   }
   const found = [];
-  for (const queue = [root]; queue.length > 0;) {
-    const pid = queue.pop();
-    found.push({ pid, command: commands.get(pid) ?? "" });
-    queue.push(...(children.get(pid) ?? []));
+  for (const queue = [{ pid: root }]; queue.length > 0;) {
+    const { pid, parent } = queue.pop();
+    found.push({ pid, parent, command: commands.get(pid) ?? "" });
+    queue.push(...(children.get(pid) ?? []).map((child) => ({ pid: child, parent: pid })));
   }
   return found;
 }
