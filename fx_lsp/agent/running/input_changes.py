@@ -83,16 +83,19 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     if told.about_kind:
         yield from kinds
     shape = like.shape
+    batch = shape[:1] or (2,)
+    usual = [usual for width in widths for usual in ((*batch, width, 8, 8), (*batch, 16, width))]
     shapes = [*told.shapes]
     shapes += [with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
     shapes += [with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
     shapes += _with_areas(shape, told)
     shapes += _with_products(shape, told.sizes)
+    shapes += usual if told.about_dimensions else []
     shapes += [with_size(shape, dim, 1) for dim in range(1, len(shape))]
     shapes += [shape[1:], shape[:-1], (*shape[:1], 1, *shape[1:]), (*shape, 1)]
     shapes += [(*shape, width) for width in widths]
     shapes += [with_size(shape, dim, width) for width in widths for dim in reversed(range(1, len(shape)))]
-    shapes += [(2, 16), (2,), (2, 16, 16), (2, 3, 32, 32), (2, 3, 8, 32, 32), ()]
+    shapes += [(2, 16), (2,), (2, 16, 16), (2, 3, 32, 32), (2, 3, 8, 32, 32), *usual, ()]
     for other in dict.fromkeys(shapes):
         if other != shape and is_shape(other):
             yield replace(like, shape=other)

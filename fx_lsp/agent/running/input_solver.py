@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from fx_lsp.agent.building.failed_checks import numbers_of_check
+from fx_lsp.agent.building.failed_checks import names_in_check, numbers_of_check
 from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.running.input_changes import (
     ErrorText,
@@ -97,16 +97,24 @@ class _Run:
     """The text of the exception that it raised; None if it ran to its end."""
     numbers: tuple[int, ...] = ()
     """The numbers that the check that raised the exception compares."""
+    misses_optional: bool = False
+    """Whether the exception is probably due to a parameter that was left out."""
 
 
 class _InputSolver:
     """Looks for inputs of one program."""
 
     def __init__(
-        self, root: Callable[..., Any], flags: Mapping[str, Any], most_runs: int, may_run: Callable[[], bool]
+        self,
+        root: Callable[..., Any],
+        flags: Mapping[str, Any],
+        left_out: Collection[str],
+        most_runs: int,
+        may_run: Callable[[], bool],
     ) -> None:
         self._root = root
         self._flags = flags
+        self._left_out = frozenset(left_out)
         self._left = most_runs
         self._may_run = may_run
         self._widths = _widths(root)
@@ -118,9 +126,12 @@ class _InputSolver:
         """Inputs that the program accepts, found from the ``starts`` with which it gets furthest.
 
         If it accepts none of them, the ``unlikely`` starts are tried as well. If the starts differ in their structure,
-        the best of each comes first. Then each start gets a third of the runs that are left.
+        the best of each comes first. Then each start gets a third of the runs that are left. There are none if the
+        program needs a parameter that is left out.
         """
         runs = [run for start in starts if (run := self._run(start))]
+        if runs and all(run.misses_optional for run in runs):
+            return
         if all(run.error is not None for run in runs):
             runs += [run for start in unlikely if (run := self._run(start))]
         begun = [*{tuple(run.wanted.items()): run for run in runs}.values()]
@@ -183,8 +194,15 @@ class _InputSolver:
             except Exception as error:
                 if (structured := with_missing_key(error, wanted, given.kwargs, self._described)) is not None:
                     return self._run(structured)
-                return _Run(wanted, counter.count, f"{type(error).__name__}: {error}", _compared(error))
+                text = f"{type(error).__name__}: {error}"
+                return _Run(wanted, counter.count, text, _compared(error), self._misses_optional(error))
         return _Run(wanted, counter.count, None)
+
+    def _misses_optional(self, error: BaseException) -> bool:
+        if not self._left_out:
+            return False
+        checked = {name for frame, line in innermost(error) for name in names_in_check(frame, line)}
+        return "NoneType" in str(error) or bool(checked & self._left_out)
 
     def _input(self, wanted: Wanted) -> Input:
         generator = torch.Generator().manual_seed(0)
@@ -256,10 +274,13 @@ def solve_inputs(
     flags: Mapping[str, Any],
     guessed: Sequence[Mapping[str, Any]],
     numbers: Collection[str] = (),
+    left_out: Collection[str] = (),
     most_runs: int = MOST_RUNS,
     may_run: Callable[[], bool] = lambda: True,
 ) -> Iterator[Input]:
     """Inputs that ``root`` accepts: a value for each of ``names``, and ``flags``, which stay as they are.
+
+    There are none if ``root`` needs one of the parameters that are ``left_out``, whose default is None.
 
     ``guessed`` are first guesses, the likeliest first. The values of ``numbers``, and of what the text of ``root`` uses
     as a size, are numbers at first, all others are tensors. The program is run at most ``most_runs`` times; ``may_run``
@@ -281,7 +302,7 @@ def solve_inputs(
     is_certain = any(found.is_certain for found in lists.values())
     tensors = [name for name in names if name not in numeric]
     unlikely: list[Wanted] = [{**starts[0], **ranked} for ranked in _of_different_ranks(tensors, _widths(root))]
-    solver = _InputSolver(root, flags, most_runs, may_run)
+    solver = _InputSolver(root, flags, left_out, most_runs, may_run)
     yield from solver.solve(listed, []) if is_certain else solver.solve([*starts, *listed], unlikely)
 
 
@@ -293,12 +314,13 @@ def _described_tensors(root: Callable[..., Any]) -> dict[str, TensorLike]:
 
 
 def _of_different_ranks(names: Sequence[str], widths: Sequence[int]) -> Iterator[Wanted]:
-    """Vectors, sequences and images in all combinations, if there are only a few inputs.
+    """Vectors, sequences and images in all combinations, if there are only a few inputs; if very few, also numbers.
 
     The batch size is 1, which also suits programs that pair each of one input with each of another.
     """
     if 1 < len(names) <= MOST_RANKED and widths:
-        kinds = (TensorLike((1, widths[0])), TensorLike((1, 16, widths[0])), TensorLike((1, widths[0], 8, 8)))
+        shapes = [(1, widths[0]), (1, 16, widths[0]), (1, widths[0], 8, 8), (1,)]
+        kinds = [TensorLike(shape) for shape in (shapes if len(names) < MOST_RANKED else shapes[:3])]
         for likes in itertools.product(kinds, repeat=len(names)):
             yield {(name,): like for name, like in zip(names, likes, strict=True)}
 
