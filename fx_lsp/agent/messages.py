@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 12
+PROTOCOL = 13
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -70,6 +70,8 @@ class Recipe:
     """The parenthesized arguments of a call to ``root``, which show its inputs, e.g. ``(x, mask=None)``."""
     made_up: bool = False
     """Whether ``root`` is a class that the agent has to build with invented arguments."""
+    is_host: bool = False
+    """Whether what is traced is the first submodule of the target's class in what is built."""
     file: str = ""
     """The absolute path of the file that the recipe comes from, if that is not the traced file. The recipe then runs in
     a separate namespace, and ``setup`` includes all that the recipe needs from that file, such as imports."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from fx_lsp.agent.messages import Failure, Proof, Prove, Report, Span, Target
+from fx_lsp.agent.messages import Failure, Proof, Prove, Recipe, Report, Span, Target
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import Snapshot
@@ -119,11 +121,14 @@ class FixTrials:
             return Proof(0, "untried", "the target was not found in the edited text")
         if path in edited:
             (target,) = await self._scheduler.completed(path, [target])
+        host = self._host(path, traced)
+        if host is not None:
+            target = replace(target, recipe=host, fallbacks=())
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
         capture = rule_for(failures[0].kind).capture if failures else "fx"
         request = Prove(
             path,
-            traced.target,
+            replace(traced.target, recipe=host, fallbacks=()) if host else traced.target,
             target,
             tuple(failures),
             overlays=snapshot.overlays(),
@@ -136,6 +141,19 @@ class FixTrials:
         )
         agent_for = self._scheduler.agent_for if capture == "fx" else self._capturing_agent_for
         return await agent_for(path).prove(request)
+
+    def _host(self, path: str, traced: Traced) -> Recipe | None:
+        """The recipe of the module whose submodule was traced for a target; None if the target was built alone."""
+        shown = traced.report.recipe if traced.report else ""
+        if shown in {recipe.root.source for recipe in (traced.target.recipe, *traced.target.fallbacks)}:
+            return None
+        others = self._scheduler.results[path].traced.values()
+        built = [(other.report.recipe, other.target.recipe) for other in others if other.report and other is not traced]
+        built += [(host.root.source, host) for host in traced.target.hosts]
+        for start, recipe in built:
+            if start and re.match(r"[.(]", shown.removeprefix(start)) and shown.startswith(start):
+                return replace(recipe, is_host=True, inputs=None, concrete_args=None)
+        return None
 
     def _alike(self, failure: Failure) -> list[Failure]:
         """Failures of other targets at the same place, those with the shortest way there first."""
