@@ -53,8 +53,14 @@ class FixTrials:
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
+        workspace, owner = self._scheduler.workspace, self._scheduler.results.owner(failure)
+        roots = workspace.roots_of(owner[0]) if owner else workspace.folders
+
+        def own_text(path: str) -> str | None:
+            return self._scheduler.documents.text(path) if workspace.owns(path, roots) else None
+
         try:
-            return self.find_fixes(failure, self._own_text, self._scheduler.results.calls_with(failure))
+            return self.find_fixes(failure, own_text, self._scheduler.results.calls_with(failure))
         except ImportError as error:
             if not self._without_libcst:
                 log.warning("fixes are not available: %s", error)
@@ -166,10 +172,6 @@ class FixTrials:
         known = [other for report in reports for other in report.failures if not other.other_side and other != failure]
         alike = [other for other in known if other.kind == failure.kind and other.chain[-1:] == failure.chain[-1:]]
         return sorted(alike, key=lambda other: len(other.chain))[:MOST_ALIKE]
-
-    def _own_text(self, path: str) -> str | None:
-        workspace = self._scheduler.workspace
-        return self._scheduler.documents.text(path) if workspace.owns(path, workspace.roots_of(path)) else None
 
 
 def edited_target(path: str, target: Target, snapshot: Snapshot, edited: dict[str, str]) -> Target | None:

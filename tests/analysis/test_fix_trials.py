@@ -1,7 +1,8 @@
-"""Fixes of a class that can be built only as a part of another are proven on that part."""
+"""Which edits are tried for a failure, and on what program."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -56,5 +57,49 @@ async def test_a_part_that_only_its_host_can_build(tmp_path: Path) -> None:
         trials = engine.proofs.trials
         proofs = [await trials.attempt(str(file), traced, [failure], fix) for fix in trials.first_fixes(failure)]
         assert "proven" in {proof.verdict for proof in proofs}, proofs
+    finally:
+        await engine.close()
+
+
+LIBRARY = """\
+import torch
+
+
+def clipped(x):
+    return halved(x)
+
+
+def halved(x):
+    return x / 2 if x.sum() > 0 else x
+"""
+
+USER = """\
+import torch
+from library import clipped
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return clipped(x)
+"""
+
+
+async def test_files_outside_the_workspace_are_not_edited(tmp_path: Path) -> None:
+    library, folder = tmp_path / "installed" / "library.py", tmp_path / "project"
+    for path, text in ((library, LIBRARY), (folder / "net.py", USER)):
+        path.parent.mkdir()
+        path.write_text(text, encoding="utf-8")
+    settings = Settings(time_limit=PATIENT.seconds, env={**os.environ, "PYTHONPATH": str(library.parent)})
+    engine = Engine(lambda path: settings, folders=[str(folder)], python=[sys.executable])
+    try:
+        file = str(folder / "net.py")
+        await engine.scheduler.trace(file)
+        report = engine.results[file].traced["class:Net"].report
+        assert report is not None
+        (failure,) = report.failures
+        assert failure.chain[-1].span.file == str(library)
+        fixes = engine.proofs.trials.fixes(failure)
+        assert fixes
+        assert {change.span.file for fix in fixes for change in fix.changes} == {file}
     finally:
         await engine.close()
