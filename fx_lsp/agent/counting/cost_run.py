@@ -15,7 +15,7 @@ from fx_lsp.agent.counting.live_memory import LiveMemory
 from fx_lsp.agent.counting.module_tensors import OwnTensors, tensors_by_module
 from fx_lsp.agent.counting.operator_counts import OperatorCounts
 from fx_lsp.agent.messages import Costs, ModuleCosts, NodeCosts
-from fx_lsp.agent.running.meta_run import MetaProgram, MetaRun, NotRun, program_on_meta
+from fx_lsp.agent.running.meta_run import MetaProgram, MetaRun, program_on_meta
 from fx_lsp.agent.running.node_shapes import described
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.plain_values import tensors_of
@@ -41,12 +41,9 @@ def costs_of(request: int, target: str, built: Built, graph: Graph, inputs: Iter
     except ValueError:
         return Costs(request, target, reason=NO_SHAPE)
     try:
-        run = _run(graph, built, inputs)
+        given, counted = _run(graph, built, inputs)
     except Exception:  # finding inputs runs the user's code, and not every module can be moved to meta
-        run = None
-    if run is None:
         return Costs(request, target, tuple(_module(path, own, None) for path, own in tensors.items()), reason=NO_INPUT)
-    given, counted = run
     return Costs(
         request,
         target,
@@ -58,22 +55,16 @@ def costs_of(request: int, target: str, built: Built, graph: Graph, inputs: Iter
     )
 
 
-def _run(graph: Graph, built: Built, inputs: Iterator[Input]) -> tuple[str, _CostRun] | None:
-    """The input as text, and the run that counted; None if the graph runs on none of ``inputs``."""
+def _run(graph: Graph, built: Built, inputs: Iterator[Input]) -> tuple[str, _CostRun]:
+    """The input as text, and the run that counted. Raises `NotRun` if the graph runs on none of ``inputs``."""
     program = program_on_meta(graph, built.tracer.root, forward_of(built.root))
     # Without counting, so that the input is the one that the shapes are for.
-    first = program.first_run(inputs, lambda: MetaRun(program))
-    if first is None:
-        return None
-    given, _ = first
+    given, _ = program.first_run(inputs, lambda: MetaRun(program))
     shown = described(program.bound(given))
     program.module.requires_grad_(False)  # torch's counter follows gradients, which fails for views made without them
     run = _CostRun(program, given)
-    try:
-        with run.counting():
-            program.run(given, run)
-    except NotRun:
-        return None
+    with run.counting():
+        program.run(given, run)
     return shown, run
 
 

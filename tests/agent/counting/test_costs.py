@@ -52,12 +52,13 @@ Net()(torch.zeros(5, 3, 16, 24))
 """
 
 
-async def count(client: Client, text: str, root: str) -> Costs | None:
-    """What ``root`` costs in a file; None if there is no report."""
+async def count(client: Client, text: str, root: str, inputs: str = "") -> Costs | None:
+    """What ``root`` costs in a file, for ``inputs`` if any are given; None if there is no report."""
     file = client.write("model.py", text)
     target = Target("key", root, Span(file, 1, 0, 1, 0), Recipe(Snippet(root, 1)))
     await client.trace(file, target)  # starts the process
-    answers = client.agent.count(Trace(file, (target,), roots=(str(client.root),), limits=PATIENT))
+    request = Trace(file, (target,), roots=(str(client.root),), limits=PATIENT, inputs=inputs)
+    answers = client.agent.count(request)
     async with contextlib.aclosing(answers):
         found = [costs async for costs in answers]
     return found[-1] if found else None
@@ -95,6 +96,19 @@ async def test_parameters_and_buffers_are_those_of_the_module(client: Client, ne
     root = costs.modules[0]
     assert root.trainable == root.parameters.count - 5, "the bias of `tied`"
     assert root.buffers.bytes == {"float32": 3 * 2 * 8 * 4, "int64": 3 * 8}
+
+
+async def test_operations_are_counted_for_the_input_that_is_asked_for(client: Client) -> None:
+    costs = await count(client, MODEL, "Net()", "(torch.zeros(2, 3, 32, 32))")
+    assert costs is not None
+    assert costs.input == "x: [2, 3, 32, 32]"
+    own = load(MODEL).Net().to("meta")
+    with FlopCounterMode(display=False) as counter:
+        own(torch.zeros(2, 3, 32, 32, device="meta"))
+    assert costs.modules[0].flops == counter.get_total_flops()
+    refused = await count(client, MODEL, "Net()", "(torch.zeros(2, 5, 32, 32))")
+    assert refused is not None
+    assert (refused.input, refused.modules[0].flops) == ("", None), "no other input is taken instead"
 
 
 async def test_operations_are_those_that_torch_counts(client: Client, net: torch.nn.Module) -> None:
