@@ -118,7 +118,9 @@ async def test_nodes_cost_something_only_in_the_graph_that_was_counted(bench: Be
     key = await traced(bench, path, code="first")
     await counted(bench, counts, Costs(1, key, nodes=(NodeCosts("add", 5, 8),)))
     reports = [Report(1, key, "traced", code=code) for code in ("first", "second")]
-    assert [counts.by_node(path, key, report) for report in reports] == [{"add": NodeCosts("add", 5, 8)}, {}]
+    count = counts.latest(path, key)
+    assert count is not None
+    assert [count.by_node(report) for report in reports] == [{"add": NodeCosts("add", 5, 8)}, {}]
 
 
 EXPECTING = """\
