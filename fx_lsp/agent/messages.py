@@ -387,7 +387,8 @@ class Tensors:
 
 @dataclass(frozen=True)
 class ModuleCosts:
-    """What one module costs, with its submodules. For what is not known, e.g. as it was not called, there is None."""
+    """What one module costs, with all that runs during its calls. For what is not known, e.g. as neither it nor any of
+    its submodules was called, there is None."""
 
     path: str
     """Empty for the root."""

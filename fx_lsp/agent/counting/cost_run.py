@@ -86,9 +86,10 @@ class _CostRun(MetaRun):
         self._flops: dict[str, int] = {}
         self._activations = {"": 0}
         self._peaks = {"": 0}
+        self._called = {path for node in program.graph.nodes for path in _modules_of(node)}
         self._running: list[frozenset[str]] = [frozenset(("",))]
-        """The paths of the modules that are running, and of those that contain them; once more for each module within
-        a node."""
+        """The paths of the modules that are running, with containers (see `_with_containers`); once more for each
+        module within a node."""
         self._flops_before = 0
         self._is_in_place = False
         """Whether the node that is run was recorded for an operator such as ``+=``."""
@@ -104,7 +105,7 @@ class _CostRun(MetaRun):
                     path = str(node.target)
                     for inner, module in self.submodules[path].named_modules():
                         if inner:
-                            self._follow(stack, f"{path}.{inner}", module)
+                            self._follow(stack, path, inner, module)
             stack.enter_context(self.operators.counting())
             yield
 
@@ -117,7 +118,7 @@ class _CostRun(MetaRun):
         for used_up in self._used_up:
             self._memory.drop(used_up)
         self._used_up = [*self.user_to_last_uses.get(n, ()), *(() if n.users else (n,))]
-        self._running = [_containing(_modules_of(n))]
+        self._running = [self._with_containers(_modules_of(n))]
         self._is_in_place = _is_in_place(n)
         before = self.operators.flops
         try:
@@ -157,12 +158,24 @@ class _CostRun(MetaRun):
             self._flops[path] = self._flops.get(path, 0) + flops - self._flops_before
         self._flops_before = flops
 
-    def _follow(self, stack: ExitStack, path: str, module: torch.nn.Module) -> None:
-        """Until ``stack`` is closed, follow the calls of a module that runs within a node."""
+    def _with_containers(self, paths: set[str]) -> frozenset[str]:
+        """``paths``, the root, and the modules that contain these but are never called, such as a `ModuleList`.
+
+        A module that is called has only what runs during its calls: another module may also call its submodules.
+        """
+        containers = {above for path in paths for above in _prefixes(path) if above not in self._called}
+        return frozenset({"", *paths, *containers})
+
+    def _follow(self, stack: ExitStack, path: str, inner: str, module: torch.nn.Module) -> None:
+        """Until ``stack`` is closed, follow the calls of ``module``, which is ``inner`` in the module at ``path``.
+
+        The latter is called by a node of the graph.
+        """
+        within = {f"{path}.{above}" for above in _prefixes(inner)}
 
         def begin(module: torch.nn.Module, args: Any) -> None:
             self._settle()
-            self._running.append(self._running[-1] | _containing({path}))
+            self._running.append(self._running[-1] | within)
 
         def end(module: torch.nn.Module, args: Any, result: Any) -> None:
             self._settle()
@@ -197,10 +210,7 @@ def _modules_of(node: Node) -> set[str]:
     return paths | {str(node.target)} if node.op == "call_module" else paths
 
 
-def _containing(paths: set[str]) -> frozenset[str]:
-    """``paths``, and those of the modules that contain them."""
-    found = {""}
-    for path in paths:
-        atoms = path.split(".")
-        found.update(".".join(atoms[:depth]) for depth in range(1, len(atoms) + 1))
-    return frozenset(found)
+def _prefixes(path: str) -> Iterator[str]:
+    """``path``, and the paths of the modules that contain it, except for the root's."""
+    atoms = path.split(".")
+    return (".".join(atoms[:depth]) for depth in range(1, len(atoms) + 1))

@@ -75,6 +75,10 @@ class CostCounts(IdleWork):
                 del self._known[file, key]
                 if result:
                     result.unmet.pop(key, None)
+        if complete and result and result.parses and not self.has_expectations(path):
+            for key in [key for key, unmet in result.unmet.items() if unmet]:
+                result.unmet.pop(key)
+                self.on_counted(path, key)
         if complete and traced and (self._scheduler.settings_of(path).costs != "off" or self.has_expectations(path)):
             self._waiting[path] = None
         self.begin()
