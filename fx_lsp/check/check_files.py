@@ -191,6 +191,7 @@ class _Run:
             await asyncio.to_thread(self._engine.scheduler.uses.update, map(str, files))
         await self._trace([file for file in files if file not in self._no_notebooks], jobs, progress)
         edits = await self._mend(files, mending, jobs, progress) if mending else {}
+        await self._count(files, jobs, progress)
         results = self._engine.results
         findings = sorted(
             merged(results.findings()),
@@ -231,9 +232,6 @@ class _Run:
             for done, file in waiting:
                 progress(done, len(files), f"tracing {file.name}")
                 await self._engine.scheduler.trace(str(file))
-                if self._with_costs or self._engine.costs.has_expectations(str(file)):
-                    progress(done, len(files), f"counting {file.name}")
-                    await self._engine.costs.count(str(file))
                 for capture, verb in _VERBS.items():
                     if keys := self._captured_with(str(file), capture):
                         progress(done, len(files), f"{verb} {file.name}")
@@ -246,6 +244,19 @@ class _Run:
         in_order = {str(file): results[str(file)] for file in files if str(file) in results}
         results.clear()
         results.update(in_order)
+
+    async def _count(self, files: Sequence[Path], jobs: int, progress: Progress) -> None:
+        """Count what the targets of the files cost, if that was asked for or a file says what it should be."""
+        costs = self._engine.costs
+        counted = [file for file in files if self._with_costs or costs.has_expectations(str(file))]
+        waiting = enumerate(counted)
+
+        async def work() -> None:
+            for done, file in waiting:
+                progress(done, len(counted), f"counting {file.name}")
+                await costs.count(str(file))
+
+        await run_workers(work, jobs)
 
     def _captured_with(self, path: str, capture: Capture) -> list[str]:
         """The keys of the targets of a file for which ``capture`` is checked."""

@@ -194,11 +194,11 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
 def _describe(run: TargetRun, request: Trace, emit: Emit) -> None:
     """Emit the details of what a run traced or, if it failed, of what it recorded."""
     with time_limit(request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
-        for details in run.details():
+        for details in run.details(request.inputs):
             emit(details)
 
 
 def _count(run: TargetRun, request: Trace, emit: Emit) -> None:
     """Emit what the program costs that a run traced."""
     with time_limit(request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
-        emit(run.costs())
+        emit(run.costs(request.inputs))

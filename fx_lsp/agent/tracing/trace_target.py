@@ -26,7 +26,7 @@ from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import causes, chain_of_error, chain_of_frames, describe, is_user_code, to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt, undecided_call
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
-from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, parameter_count
+from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, only_input, parameter_count
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.graph import Graph
 from fxcore.notices.watch import noticing
@@ -162,16 +162,19 @@ class TargetRun:
         beyond = tuple(self._explored.on_other_sides(lambda: self._build(on_meta)))
         return dataclasses.replace(explored, failures=(*explored.failures, *beyond))
 
-    def details(self) -> Iterator[Details]:
-        """Yield details of the trace that was just reported; the last have the nodes' values if these were found."""
+    def details(self, inputs: str) -> Iterator[Details]:
+        """Yield details of the trace that was just reported; the last have the nodes' values if these were found.
+
+        They are for ``inputs``, the arguments of a call in parentheses, or for an input to be found if that is empty.
+        """
         if self._recorded is not None:
             yield details_of_failing(self._request, self._target.key, self._recorded())
             return
         assert self._built is not None
-        yield from details_of(self._request, self._target.key, self._built, self._likely_inputs(self._built))
+        yield from details_of(self._request, self._target.key, self._built, self._inputs_for(self._built, inputs))
 
-    def costs(self) -> Costs:
-        """What the program costs that was just traced."""
+    def costs(self, inputs: str) -> Costs:
+        """What the program costs that was just traced; ``inputs`` as for `details`."""
         # Imported only here: torch's counter loads triton if that is installed, which no trace should wait for.
         from fx_lsp.agent.counting.cost_run import costs_of
 
@@ -179,12 +182,15 @@ class TargetRun:
         assert self._graph is not None
         if condition := condition_of(self._built.root):
             return Costs(self._request, self._target.key, reason=f"it was traced only {condition}")
-        return costs_of(self._request, self._target.key, self._built, self._graph, self._likely_inputs(self._built))
+        given = self._inputs_for(self._built, inputs)
+        return costs_of(self._request, self._target.key, self._built, self._graph, given)
 
-    def _likely_inputs(self, built: Built) -> Iterator[Input]:
-        """Inputs that the program may accept, the likeliest first."""
+    def _inputs_for(self, built: Built, asked: str) -> Iterator[Input]:
+        """The input that was ``asked`` for; if none was, inputs that the program may accept, the likeliest first."""
         seed()
         namespace = self._file.namespace
+        if asked:
+            return only_input(built, asked, namespace)
         return inputs_for(built, example_input(built.recipe.inputs, namespace), self._file.workspace.file, namespace)
 
     @property

@@ -211,3 +211,38 @@ async def test_a_capture_leaves_the_processor_to_traces(client: Client) -> None:
     told = (f"{report.reason}{[failure.error for failure in report.failures]}" for report in (trace, export))
     of_trace, of_export = (int(re.findall(r"niceness (-?\d+)", text)[0]) for text in told)
     assert of_export == min(of_trace + LESS_URGENT, 19)
+
+
+RESULT = """\
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+
+@dataclass
+class Result:
+    scores: torch.Tensor
+
+
+torch.export.register_dataclass(Result)
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return Result(x + 1)
+
+
+raise ValueError("the rest of the file is not run")
+"""
+
+
+async def test_what_a_file_registers_is_known_even_if_its_import_fails(client: Client) -> None:
+    file = client.write("registered.py", RESULT)
+    target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(file, target, capture="export")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+    unregistered = client.write("not_registered.py", RESULT.replace("torch.export.register_dataclass(Result)", ""))
+    target = target_of(unregistered, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(unregistered, target, capture="export")).only
+    assert [failure.kind for failure in report.failures] == ["unsupported-output"]
