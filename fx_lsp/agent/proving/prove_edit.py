@@ -26,6 +26,7 @@ from fx_lsp.agent.proving.capture_failures import captured_failures, check_captu
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
     Places,
+    check_capture_places,
     check_mended,
     check_places,
     edited_lines,
@@ -282,7 +283,7 @@ class _EditProof:
                 apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
             )
         self._check_places(before, found)
-        self._check(program, before.runs)
+        self._check(program, before.runs, must_succeed=not found.places)
 
     def _failures(self, file: ImportedFile, target: Target) -> FoundFailures:
         """The places where the target fails, with guessed inputs. Raises `ProofEnded` if they can't be found."""
@@ -292,12 +293,19 @@ class _EditProof:
         trace = Trace(request.file, (target,), request.overlays, request.roots, id=request.id, capture=request.capture)
         return captured_failures(self._apart(), file, trace)
 
-    def _check(self, program: Program, runs: ProgramRuns) -> None:
-        capture = self._request.capture
-        for check in (check_program, check_graph if capture == "fx" else partial(check_captured, capture)):
-            self._apart()(partial(check, program, runs))
+    def _check(self, program: Program, runs: ProgramRuns, *, must_succeed: bool = False) -> None:
+        """``must_succeed``: whether the program can be captured by other means than a trace."""
+        capture, apart = self._request.capture, self._apart()
+        apart(partial(check_program, program, runs))
+        if capture == "fx":
+            apart(partial(check_graph, program, runs))
+        else:
+            apart(partial(check_captured, capture, program, runs, must_succeed=must_succeed))
 
     def _check_places(self, before: _Before, after: FoundFailures) -> None:
+        if self._request.capture != "fx":
+            check_capture_places(before.found, after, before.mended, self._edited_lines())
+            return
         replaced = {place for _, old, new in self._edits() for place in replaced_expressions(old, new)}
         check_places(before.found, after, before.mended, self._edited_lines(), replaced)
 

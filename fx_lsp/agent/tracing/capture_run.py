@@ -46,6 +46,9 @@ class CaptureRun(TargetRun):
         self._given: Input | None = None
         """The example inputs of the capture that was reported."""
         self._dynamic_batch: bool | None = None
+        self.reached_end = False
+        """Whether `further` has followed the program to its end, so that there is no other failure behind those found.
+        After a graph break, it never does for certain: torch may leave the rest of a function uncompiled."""
 
     def run(self, *, on_meta: bool) -> Report:
         """Build and capture. Raises `InconclusiveOnMeta` if that fails with ``on_meta`` and might not without it."""
@@ -74,7 +77,8 @@ class CaptureRun(TargetRun):
 
         root = self._build(self._on_meta).root  # the failed capture may have modified what was built for it
         faked = self._fake(root)[1]
-        return failures_of_export(root, faked(given))
+        found, self.reached_end = failures_of_export(root, faked(given))
+        return found
 
     def _further_of_compile(self, given: Input) -> tuple[Failure, ...]:
         from fx_lsp.agent.capturing.graph_breaks import graph_breaks

@@ -41,6 +41,34 @@ pytestmark = [
             "proven",
             "behaves the same",
         ),
+        (
+            "export",
+            "n = int(x.argmax())\nif n > 2:\n    x = x + 1\nreturn x * 2",
+            "n = x.argmax().item()\nif n > 2:\n    x = x + 1\nreturn x * 2",
+            "refuted",
+            "after the edit, the capture fails at `n > 2`",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x + 0\nreturn x * x.numpy().mean()",
+            "x = torch.where(x.sum() > 0, x + 0, x)\nreturn x * x.numpy().mean()",
+            "untried",
+            "after the edit, the capture fails at `x.numpy()`, perhaps as before",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x + 0\nreturn x * 2",
+            "x = x + 0 * x.numpy().mean()\nreturn x * 2",
+            "refuted",
+            "after the edit, the capture fails at `x.numpy()`",
+        ),
+        (
+            "compile",
+            "print(x)\nreturn x * 2",
+            "x.tolist()\nreturn x * 2",
+            "refuted",
+            "after the edit, the capture fails at `x.tolist()`",
+        ),
     ],
 )
 async def test_the_captured_program_is_run_too(
