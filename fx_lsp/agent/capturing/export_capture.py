@@ -1,4 +1,4 @@
-"""Captures a program with ``torch.export``: for the sizes of the example first, then with a dynamic batch."""
+"""Captures a program with ``torch.export``: for the sizes of the example, and with a dynamic batch."""
 
 from __future__ import annotations
 
@@ -42,12 +42,16 @@ def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
             raise
         failure = export_failure(error, root)
         return Captured((failure,), is_certain=failure.kind in _CERTAIN)
-    code = program.graph_module.print_readable(print_output=False)
+    return Captured(code=program.graph_module.print_readable(print_output=False))
+
+
+def limits_of_batch(root: Callable[..., Any], given: Input) -> tuple[Failure, ...] | None:
+    """The place that keeps the batch of an exported program from being dynamic, as a notice; nothing if it is dynamic.
+
+    The module ``root`` can be exported for the example ``given``. None if that has no batch.
+    """
     batched = _batched(given)
-    if batched is None:
-        return Captured(code=code)
-    limits = _limits_of_batch(root, batched)
-    return Captured(notices=limits, dynamic_batch=not limits, code=code)
+    return None if batched is None else _limits_of_batch(root, batched)
 
 
 def exported(root: Callable[..., Any], given: Input, sizes: Any) -> ExportedProgram:
