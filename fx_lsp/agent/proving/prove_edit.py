@@ -12,14 +12,14 @@ import os
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.building.constructor_sizes import SizedConstructors, Sizes
 from fx_lsp.agent.importing.workspace_importer import lines_of
-from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Span, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.proving.capture_failures import captured_failures, check_captured
@@ -36,7 +36,14 @@ from fx_lsp.agent.proving.failure_matching import (
     replaced_expressions,
     span_of,
 )
-from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines, replaced_parts
+from fx_lsp.agent.proving.line_coverage import (
+    Part,
+    Seen,
+    parts_not_run,
+    parts_of_branch,
+    recording_lines,
+    replaced_parts,
+)
 from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.small_twin import NARROWEST, agreeing_sizes, find_twins
@@ -266,7 +273,7 @@ class _EditProof:
 
     def _search(self, file: ImportedFile, program: Program, watched: Collection[Part]) -> InputSearch:
         fixed = partial(fixed_values, file, self._request.edited_target)
-        return InputSearch(fixed, program.built.recipe.inputs, watched)
+        return InputSearch(fixed, program.built.recipe.inputs, watched, any_values=self._request.capture != "fx")
 
     def _compare(self, before: _Before, file: ImportedFile) -> None:
         request, apart = self._request, self._apart()
@@ -321,7 +328,14 @@ class _EditProof:
         failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
         own_edits = self._edits(self._request.own_part or self._request.edited)
         edited = [replaced_parts(path, old, new) for path, old, new in own_edits]
-        return [*failing, *itertools.chain.from_iterable(edited)]
+        return [*failing, *itertools.chain.from_iterable(edited), *self._branches(spans)]
+
+    def _branches(self, spans: Sequence[Span | None]) -> Iterator[Part]:
+        """For a capture, both sides of the branches that it could not decide, in the files that are edited."""
+        texts = {path: old for path, old, _ in self._edits()} if self._request.capture != "fx" else {}
+        for span in spans:
+            if span is not None and span.file in texts:
+                yield from parts_of_branch(span.file, texts[span.file], span.line, span.col)
 
     def _edited_lines(self) -> set[tuple[str, int]]:
         """The file and number of each line of the new texts that is not in the old ones."""

@@ -143,6 +143,7 @@ async def test_what_compile_captures(client: Client) -> None:
     [
         ("print(x)\nreturn x", "print(x)"),
         ("if x.sum() > 0:\n    return x\nreturn -x", "x.sum() > 0"),
+        ("if (x > 0).any():\n    x = x + 1\nreturn -x", "(x > 0).any()"),
     ],
 )
 async def test_the_first_graph_break(client: Client, body: str, place: str) -> None:
