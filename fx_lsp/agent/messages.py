@@ -289,7 +289,10 @@ class Report:
     inputs: str = ""
     """For ``export`` and ``compile``: the example inputs that the verdict is for, e.g. ``x: [2, 3] float32``."""
     dynamic_batch: bool | None = None
-    """For ``export``: whether the exported program accepts batches of other sizes; None if that was not tried."""
+    """For ``export``: whether the exported program accepts batches of other sizes; None if that is not known."""
+    unfinished: str = ""
+    """For ``export`` and ``compile``: what a limit ended after the outcome was known, so that it is not complete, e.g.
+    ``the search for further failures took longer than 60 seconds``."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from fx_lsp.agent.messages import Failure, Proof, Prove, Recipe, Report, Span, Target
+from fx_lsp.agent.messages import Capture, Failure, Proof, Prove, Recipe, Report, Span, Target
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import Snapshot
@@ -52,20 +52,43 @@ class FixTrials:
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
-        """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
+        """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python.
+
+        First come those that may also fix what other captures, which count for the same target, reject at this place.
+        """
+        try:
+            others = {fix.changes for other in self._of_other_captures(failure) for fix in self._found(other)}
+            return tuple(sorted(self._found(failure), key=lambda fix: fix.changes not in others))
+        except ImportError as error:
+            if not self._without_libcst:
+                log.warning("fixes are not available: %s", error)
+            self._without_libcst = True
+            return ()
+
+    def _found(self, failure: Failure) -> tuple[Fix, ...]:
         workspace, owner = self._scheduler.workspace, self._scheduler.results.owner(failure)
         roots = workspace.roots_of(owner[0]) if owner else workspace.folders
 
         def own_text(path: str) -> str | None:
             return self._scheduler.documents.text(path) if workspace.owns(path, roots) else None
 
-        try:
-            return self.find_fixes(failure, own_text, self._scheduler.results.calls_with(failure))
-        except ImportError as error:
-            if not self._without_libcst:
-                log.warning("fixes are not available: %s", error)
-            self._without_libcst = True
-            return ()
+        return self.find_fixes(failure, own_text, self._scheduler.results.calls_with(failure))
+
+    def _of_other_captures(self, failure: Failure) -> list[Failure]:
+        """The failures at the same place of a target that ``failure`` was reported for, by other captures of it."""
+        results = self._scheduler.results
+        owner = results.owner(failure)
+        if owner is None or not failure.chain:
+            return []
+        path, target = owner[0], owner[1].target.key
+        reports = [item.report for _, item in results.counting(path) if item.target.key == target and item.report]
+        capture = rule_for(failure.kind).capture
+        found = [other for report in reports for other in report.failures if other.chain]
+        return [
+            other
+            for other in found
+            if other.chain[-1].span == failure.chain[-1].span and rule_for(other.kind).capture != capture
+        ]
 
     def first_fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that are tried for a failure."""
@@ -115,10 +138,13 @@ class FixTrials:
         own: Iterable[TextChange] = (),
         *,
         full_size: bool = False,
+        capture: Capture | None = None,
     ) -> Proof:
         """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do.
 
-        ``full_size``: try it on the target itself, even if there are small twins.
+        ``full_size``: try it on the target itself, even if there are small twins. ``capture``: the one that has the
+        failures or, if there are none, the one that must not fail more often after the edit; None means that of the
+        failures, or ``fx``.
         """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
@@ -131,7 +157,8 @@ class FixTrials:
         if host is not None:
             target = replace(target, recipe=host, fallbacks=())
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
-        capture = rule_for(failures[0].kind).capture if failures else "fx"
+        if capture is None:
+            capture = rule_for(failures[0].kind).capture if failures else "fx"
         request = Prove(
             path,
             replace(traced.target, recipe=host, fallbacks=()) if host else traced.target,
@@ -145,8 +172,11 @@ class FixTrials:
             roots=workspace.roots_of(path),
             limits=limits,
         )
-        agent_for = self._scheduler.agent_for if capture == "fx" else self._capturing_agent_for
-        return await agent_for(path).prove(request)
+        return await self.agent_for(path, capture).prove(request)
+
+    def agent_for(self, path: str, capture: Capture) -> TracingAgent:
+        """The agent that makes a capture of the targets of a file."""
+        return (self._scheduler.agent_for if capture == "fx" else self._capturing_agent_for)(path)
 
     def _host(self, path: str, traced: Traced) -> Recipe | None:
         """The recipe of the module whose submodule was traced for a target; None if the target was built alone."""

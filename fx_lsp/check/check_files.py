@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -115,8 +116,6 @@ async def check(
     or there is no PyTorch to trace with.
     """
     files = (scope or FileSelection()).of(paths)
-    if mending and tuple(captures) != ("fx",):
-        raise CannotCheck("fx-lsp only fixes failures of symbolic tracing; use --fix and --diff without --capture.")
     if mending and (notebook := next(filter(_is_notebook, files), None)):
         raise CannotCheck(
             f"{notebook} can't be fixed: fx-lsp check reports problems in notebooks but does not fix them."
@@ -230,12 +229,7 @@ class _Run:
 
         async def work() -> None:
             for done, file in waiting:
-                progress(done, len(files), f"tracing {file.name}")
-                await self._engine.scheduler.trace(str(file))
-                for capture, verb in _VERBS.items():
-                    if keys := self._captured_with(str(file), capture):
-                        progress(done, len(files), f"{verb} {file.name}")
-                        await self._engine.captures.capture(str(file), capture, keys)
+                await self._trace_file(file, partial(progress, done, len(files)))
                 if self._problem is not None:
                     raise CannotCheck(self._problem)
 
@@ -258,6 +252,15 @@ class _Run:
 
         await run_workers(work, jobs)
 
+    async def _trace_file(self, file: Path, say: Callable[[str], None] = lambda next: None) -> None:
+        """Trace a file, and capture what is asked for; ``say`` is told what is done next."""
+        say(f"tracing {file.name}")
+        await self._engine.scheduler.trace(str(file))
+        for capture, verb in _VERBS.items():
+            if keys := self._captured_with(str(file), capture):
+                say(f"{verb} {file.name}")
+                await self._engine.captures.capture(str(file), capture, keys)
+
     def _captured_with(self, path: str, capture: Capture) -> list[str]:
         """The keys of the targets of a file for which ``capture`` is checked."""
         results = self._engine.results
@@ -270,6 +273,7 @@ class _Run:
             engine.scheduler,
             engine.proofs.combinations,
             list(map(str, files)),
+            trace=lambda path: self._trace_file(Path(path)),
             unproven=mending.unproven,
             jobs=jobs,
             progress=lambda done, of, file: progress(done, of, f"trying fixes in {Path(file).name}"),

@@ -42,6 +42,8 @@ def _is_log(function: ast.expr) -> bool:
     match function:
         case ast.Name(id="print"):
             return True
+        case ast.Attribute(value=ast.Call(func=ast.Attribute(attr="getLogger")), attr=method):
+            return method in _LEVELS
         case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method):
             return method in _LEVELS and name.strip("_").lower() in _LOGGERS
     return False

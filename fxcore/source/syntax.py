@@ -60,7 +60,7 @@ def _syntax_at(place: Place) -> tuple[ast.AST, ast.AST] | None:
 def _syntax(source: str) -> dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]]:
     """For each range of source, the outermost expression (else the statement) with that range, and its parent."""
     found: dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]] = {}
-    for parent in _all_nodes(source):
+    for parent in nodes_of(source):
         for node in ast.iter_child_nodes(parent):
             if isinstance(node, ast.expr | ast.stmt) and node.end_lineno and node.end_col_offset is not None:
                 at = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
@@ -142,7 +142,7 @@ def call_at(place: Place, name: str) -> ast.Call | None:
     span = span_at(*place)
     if span is None:
         return None
-    calls = (node for node in _all_nodes(f"({_text(span)})") if isinstance(node, ast.Call))
+    calls = (node for node in nodes_of(f"({_text(span)})") if isinstance(node, ast.Call))
     return next((call for call in calls if _last_name(call.func) == name), None)
 
 
@@ -150,7 +150,7 @@ def statement_at(place: Place) -> ast.stmt | None:
     """The innermost statement around a place; None if the source can't be read."""
     span = span_at(*place)
     found: ast.stmt | None = None
-    for node in _all_nodes("".join(linecache.getlines(span.file))) if span else ():
+    for node in nodes_of("".join(linecache.getlines(span.file))) if span else ():
         if not isinstance(node, ast.stmt) or span is None:
             continue
         if node.lineno <= span.line and span.end_line <= (node.end_lineno or 0):
@@ -174,7 +174,7 @@ def _last_name(function: ast.expr) -> str | None:
 
 
 @functools.lru_cache(maxsize=8)
-def _all_nodes(source: str) -> tuple[ast.AST, ...]:
+def nodes_of(source: str) -> tuple[ast.AST, ...]:
     """All nodes of the source's syntax tree, outer ones first; none if it isn't valid Python."""
     try:
         return tuple(ast.walk(ast.parse(source)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 from collections.abc import Callable, Iterable
 from traceback import FrameSummary
@@ -15,6 +16,7 @@ from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import LONGEST_ERROR, chain_of_error, describe, is_user_code
+from fxcore.source.syntax import nodes_of
 
 
 def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
@@ -51,7 +53,21 @@ def break_failure(error: BaseException, root: Callable[..., Any]) -> Failure | N
 
 def _steps(frames: Iterable[FrameSummary]) -> tuple[Step, ...]:
     """The user's own frames as steps."""
-    return tuple(Step(frame.name, _span(frame)) for frame in frames if is_user_code(frame.filename))
+    return tuple(Step(frame.name, _condition(_span(frame))) for frame in frames if is_user_code(frame.filename))
+
+
+def _condition(span: Span) -> Span:
+    """The condition of the ``if``, ``while`` or ``assert`` that begins at ``span``: a jump is located at all of it."""
+    for node in nodes_of("".join(linecache.getlines(span.file))):
+        if isinstance(node, ast.If | ast.While | ast.Assert) and (node.lineno, node.col_offset) == (
+            span.line,
+            span.col,
+        ):
+            test = node.test
+            return Span(
+                span.file, test.lineno, test.col_offset, test.end_lineno or test.lineno, test.end_col_offset or 0
+            )
+    return span
 
 
 def _span(frame: FrameSummary) -> Span:

@@ -34,22 +34,27 @@ _PASSABLE = frozenset({"data-dependent-guard", "data-dependent-size", "missing-f
 """The kinds of failure that the run can go on after."""
 
 
-def failures_of_export(root: Callable[..., Any], given: Input) -> tuple[Failure, ...]:
+def failures_of_export(root: Callable[..., Any], given: Input) -> tuple[tuple[Failure, ...], bool]:
     """Every failure of an export of the module ``root`` that can be found, in the order in which it reaches them.
 
-    Errors that the program raises after an assumption are left out, since the assumption may have caused them.
+    Also whether the export was followed to the end of the program, so that no other failure is behind these. Errors
+    that the program raises after an assumption are left out, since the assumption may have caused them.
     """
     run = _Run(failures_of_export.__code__)
+    reached_end = False
     try:
         with answering(run.answer), run:
             exported(root, given, None)
+        reached_end = True
     except _GaveUp:
         pass
     except Exception as error:
         if is_out_of_memory(error):
             raise
-        run.end(export_failure(error, root))
-    return tuple(run.failures)
+        last = export_failure(error, root)
+        run.end(last)
+        reached_end = last.kind == "unsupported-output"
+    return tuple(run.failures), reached_end
 
 
 class _GaveUp(BaseException):

@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
+import time
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 
 from fx_lsp.agent.building.build import Built, build_target
-from fx_lsp.agent.messages import Failure, Heartbeat, Report, Target, Trace
+from fx_lsp.agent.messages import Failure, Heartbeat, Limits, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
-from fx_lsp.agent.processes.limits import limit_memory, time_limit
+from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.confinement import confine_alone
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
-from fx_lsp.agent.traceback_steps import chain_of_frame, is_outside_python
+from fx_lsp.agent.traceback_steps import chain_of_frame, describe, is_outside_python
 from fx_lsp.agent.tracing.capture_run import CaptureRun
 from fx_lsp.agent.tracing.submodule_targets import Host, held_classes
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun, is_explorable
@@ -67,6 +68,8 @@ class Attempt:
     target: Target
     on_meta: bool = True
     answered: bool = False
+    last: Report | None = None
+    """The last report on ``target``."""
     parts: tuple[Target, ...] = ()
     """The targets to report on instead of ``target``, which has submodules of their classes."""
 
@@ -107,12 +110,33 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
     except InconclusiveOnMeta:
         emit(RetryOnCpu())
         return
-    if answer.outcome == "failed":
-        emit(dataclasses.replace(answer, partial=True))
-        # The first failure is already reported: an error from here on costs only the further failures.
-        with time_limit(request.limits.seconds, lambda frame: emit(answer)), contextlib.suppress(Exception):
-            answer = run.further(answer)
+    if answer.outcome == "failed" or run.has_batch(answer):
+        answer = _completed(run, answer, request.limits, emit)
     emit(answer)
+
+
+def _completed(run: CaptureRun, answer: Report, limits: Limits, emit: Emit) -> Report:
+    """``answer``, which is emitted at once, with what takes another run; if that exceeds a limit, this is noted."""
+    emit(dataclasses.replace(answer, partial=True))
+    too_slow = unfinished(answer, f"took longer than {limits.seconds:g} seconds")
+    try:
+        with time_limit(limits.seconds, lambda frame: emit(_timed(too_slow))):
+            return run.complete(answer)
+    except Exception as error:
+        if is_out_of_memory(error):
+            lift_memory_limit()
+            return unfinished(answer, f"took more than {limits.memory_mb} MiB of memory")
+        return unfinished(answer, f"raised {describe(error)}")
+
+
+def unfinished(answer: Report, why: str) -> Report:
+    """The report on a capture after which `CaptureRun.complete` was ended; ``why`` is the end of a sentence."""
+    what = "the search for further failures" if answer.outcome == "failed" else "the export with a dynamic batch"
+    return dataclasses.replace(answer, partial=False, unfinished=f"{what} {why}")
+
+
+def _timed(report: Report) -> Report:
+    return dataclasses.replace(report, processor_seconds=time.process_time())
 
 
 def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:

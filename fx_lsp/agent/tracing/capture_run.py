@@ -45,7 +45,9 @@ class CaptureRun(TargetRun):
         self._inputs = ""
         self._given: Input | None = None
         """The example inputs of the capture that was reported."""
-        self._dynamic_batch: bool | None = None
+        self.reached_end = False
+        """Whether `further` has followed the program to its end, so that there is no other failure behind those found.
+        After a graph break, it never does for certain: torch may leave the rest of a function uncompiled."""
 
     def run(self, *, on_meta: bool) -> Report:
         """Build and capture. Raises `InconclusiveOnMeta` if that fails with ``on_meta`` and might not without it."""
@@ -55,6 +57,30 @@ class CaptureRun(TargetRun):
             return self.report("unchecked", reason=f"{_NAMES[self._capture]} was not tried: {reason}")
         self._on_meta = on_meta
         return super().run(on_meta=on_meta)
+
+    def complete(self, first: Report) -> Report:
+        """``first``, the report of a capture, with what takes another run: further failures, or the limits of a batch.
+
+        Both runs are made on a fresh build, since the capture may have modified what was built for it.
+        """
+        if first.outcome == "failed":
+            return self.further(first)
+        return self._with_batch(first) if self.has_batch(first) else first
+
+    def has_batch(self, first: Report) -> bool:
+        """Whether `complete` finds out if the batch of what was captured can be dynamic."""
+        return self._capture == "export" and first.outcome == "traced"
+
+    def _with_batch(self, first: Report) -> Report:
+        from fx_lsp.agent.capturing.export_capture import limits_of_batch
+        from fx_lsp.agent.capturing.torch_internals import silence
+
+        assert self._given is not None
+        root = self._build(self._on_meta).root
+        faked = self._fake(root)[1]
+        with silence():
+            limits = limits_of_batch(root, faked(self._given))
+        return first if limits is None else dataclasses.replace(first, notices=limits, dynamic_batch=not limits)
 
     def further(self, first: Report) -> Report:
         """``first``, the report of a capture that failed, with all further failures that can be found."""
@@ -72,9 +98,10 @@ class CaptureRun(TargetRun):
     def _further_of_export(self, given: Input) -> tuple[Failure, ...]:
         from fx_lsp.agent.capturing.further_export_failures import failures_of_export
 
-        root = self._build(self._on_meta).root  # the failed capture may have modified what was built for it
+        root = self._build(self._on_meta).root
         faked = self._fake(root)[1]
-        return failures_of_export(root, faked(given))
+        found, self.reached_end = failures_of_export(root, faked(given))
+        return found
 
     def _further_of_compile(self, given: Input) -> tuple[Failure, ...]:
         from fx_lsp.agent.capturing.graph_breaks import graph_breaks
@@ -84,7 +111,7 @@ class CaptureRun(TargetRun):
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the inputs that it is for."""
         report = super().report(outcome, *failures, nodes=nodes, code=code, reason=reason)
-        return dataclasses.replace(report, inputs=self._inputs, dynamic_batch=self._dynamic_batch)
+        return dataclasses.replace(report, inputs=self._inputs)
 
     def _traced(self, built: Built) -> Report:
         if self._capture == "export" and not isinstance(built.root, torch.nn.Module):
@@ -164,10 +191,9 @@ class CaptureRun(TargetRun):
 
     def _reported(self, built: Built, given: Input, captured: Captured) -> Report:
         bound = inspect.signature(forward_of(built.root)).bind(*given.args, **given.kwargs)
-        self._inputs, self._given, self._dynamic_batch = described(bound), given, captured.dynamic_batch
+        self._inputs, self._given = described(bound), given
         outcome: Outcome = "failed" if captured.failures else "traced"
-        report = self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])
-        return dataclasses.replace(report, notices=captured.notices)
+        return self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])
 
     def _by_default(self, built: Built, on_meta: bool) -> Report | None:
         return None

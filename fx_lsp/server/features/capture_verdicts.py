@@ -24,7 +24,8 @@ def in_short(capture: Capture, report: Report, places: int) -> str:
         batch = {True: " (dynamic batch)", False: " (fixed batch)", None: ""}[report.dynamic_batch]
         return f"✓ {capture}{batch}"
     if report.outcome == "failed":
-        return f"✗ {capture}: {'1 place' if places == 1 else f'{places} places'}"
+        more = " or more" if report.unfinished else ""
+        return f"✗ {capture}: {'1 place' if places == 1 and not more else f'{places}{more} places'}"
     if report.outcome in _ENDINGS:
         return f"✗ {capture}: {_ENDINGS[report.outcome]}"
     return f"{capture}: not checked"
@@ -42,7 +43,8 @@ def in_full(capture: Capture, captured: Traced, *, is_judged: bool) -> str:
             False: ", but only with this size of the batch",
             None: "",
         }[report.dynamic_batch]
-        text = f"{_NAMES[capture]}: it can be {_DONE[capture]}{inputs}{batch}."
+        unknown = f" Whether the batch can be dynamic is not known: {report.unfinished}." if report.unfinished else ""
+        text = f"{_NAMES[capture]}: it can be {_DONE[capture]}{inputs}{batch}.{unknown}"
     elif report.outcome == "failed":
         why = f" {captured.findings[0].message}" if captured.findings else ""  # a comment may suppress them
         text = f"{_NAMES[capture]}: it can't be {_DONE[capture]}{inputs}.{why}"

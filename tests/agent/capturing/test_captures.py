@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from fx_lsp.agent.messages import Capture, Limits, Report, Snippet
+from fx_lsp.agent.messages import Capture, Limits, Outcome, Report, Snippet
 from fx_lsp.agent.processes.priority import LESS_URGENT
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.capture_run import NO_INPUTS
@@ -143,6 +143,7 @@ async def test_what_compile_captures(client: Client) -> None:
     [
         ("print(x)\nreturn x", "print(x)"),
         ("if x.sum() > 0:\n    return x\nreturn -x", "x.sum() > 0"),
+        ("if (x > 0).any():\n    x = x + 1\nreturn -x", "(x > 0).any()"),
     ],
 )
 async def test_the_first_graph_break(client: Client, body: str, place: str) -> None:
@@ -202,7 +203,38 @@ async def test_a_lack_of_memory_is_no_limit_of_the_batch(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(export_capture, "exported", short_of_memory)
     with pytest.raises(MemoryError):
-        export_capture.capture_by_export(torch.nn.Linear(4, 4), Input((torch.randn(3, 4),)))
+        export_capture.limits_of_batch(torch.nn.Linear(4, 4), Input((torch.randn(3, 4),)))
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "unfinished"),
+    [
+        (
+            "while type(x.shape[0]) is not int:\n    pass\nreturn self.linear(x)",
+            "traced",
+            "the export with a dynamic batch took longer than 4 seconds",
+        ),
+        (
+            "if x.sum() > 0:\n    return x\nwhile True:\n    pass",
+            "failed",
+            "the search for further failures took longer than 4 seconds",
+        ),
+        (
+            "if x.sum() > 0:\n    return x\nimport os\nos._exit(3)",
+            "failed",
+            "the search for further failures ended because its process exited with status 3",
+        ),
+    ],
+)
+async def test_a_limit_after_the_verdict_leaves_the_verdict(
+    client: Client, body: str, outcome: Outcome, unfinished: str
+) -> None:
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    file = client.write("net.py", f"{HEAD}    def forward(self, x):\n{lines}")
+    target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(file, target, capture="export", limits=Limits(seconds=4))).only
+    assert (report.outcome, report.dynamic_batch, report.unfinished) == (outcome, None, unfinished)
+    assert report.partial is False
 
 
 async def test_a_capture_leaves_the_processor_to_traces(client: Client) -> None:
