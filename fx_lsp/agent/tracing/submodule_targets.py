@@ -16,6 +16,7 @@ import torch
 import fxcore
 from fx_lsp.agent.building.build import Built, part_of
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.messages import Failure, Report, Target
 from fx_lsp.agent.traceback_steps import to_failure
@@ -33,12 +34,12 @@ def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) 
 
 
 class Host:
-    """A module with parts, which is built again whenever a trace may have modified it."""
+    """A module with parts, which is as it was built whenever a trace begins that an earlier one may have modified."""
 
     def __init__(self, request: int, file: ImportedFile, make: Callable[[], Built]) -> None:
         self._request = request
         self._file = file
-        self._make = make
+        self._shared = SharedBuild(lambda on_meta: make())
         self._built: Built | None = None
         self.traced: list[TargetRun] = []
         """The runs of the parts that could be traced alone."""
@@ -64,12 +65,12 @@ class Host:
 
     def _part(self, cls: type) -> Built:
         if self._built is None:
-            self._built = self._make()
+            self._built = self._shared.get(on_meta=True)
         return part_of(self._built, cls)
 
     @cached_property
     def _watched(self) -> _HostTrace:
-        return _HostTrace(self._make())
+        return _HostTrace(self._shared.get(on_meta=True))
 
 
 class _HostTrace:

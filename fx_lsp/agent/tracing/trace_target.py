@@ -16,6 +16,7 @@ from fx_lsp.agent.building.argument_synthesis import CannotInvent
 from fx_lsp.agent.building.build import Built, build_target, span_of
 from fx_lsp.agent.building.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.importing.workspace_importer import Workspace
@@ -77,7 +78,7 @@ class TargetRun:
         self._request = request
         self._target = target
         self._file = file
-        self._make = make or self._by_recipe
+        self._shared = SharedBuild(make or self._by_recipe)
         self._owns = file.workspace.owns
         self._start = time.perf_counter()
         self._built: Built | None = None
@@ -150,7 +151,7 @@ class TargetRun:
 
     def explore(self, first: Report, *, on_meta: bool, for_details: bool) -> Report:
         """``first``, the report of a failed trace, with all further failures that can be found."""
-        built = self._build(on_meta)  # the failed trace may have modified what was built for it
+        built = self._build(on_meta)
         given = example_input(built.recipe.inputs, self._file.namespace)
         found = Explored(built, values_for_exploring(given, built.root), with_order=for_details)
         self._recorded, self._explored = found.recorded, found
@@ -205,7 +206,7 @@ class TargetRun:
         return build_target(self._target, workspace.file, self._file.namespace, workspace.folders, on_meta=on_meta)
 
     def _build(self, on_meta: bool) -> Built:
-        self._built = self._make(on_meta)
+        self._built = self._shared.get(on_meta=on_meta)
         seed()
         return self._built
 
