@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from fx_lsp.agent.messages import Capture, Failure, Proof, Prove, Recipe, Report, Span, Target
 from fx_lsp.analysis.results import Traced
@@ -52,27 +53,26 @@ class FixTrials:
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
-        """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python.
-
-        First come those that may also fix what other captures, which count for the same target, reject at this place.
-        """
+        """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
         try:
-            others = {fix.changes for other in self._of_other_captures(failure) for fix in self._found(other)}
-            return tuple(sorted(self._found(failure), key=lambda fix: fix.changes not in others))
+            return self.in_order(failure, self._found(failure))
         except ImportError as error:
             if not self._without_libcst:
                 log.warning("fixes are not available: %s", error)
             self._without_libcst = True
             return ()
 
+    def in_order(self, failure: Failure, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+        """``fixes``, first those that may also fix what another capture that counts for the target rejects there."""
+        others = {fix.changes for other in self._of_other_captures(failure) for fix in self._found(other)}
+        return tuple(sorted(fixes, key=lambda fix: fix.changes not in others))
+
     def _found(self, failure: Failure) -> tuple[Fix, ...]:
-        workspace, owner = self._scheduler.workspace, self._scheduler.results.owner(failure)
+        results, workspace = self._scheduler.results, self._scheduler.workspace
+        owner = results.owner(failure)
+        # The target's file says what is the workspace's: the folder of the failing file may be that of a library.
         roots = workspace.roots_of(owner[0]) if owner else workspace.folders
-
-        def own_text(path: str) -> str | None:
-            return self._scheduler.documents.text(path) if workspace.owns(path, roots) else None
-
-        return self.find_fixes(failure, own_text, self._scheduler.results.calls_with(failure))
+        return self.find_fixes(failure, partial(self._own_text, roots), results.calls_with(failure))
 
     def _of_other_captures(self, failure: Failure) -> list[Failure]:
         """The failures at the same place of a target that ``failure`` was reported for, by other captures of it."""
@@ -202,6 +202,9 @@ class FixTrials:
         known = [other for report in reports for other in report.failures if not other.other_side and other != failure]
         alike = [other for other in known if other.kind == failure.kind and other.chain[-1:] == failure.chain[-1:]]
         return sorted(alike, key=lambda other: len(other.chain))[:MOST_ALIKE]
+
+    def _own_text(self, roots: Sequence[str], path: str) -> str | None:
+        return self._scheduler.documents.text(path) if self._scheduler.workspace.owns(path, roots) else None
 
 
 def edited_target(path: str, target: Target, snapshot: Snapshot, edited: dict[str, str]) -> Target | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
@@ -219,6 +220,21 @@ async def test_a_fix_that_also_mends_another_capture_comes_first(opened: Opened)
     assert bench.proofs.trials.fixes(failure) == (own, both)
     bench.settings = dataclasses.replace(bench.settings, captures=("fx", "export"))
     assert bench.proofs.trials.fixes(failure) == (both, own)
+
+
+async def test_the_standard_library_is_not_edited(opened: Opened) -> None:
+    bench, failure = opened.bench, opened.failure("len(x)")
+    read = [bench.documents.text(file) for file in (opened.path, logging.__file__)]
+    assert None not in read
+    given: list[str | None] = []
+
+    def fixes_of_library(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
+        given.extend(read(file) for file in (opened.path, logging.__file__))
+        return ()
+
+    bench.proofs.trials.find_fixes = fixes_of_library
+    assert bench.proofs.trials.fixes(failure) == ()
+    assert given == [read[0], None]
 
 
 async def test_an_edit_stops_the_trial_of_a_fix(opened: Opened) -> None:

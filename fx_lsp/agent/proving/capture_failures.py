@@ -80,7 +80,8 @@ def _check_sizes(program: torch.fx.GraphModule, given: Input) -> None:
     try:
         _SizeCheck(program).run(*values, enable_io_processing=False)
     except _OtherSize as found:
-        shown = f"`{found}` has another size or dtype than torch.export took it to have"
+        name = str(found).partition("\n")[0]  # the interpreter adds where that was
+        shown = f"`{name}` has another size or dtype than torch.export took it to have"
         raise ProofEnded("refuted", f"given {given}, in the captured program, {shown}") from None
 
 
