@@ -17,7 +17,7 @@ class Result:
     features: torch.Tensor
 
 
-torch.export.register_dataclass(Result)  # the fix that fx-lsp names
+torch.export.register_dataclass(Result)  # the fix that fx-lsp offers
 
 
 class Classifier(nn.Module):
