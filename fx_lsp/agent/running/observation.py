@@ -6,12 +6,12 @@ gradients that flow back through it.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,7 +106,7 @@ def weight_names(root: torch.nn.Module) -> frozenset[str]:
     return frozenset(name for values in (root.named_parameters(), root.named_buffers()) for name, _ in values)
 
 
-@contextmanager
+@contextlib.contextmanager
 def filled_memory() -> Iterator[None]:
     """Within the block, tensors that are made without values, as by ``torch.empty``, are filled with NaNs by torch.
 
@@ -121,10 +121,13 @@ def filled_memory() -> Iterator[None]:
 
 
 def zero_unset_weights(root: torch.nn.Module) -> None:
-    """Replace NaNs in weights and buffers by zeros: in a module built in `filled_memory`, nothing initialized them."""
-    with torch.no_grad():
-        for weight in itertools.chain(root.parameters(), root.buffers()):
-            if weight.is_floating_point() and not is_lazy(weight):
+    """Replace NaNs in weights and buffers by zeros: in a module built in `filled_memory`, nothing initialized them.
+
+    Tensors of a kind that torch can't search or change, such as sparse and 8-bit ones, stay as they are.
+    """
+    for weight in itertools.chain(root.parameters(), root.buffers()):
+        with torch.no_grad(), contextlib.suppress(RuntimeError):
+            if not is_lazy(weight) and weight.isnan().any():
                 weight.masked_fill_(weight.isnan(), 0)
 
 

@@ -1,0 +1,33 @@
+"""Weights that nothing initializes have the same values in each process."""
+
+import torch
+
+from fx_lsp.agent.running.observation import filled_memory, zero_unset_weights
+
+
+def test_what_nothing_initializes_is_zero() -> None:
+    with filled_memory():
+        linear = torch.nn.Linear(2, 2)
+        linear.bias = torch.nn.Parameter(torch.empty(2))
+        linear.register_buffer("table", torch.empty(3, dtype=torch.complex64))
+    initialized = linear.weight.clone()
+    assert linear.bias.isnan().all()
+    zero_unset_weights(linear)
+    assert [linear.bias.tolist(), linear.get_buffer("table").tolist()] == [[0, 0], [0, 0, 0]]
+    assert linear.weight.equal(initialized)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_tensors_that_torch_can_not_search_or_change_stay() -> None:
+    net = torch.nn.Module()
+    net.register_buffer("adjacency", torch.eye(3).to_sparse())
+    net.register_buffer("scales", torch.ones(3).to(torch.float8_e4m3fn))
+    net.register_buffer("elsewhere", torch.empty(3, device="meta"))
+    net.register_buffer("lazy", torch.nn.UninitializedBuffer())
+    with torch.inference_mode():
+        net.register_buffer("mean", torch.ones(3))
+    last = torch.nn.Parameter(torch.full((2,), float("nan")))
+    net.register_module("last", torch.nn.ParameterList([last]))
+    zero_unset_weights(net)
+    assert last.tolist() == [0, 0], "the others do not end the search"
+    assert net.get_buffer("adjacency").to_dense().equal(torch.eye(3))
