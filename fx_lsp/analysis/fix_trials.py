@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -183,11 +182,16 @@ class FixTrials:
         shown = traced.report.recipe if traced.report else ""
         if shown in {recipe.root.source for recipe in (traced.target.recipe, *traced.target.fallbacks)}:
             return None
-        others = self._scheduler.results[path].traced.values()
-        built = [(other.report.recipe, other.target.recipe) for other in others if other.report and other is not traced]
+        others = [other for other in self._scheduler.results[path].traced.values() if other is not traced]
+        built = [
+            (other.report.recipe, recipe)
+            for other in others
+            for recipe in (other.target.recipe, *other.target.fallbacks)
+            if other.report and _is_built_from(recipe, other.report.recipe)
+        ]
         built += [(host.root.source, host) for host in traced.target.hosts]
         for start, recipe in built:
-            if start and re.match(r"[.(]", shown.removeprefix(start)) and shown.startswith(start):
+            if shown.startswith(start) and shown.removeprefix(start)[:1] in (".", "("):
                 return replace(recipe, is_host=True, inputs=None, concrete_args=None)
         return None
 
@@ -205,6 +209,12 @@ class FixTrials:
 
     def _own_text(self, roots: Sequence[str], path: str) -> str | None:
         return self._scheduler.documents.text(path) if self._scheduler.workspace.owns(path, roots) else None
+
+
+def _is_built_from(recipe: Recipe, shown: str) -> bool:
+    """Whether ``shown``, the expression that built a target, may be from ``recipe``."""
+    source = recipe.root.source
+    return shown.startswith(f"{source}(") if recipe.made_up else shown == source
 
 
 def edited_target(path: str, target: Target, snapshot: Snapshot, edited: dict[str, str]) -> Target | None:

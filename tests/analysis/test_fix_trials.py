@@ -44,9 +44,17 @@ class Whole(nn.Module):
 """
 
 
-async def test_a_part_that_only_its_host_can_build(tmp_path: Path) -> None:
+UNUSABLE = """
+
+def load():
+    return Whole(open("missing").read())
+"""
+
+
+@pytest.mark.parametrize("source", [SOURCE, SOURCE + UNUSABLE], ids=["invented arguments", "after a failing call"])
+async def test_a_part_that_only_its_host_can_build(tmp_path: Path, source: str) -> None:
     file = tmp_path / "parts.py"
-    file.write_text(SOURCE, encoding="utf-8")
+    file.write_text(source, encoding="utf-8")
     engine = Engine(lambda path: Settings(time_limit=PATIENT.seconds), folders=[str(tmp_path)], python=[sys.executable])
     try:
         await engine.scheduler.trace(str(file))
