@@ -65,15 +65,15 @@ class ChosenInputs(IdleWork):
 
     def choose(self, path: str, key: str, inputs: str) -> ChosenInput | None:
         """From now on, describe and count a target for ``inputs``, too; empty: no longer. What is known so far."""
-        if not inputs.strip():
-            self._chosen.pop((path, key), None)
-            return None
-        chosen = self._chosen.setdefault((path, key), ChosenInput(""))
+        inputs = inputs.strip()
+        chosen = self._chosen.pop((path, key), ChosenInput(""))
+        if inputs:
+            self._chosen[path, key] = chosen
         if chosen.inputs != inputs:
             chosen.inputs, chosen.report, chosen.problem = inputs, None, ""
-            self.pause()
+            self.pause()  # it may be at work for the former inputs
             self.begin(at_once=True)
-        return chosen
+        return chosen if inputs else None
 
     def on_result(self, path: str, complete: bool) -> None:
         """Drop the choices for a file that was closed; work begins once nothing is traced."""
@@ -105,7 +105,7 @@ class ChosenInputs(IdleWork):
             return
         snapshot = self._scheduler.documents.snapshot()
         request = self._scheduler.request(path, [traced], snapshot, TIME_FACTOR)
-        request = dataclasses.replace(request, inputs=f"({chosen.inputs.strip()})")
+        request = dataclasses.replace(request, inputs=f"({chosen.inputs})")
         details = await _last(self._scheduler.agent_for(path).describe(request))
         if details is None or not (details.input or details.problem):
             chosen.problem = NOT_COUNTED

@@ -149,6 +149,20 @@ async def test_another_choice_ends_the_work_on_the_first(bench: Bench, inputs: C
     assert shown(choice) == "x: 3"
 
 
+async def test_the_work_ends_with_the_choice(bench: Bench, inputs: ChosenInputs) -> None:
+    path = bench.open("model.py", MODEL)
+    key = await traced(bench, path)
+    inputs.choose(path, key, "2")
+    await asyncio.wait_for(bench.agent.described.get(), PATIENCE)
+    assert inputs.choose(path, key, "") is None
+
+    async def ended() -> None:
+        while inputs.is_due:
+            await asyncio.sleep(0)
+
+    await asyncio.wait_for(ended(), PATIENCE)
+
+
 async def test_nothing_is_counted_if_the_settings_say_so(bench: Bench, inputs: ChosenInputs) -> None:
     bench.settings = type(bench.settings)(costs="off")
     path = bench.open("model.py", MODEL)
