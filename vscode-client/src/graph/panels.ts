@@ -51,6 +51,7 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
     const shown = this.open.get(keyOf(state));
     if (shown) {
       shown.panel.reveal();
+      await this.send(shown); // the request above named no input: the server has stopped counting for the one in the field
       return;
     }
     const options = { enableScripts: true, localResourceRoots: [this.files], retainContextWhenHidden: true };
@@ -71,7 +72,12 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
   private fill(panel: vscode.WebviewPanel, state: PageState): void {
     const open: Open = { panel, state, graph: undefined };
     this.open.set(keyOf(state), open);
-    panel.onDidDispose(() => this.open.delete(keyOf(state)));
+    panel.onDidDispose(() => {
+      this.open.delete(keyOf(state));
+      if (open.state.inputs) {
+        void this.request({ ...state, inputs: "" }); // the server need not count for them any longer
+      }
+    });
     panel.webview.onDidReceiveMessage((message: FromPage) => void this.received(open, message));
     const address = (name: string) => panel.webview.asWebviewUri(vscode.Uri.joinPath(this.files, name)).toString();
     panel.webview.html = pageHtml({
@@ -112,13 +118,17 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
   }
 
   private async send(open: Open): Promise<void> {
-    const { uri, target, inputs = "" } = open.state;
-    const graph = await this.server.request<Graph>("fx/graph", { textDocument: { uri }, target, inputs });
-    if (graph && inputs === (open.state.inputs ?? "")) {
+    const { state } = open;
+    const graph = await this.request(state);
+    if (graph && state.inputs === open.state.inputs) {
       open.graph = graph;
       open.panel.title = `Graph of ${graph.target.title}`;
       await open.panel.webview.postMessage({ graph, state: open.state } satisfies ToPage);
     }
+  }
+
+  private request({ uri, target, inputs = "" }: PageState): Promise<Graph | null> {
+    return this.server.request<Graph>("fx/graph", { textDocument: { uri }, target, inputs });
   }
 }
 
