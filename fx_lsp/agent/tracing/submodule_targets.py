@@ -34,7 +34,7 @@ def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) 
 
 
 class Host:
-    """A module with parts, which is as it was built whenever a trace begins that an earlier one may have modified."""
+    """A module with parts, which is built again before a trace if an earlier one has modified it."""
 
     def __init__(self, request: int, file: ImportedFile, make: Callable[[], Built]) -> None:
         self._request = request

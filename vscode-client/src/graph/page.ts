@@ -65,7 +65,8 @@ ${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}
 
 const INPUT =
   '<div id="input-bar"><label id="input-label" hidden>Input <input id="input" type="text" spellcheck="false" autocomplete="off" ' +
-  'title="Arguments of a call, to count for. Enter: count; empty: the input that fx-lsp finds" aria-describedby="input-status">' +
+  'title="The arguments of a call. Press Enter to see shapes and costs for them; empty the field to see those for the ' +
+  'input that fx-lsp found" aria-describedby="input-status">' +
   '</label><span id="input-status" role="status"></span></div>';
 
 const SHADE =
