@@ -182,18 +182,10 @@ class FixTrials:
         shown = traced.report.recipe if traced.report else ""
         if shown in {recipe.root.source for recipe in (traced.target.recipe, *traced.target.fallbacks)}:
             return None
-        others = [other for other in self._scheduler.results[path].traced.values() if other is not traced]
-        built = [
-            (other.report.recipe, recipe)
-            for other in others
-            for recipe in (other.target.recipe, *other.target.fallbacks)
-            if other.report and _is_built_from(recipe, other.report.recipe)
-        ]
-        built += [(host.root.source, host) for host in traced.target.hosts]
-        for start, recipe in built:
-            if shown.startswith(start) and shown.removeprefix(start)[:1] in (".", "("):
-                return replace(recipe, is_host=True, inputs=None, concrete_args=None)
-        return None
+        others = [other.target for other in self._scheduler.results[path].traced.values() if other is not traced]
+        recipes = [recipe for other in others for recipe in (other.recipe, *other.fallbacks)]
+        host = next((recipe for recipe in (*recipes, *traced.target.hosts) if has_part(recipe, shown)), None)
+        return host and replace(host, is_host=True, inputs=None, concrete_args=None)
 
     def _alike(self, failure: Failure) -> list[Failure]:
         """Failures of other targets at the same place, those with the shortest way there first."""
@@ -211,10 +203,11 @@ class FixTrials:
         return self._scheduler.documents.text(path) if self._scheduler.workspace.owns(path, roots) else None
 
 
-def _is_built_from(recipe: Recipe, shown: str) -> bool:
-    """Whether ``shown``, the expression that built a target, may be from ``recipe``."""
+def has_part(recipe: Recipe, shown: str) -> bool:
+    """Whether ``shown`` is the expression for a submodule of what ``recipe`` builds, e.g. ``Net(dim=2).layers[0]``."""
     source = recipe.root.source
-    return shown.startswith(f"{source}(") if recipe.made_up else shown == source
+    is_whole = shown.endswith(")")
+    return not is_whole and shown.startswith(f"{source}(" if recipe.made_up else (f"{source}.", f"{source}["))
 
 
 def edited_target(path: str, target: Target, snapshot: Snapshot, edited: dict[str, str]) -> Target | None:

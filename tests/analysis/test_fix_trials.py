@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from fx_lsp.agent.messages import Recipe, Snippet
 from fx_lsp.analysis.engine import Engine
+from fx_lsp.analysis.fix_trials import has_part
 from fx_lsp.settings.settings import Settings
 from tests.agent.client import PATIENT
-
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SOURCE = """\
 import torch
@@ -51,6 +51,7 @@ def load():
 """
 
 
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("source", [SOURCE, SOURCE + UNUSABLE], ids=["invented arguments", "after a failing call"])
 async def test_a_part_that_only_its_host_can_build(tmp_path: Path, source: str) -> None:
     file = tmp_path / "parts.py"
@@ -67,6 +68,23 @@ async def test_a_part_that_only_its_host_can_build(tmp_path: Path, source: str) 
         assert "proven" in {proof.verdict for proof in proofs}, proofs
     finally:
         await engine.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "made_up", "shown", "expected"),
+    [
+        ("Whole", True, "Whole(depth=2).parts[0]", True),
+        ("Whole", True, "Whole(depth=2)", False),
+        ("Whole", True, "Wholesale(depth=2).parts[0]", False),
+        ("Whole", False, "Whole(depth=2).parts[0]", False),
+        ("Whole(2)", False, "Whole(2).parts[0]", True),
+        ("Whole(2)", False, "Whole(2)", False),
+        ("layers", False, "layers[0].attn", True),
+        ("layers", False, "layers2.attn", False),
+    ],
+)
+def test_the_host_of_a_part(source: str, made_up: bool, shown: str, expected: bool) -> None:
+    assert has_part(Recipe(Snippet(source, 1), made_up=made_up), shown) is expected
 
 
 LIBRARY = """\
@@ -92,6 +110,7 @@ class Net(torch.nn.Module):
 """
 
 
+@pytest.mark.asyncio(loop_scope="session")
 async def test_files_outside_the_workspace_are_not_edited(tmp_path: Path) -> None:
     library, folder = tmp_path / "installed" / "library.py", tmp_path / "project"
     for path, text in ((library, LIBRARY), (folder / "net.py", USER)):
