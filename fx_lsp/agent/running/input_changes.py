@@ -186,6 +186,40 @@ def with_other_dimensions(wanted: Wanted) -> Iterator[Wanted]:
             )
 
 
+def with_two_numbers(wanted: Wanted) -> Iterator[Wanted]:
+    """The inputs with numbers instead of two of them, such as a height and a width."""
+    for pair in itertools.combinations(_given(wanted), 2):
+        yield {
+            path: of_kind(like, "number") if without_indices(path) in pair else like for path, like in wanted.items()
+        }
+
+
+def with_two_broadcast(wanted: Wanted) -> Iterator[Wanted]:
+    """The inputs with 1 as a size of two of them, in the same dimension, such as that of masks."""
+    likes = _given(wanted)
+    for pair in itertools.combinations(likes, 2):
+        for dim in range(1, max(len(likes[name].shape) for name in pair)):
+            yield {
+                path: replace(like, shape=with_size(like.shape, dim, 1)) if without_indices(path) in pair else like
+                for path, like in wanted.items()
+            }
+
+
+def with_none_for_a_list(wanted: Wanted) -> Iterator[Wanted]:
+    """The inputs with None instead of each list in turn."""
+    for name in dict.fromkeys(path[:1] for path in wanted if isinstance(path[-1], int)):
+        yield {
+            **{path: like for path, like in wanted.items() if path[:1] != name},
+            name: TensorLike((), "none"),
+        }
+
+
+def _given(wanted: Wanted) -> dict[tuple[str | None, ...], TensorLike]:
+    """The inputs that are not None; of a list, the last item."""
+    likes = {without_indices(path): like for path, like in wanted.items()}
+    return {name: like for name, like in likes.items() if like.kind != "none"}
+
+
 def _possible(wanted: Wanted) -> Iterator[Wanted]:
     """``wanted`` if all of its shapes can be tried."""
     if all(is_shape(like.shape) for like in wanted.values()):

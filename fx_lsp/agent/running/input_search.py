@@ -1,8 +1,8 @@
 """Inputs that a program runs on, found by running it.
 
 Candidates come from the recipe, then from calls with literal tensors in the file, from the module's layers, from a list
-of common shapes, and last from `input_solver`. The first candidate that works is varied: other values, other sizes, and
-values for the parameters whose default is None.
+of common shapes, and last from `input_solver`. The first candidate that works is varied: other values, other sizes,
+another dtype, and values for the parameters whose default is None.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ def _run(node: ast.expr | None, namespace: dict[str, Any]) -> Any:
 
 
 def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) -> Iterator[Input]:
-    """Variations of ``first``, with other values and other sizes; the arguments ``fixed`` stay as they are."""
+    """Variations of ``first``, with other values, sizes and dtypes; the arguments ``fixed`` stay as they are."""
     generator = torch.Generator().manual_seed(1)
     yield _changed(first, generator, _magnitude)
     tensors = tensors_of([*first.args, *first.kwargs.values()])

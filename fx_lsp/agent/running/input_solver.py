@@ -10,8 +10,9 @@ import itertools
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,15 +23,16 @@ from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.running.input_changes import (
     ErrorText,
     alike_to,
-    of_kind,
     other_tensors,
     with_alike_changed,
     with_item_changed,
     with_last_sizes,
+    with_none_for_a_list,
     with_one_changed,
     with_other_dimensions,
     with_shared_sizes,
-    with_size,
+    with_two_broadcast,
+    with_two_numbers,
 )
 from fx_lsp.agent.running.missing_keys import innermost, with_missing_key
 from fx_lsp.agent.running.observation import Input, forward_of
@@ -213,54 +215,31 @@ class _InputSolver:
 
     def _changes(self, run: _Run) -> Iterator[Wanted]:
         """Other inputs: first with one input changed, or a size that several inputs share, then with all inputs of the
-        same shape changed, at last with two inputs changed to masks that are broadcast.
+        same shape changed, then with two inputs that are broadcast, at last without a list.
 
         The items of a list change together, and also each of them alone. If the error asks for integers, two inputs
         become numbers first of all.
         """
-        told = ErrorText(run.error or "", run.numbers)
-        likes = {without_indices(path): like for path, like in run.wanted.items()}
-        items = {path: like for path, like in run.wanted.items() if isinstance(path[-1], int)}
-        given = [name for name, like in likes.items() if like.kind != "none"]
-        for pair in itertools.combinations(given, 2) if told.about_ints else ():  # such as height and width
-            yield {
-                path: of_kind(like, "number") if without_indices(path) in pair else like
-                for path, like in run.wanted.items()
-            }
-        counts = Counter(alike_to(like) for like in likes.values())
-        groups = [alike for alike, count in counts.items() if count > 1]
-        if told.about_dimensions and len(run.wanted) > 1:
-            yield from with_other_dimensions(run.wanted)
-        moves: list[Iterable[Wanted]] = [
-            with_shared_sizes(run.wanted, told.sizes),
-            with_last_sizes(run.wanted, told.sizes),
-        ]
-        moves += [
-            with_alike_changed(run.wanted, alike, other_tensors(alike, told, self._widths))
-            for alike in groups
-            if alike.kind == "number"
-        ]
-        moves += [
-            with_one_changed(run.wanted, name, other_tensors(like, told, self._widths)) for name, like in likes.items()
-        ]
-        moves += [
-            with_item_changed(run.wanted, path, other_tensors(like, told, self._widths)) for path, like in items.items()
-        ]
+        wanted, told = run.wanted, ErrorText(run.error or "", run.numbers)
+        likes = {without_indices(path): like for path, like in wanted.items()}
+        groups = [alike for alike, count in Counter(map(alike_to, likes.values())).items() if count > 1]
+        others = partial(other_tensors, told=told, widths=self._widths)
+        if told.about_ints:
+            yield from with_two_numbers(wanted)
+        if told.about_dimensions and len(wanted) > 1:
+            yield from with_other_dimensions(wanted)
+        numbers = [alike for alike in groups if alike.kind == "number"]
+        items = [(path, like) for path, like in wanted.items() if isinstance(path[-1], int)]
+        moves = [with_shared_sizes(wanted, told.sizes), with_last_sizes(wanted, told.sizes)]
+        moves += [with_alike_changed(wanted, alike, others(alike)) for alike in numbers]
+        moves += [with_one_changed(wanted, name, others(like)) for name, like in likes.items()]
+        moves += [with_item_changed(wanted, path, others(like)) for path, like in items]
         yield from filter(None, itertools.chain.from_iterable(itertools.zip_longest(*moves)))
         for alike in groups:
             if alike.kind != "number":
-                yield from with_alike_changed(run.wanted, alike, other_tensors(alike, told, self._widths))
-        for pair in itertools.combinations(given, 2):
-            for dim in range(1, max(len(likes[name].shape) for name in pair)):
-                yield {
-                    path: replace(like, shape=with_size(like.shape, dim, 1)) if without_indices(path) in pair else like
-                    for path, like in run.wanted.items()
-                }
-        for name in dict.fromkeys(path[:1] for path in items):
-            yield {
-                **{path: like for path, like in run.wanted.items() if path[:1] != name},
-                name: TensorLike((), "none"),
-            }
+                yield from with_alike_changed(wanted, alike, others(alike))
+        yield from with_two_broadcast(wanted)
+        yield from with_none_for_a_list(wanted)
 
 
 def _compared(error: BaseException) -> tuple[int, ...]:
@@ -309,8 +288,8 @@ def solve_inputs(
 def _described_tensors(root: Callable[..., Any]) -> dict[str, TensorLike]:
     """Tensors by the keys of the dicts that the docstrings of ``root`` and of its parts describe."""
     parts = dict.fromkeys(type(module) for module in root.modules()) if isinstance(root, torch.nn.Module) else ()
-    names = {key: names for part in [*parts][::-1] for key, names in described_keys(part.forward).items()}
-    return {key: TensorLike(shape) for key, shape in sizes_of(names, None).items() if is_shape(shape)}
+    written = {key: names for part in [*parts][::-1] for key, names in described_keys(part.forward).items()}
+    return {key: TensorLike(shape) for key, shape in sizes_of(written, None).items() if is_shape(shape)}
 
 
 def _of_different_ranks(names: Sequence[str], widths: Sequence[int]) -> Iterator[Wanted]:
