@@ -76,7 +76,7 @@ class CostCounts(IdleWork):
                 if result:
                     result.unmet.pop(key, None)
         if complete and result and result.parses and not self.has_expectations(path):
-            for key in [key for key, unmet in result.unmet.items() if unmet]:
+            for key in [key for key, told in result.unmet.items() if told]:
                 result.unmet.pop(key)
                 self.on_counted(path, key)
         if complete and traced and (self._scheduler.settings_of(path).costs != "off" or self.has_expectations(path)):
