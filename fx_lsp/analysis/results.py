@@ -69,8 +69,8 @@ class FileResult:
     @property
     def all_traced(self) -> Iterator[Traced]:
         """What is known about each target with each capture."""
-        yield from self.traced.values()
-        yield from self.captured.values()
+        # A copy: threads that look for fixes ask for it while reports arrive.
+        yield from [*self.traced.values(), *self.captured.values()]
 
     @property
     def findings(self) -> Iterator[Finding]:
@@ -106,7 +106,7 @@ class Results(dict[str, FileResult]):
     def counting(self, path: str) -> Iterator[tuple[Capture, Traced]]:
         """What is known about each target of a file with each capture whose failures are its problems."""
         result = self.get(path) or FileResult()
-        for key, traced in result.traced.items():
+        for key, traced in list(result.traced.items()):  # a copy, as in `all_traced`
             for capture in self.captures_of(traced.target):
                 if capture == "fx":
                     yield capture, traced
@@ -285,7 +285,7 @@ class Results(dict[str, FileResult]):
                 yield from filter(None, (judged(finding, intent, use, settings) for finding in found))
 
     def _reported(self, failure: Failure) -> Iterator[tuple[str, Traced]]:
-        for path, result in self.items():
+        for path, result in list(self.items()):
             for traced in result.all_traced:
                 if traced.report is not None and failure in traced.report.failures:
                     yield path, traced
