@@ -158,6 +158,31 @@ def statement_at(place: Place) -> ast.stmt | None:
     return found
 
 
+def span_of_syntax(file: str, line: int, col: int, end_col: int) -> SourceSpan | None:
+    """The range of the expression or statement that begins and ends there, if only its last line is not known.
+
+    Of a statement with a condition or items, e.g. ``if`` or ``for``, it is these: an instruction that jumps because of
+    a condition that doesn't compare has the range of the whole statement. None if there is no such syntax.
+    """
+    for node in _all_nodes("".join(linecache.getlines(file))):
+        if isinstance(node, ast.expr | ast.stmt) and (node.lineno, node.col_offset, node.end_col_offset) == (
+            line,
+            col,
+            end_col,
+        ):
+            asked = _asked_by(node)
+            end_line, end = asked.end_lineno or asked.lineno, asked.end_col_offset or 0
+            return SourceSpan(file, asked.lineno, end_line, asked.col_offset, end)
+    return None
+
+
+def _asked_by(node: ast.expr | ast.stmt) -> ast.expr | ast.stmt:
+    """The condition or the items that a statement takes; any other node itself."""
+    if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+        return node.test
+    return node.iter if isinstance(node, ast.For | ast.AsyncFor) else node
+
+
 def _text(span: SourceSpan) -> str:
     lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
     if not lines:

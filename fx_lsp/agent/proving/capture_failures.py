@@ -75,4 +75,4 @@ def _report(file: ImportedFile, request: Trace, *, on_meta: bool) -> Report | No
     except InconclusiveOnMeta:
         return None
     ChildRunner.go_on()
-    return run.further(report) if report.outcome == "failed" else report
+    return list(run.further(report))[-1] if report.outcome == "failed" else report

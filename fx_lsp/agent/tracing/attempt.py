@@ -111,7 +111,8 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
         emit(dataclasses.replace(answer, partial=True))
         # The first failure is already reported: an error from here on costs only the further failures.
         with time_limit(request.limits.seconds, lambda frame: emit(answer)), contextlib.suppress(Exception):
-            answer = run.further(answer)
+            for answer in run.further(answer):  # noqa: B007, B020  what was found last is emitted in any case
+                pass
     emit(answer)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -56,25 +56,28 @@ class CaptureRun(TargetRun):
         self._on_meta = on_meta
         return super().run(on_meta=on_meta)
 
-    def further(self, first: Report) -> Report:
-        """``first``, the report of a capture that failed, with all further failures that can be found."""
+    def further(self, first: Report) -> Iterator[Report]:
+        """``first``, the report of a capture that failed, with further failures: each time with more of them."""
         from fx_lsp.agent.capturing.captures import with_first
         from fx_lsp.agent.capturing.torch_internals import silence
 
         assert self._given is not None
         with silence():
             if self._capture == "export":
-                found = self._further_of_export(self._given)
+                rounds = self._further_of_export(self._given)
             else:
-                found = self._further_of_compile(self._given)
-        return dataclasses.replace(first, failures=with_first(first.failures[0], found))
+                rounds = iter([self._further_of_compile(self._given)])
+            for found in rounds:
+                yield dataclasses.replace(first, failures=with_first(first.failures[0], found))
 
-    def _further_of_export(self, given: Input) -> tuple[Failure, ...]:
+    def _further_of_export(self, given: Input) -> Iterator[tuple[Failure, ...]]:
         from fx_lsp.agent.capturing.further_export_failures import failures_of_export
 
-        root = self._build(self._on_meta).root  # the failed capture may have modified what was built for it
-        faked = self._fake(root)[1]
-        return failures_of_export(root, faked(given))
+        def make() -> tuple[Callable[..., Any], Input]:
+            root = self._build(self._on_meta).root  # a failed capture may have modified what was built for it
+            return root, self._fake(root)[1](given)
+
+        return failures_of_export(make)
 
     def _further_of_compile(self, given: Input) -> tuple[Failure, ...]:
         from fx_lsp.agent.capturing.graph_breaks import graph_breaks
