@@ -1,7 +1,7 @@
 """A program that torch.compile compiles again for each batch size."""
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.rules import Rule, subject
+from fx_lsp.rules import Rule, error_text, subject
 
 
 def message(failure: Failure, expression: str) -> str:
@@ -13,7 +13,7 @@ def message(failure: Failure, expression: str) -> str:
             "instead of `int`, `range` or a loop over the batch."
         )
     return (
-        f"{effect}: the compiled program holds only if `{failure.error}`. Avoid branches on the size, and keep numbers "
+        f"{effect}: the compiled program holds only if `{error_text(failure)}`. Avoid branches on the size, and keep numbers "
         "that change from call to call in a tensor."
     )
 

@@ -146,7 +146,10 @@ def as_in_one_graph() -> contextlib.AbstractContextManager[None]:
 def breaking_at_operators() -> Iterator[None]:
     """Within the block, an operator that fails on fake tensors breaks the graph, rather than to end the run."""
     name = "_wrap_graph_break_with_torch_runtime_err"
-    original = getattr(_dynamo_utils, name, None)
+    if not hasattr(_dynamo_utils, name):  # an older torch, in which the run ends there
+        yield
+        return
+    original = getattr(_dynamo_utils, name)
     setattr(_dynamo_utils, name, lambda break_graph: break_graph())
     try:
         yield
