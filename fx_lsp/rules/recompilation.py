@@ -13,8 +13,8 @@ def message(failure: Failure, expression: str) -> str:
             "instead of `int`, `range` or a loop over the batch."
         )
     return (
-        f"{effect}: the compiled program holds only if `{error_text(failure)}`. Avoid branches on the size, and keep numbers "
-        "that change from call to call in a tensor."
+        f"{effect}: the compiled program holds only if `{error_text(failure)}`. Avoid branches on the size, and keep "
+        "numbers that change from call to call in a tensor."
     )
 
 
