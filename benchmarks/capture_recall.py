@@ -32,7 +32,7 @@ from benchmarks.captures import CAPTURES, ROOT, agent_in, report_on, workspace_i
 from fx_lsp.agent.messages import Capture
 
 Place = tuple[str, int, int, int, int]
-"""As in `oracle/places.py`, with the file's last three folders only."""
+"""As in `oracle/places.py`, with only the file's folder and name."""
 
 MOST_SECONDS = 3600
 """The time limit of one pass of the oracle, which tries again and again."""
@@ -104,7 +104,7 @@ def compare(program: Program, folder: Path) -> Compared:
 
 def place_of(file: str, line: int, end_line: int, column: int, end_column: int) -> Place:
     """A place that doesn't depend on the folder of the workspace."""
-    return "/".join(Path(file).parts[-3:]), line, end_line, column, end_column
+    return "/".join(Path(file).parts[-2:]), line, end_line, column, end_column
 
 
 def hand_made(folder: Path) -> Iterator[Program]:
