@@ -32,8 +32,6 @@ from benchmarks.reach_report import without_details
 from benchmarks.reach_repositories import Repository, check_out, repositories
 from fx_lsp.agent.messages import Failure
 from fx_lsp.analysis.engine import Engine
-from fx_lsp.analysis.fix_trials import MOST_FIXES
-from fx_lsp.fixes import fixes_for
 from fx_lsp.settings.settings import Settings
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -91,12 +89,7 @@ def _failures(engine: Engine, files: Iterable[str]) -> Iterator[Failure]:
 async def _tried(engine: Engine, name: str, place: str, failure: Failure, full_size: bool) -> Place:
     taken = Taken(name, name, failure.kind, place)
     before = processor_seconds()
-
-    def own_text(path: str) -> str | None:
-        owns = engine.workspace.owns(path, engine.workspace.roots_of(path))
-        return engine.documents.text(path) if owns else None
-
-    for fix in fixes_for(failure, own_text, engine.results.calls_with(failure))[:MOST_FIXES]:
+    for fix in engine.proofs.trials.first_fixes(failure):
         proof = await engine.proofs.trials.prove(failure, fix)
         taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
         if proof.verdict == "proven":

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 12
+PROTOCOL = 13
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -70,6 +70,8 @@ class Recipe:
     """The parenthesized arguments of a call to ``root``, which show its inputs, e.g. ``(x, mask=None)``."""
     made_up: bool = False
     """Whether ``root`` is a class that the agent has to build with invented arguments."""
+    is_host: bool = False
+    """Whether what is traced is the first submodule of the target's class in what is built."""
     file: str = ""
     """The absolute path of the file that the recipe comes from, if that is not the traced file. The recipe then runs in
     a separate namespace, and ``setup`` includes all that the recipe needs from that file, such as imports."""
@@ -178,6 +180,9 @@ class Trace:
     """How to capture the targets. ``details`` and ``costs`` are sent only for ``fx``."""
     costs: bool = False
     """Whether the `Report` of each target that was traced is to be followed by `Costs`."""
+    inputs: str = ""
+    """The arguments of a call, in parentheses: the only input that details and costs are to be for. They are evaluated
+    in the namespace of the file. If empty, the agent looks for an input."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +289,10 @@ class Report:
     inputs: str = ""
     """For ``export`` and ``compile``: the example inputs that the verdict is for, e.g. ``x: [2, 3] float32``."""
     dynamic_batch: bool | None = None
-    """For ``export``: whether the exported program accepts batches of other sizes; None if that was not tried."""
+    """For ``export``: whether the exported program accepts batches of other sizes; None if that is not known."""
+    unfinished: str = ""
+    """For ``export`` and ``compile``: what a limit ended after the outcome was known, so that it is not complete, e.g.
+    ``the search for further failures took longer than 60 seconds``."""
 
 
 @dataclass(frozen=True)
@@ -347,8 +355,8 @@ class ModuleCall:
 class Details:
     """Agent to server: a target's graph, for display. Sent after the target's report, if `Trace.details` is set.
 
-    The agent sends it once without the nodes' values, and again when these are known: the last message counts. For a
-    target that fails, it has the nodes that could still be recorded, and no values.
+    The agent sends it once without the nodes' values, and again when these are known, or why they are not: the last
+    message counts. For a target that fails, it has the nodes that could still be recorded, and no values.
     """
 
     id: int
@@ -362,6 +370,8 @@ class Details:
     """The input that the nodes' values are for, e.g. ``x: [2, 3, 224, 224]``; empty if no input was found."""
     symbols: dict[str, int] = field(default_factory=dict)
     """The sizes of that input that may vary, by the names that the nodes' values use for them."""
+    problem: str = ""
+    """Why there are no values, as part of a sentence; empty if there are, or if that is not known yet."""
     outcome: Outcome = "traced"
     """The outcome of the trace that these details describe. A report with a different outcome is about a better trace,
     which they do not describe."""
@@ -382,7 +392,8 @@ class Tensors:
 
 @dataclass(frozen=True)
 class ModuleCosts:
-    """What one module costs, with its submodules. For what is not known, e.g. as it was not called, there is None."""
+    """What one module costs, with all that runs during its calls. For what is not known, e.g. as neither it nor any of
+    its submodules was called, there is None."""
 
     path: str
     """Empty for the root."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tokenize
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from fx_lsp.analysis.fix_combinations import FixCombinations, Identity
@@ -22,15 +22,17 @@ async def mend(
     combinations: FixCombinations,
     files: Sequence[str],
     *,
+    trace: Callable[[str], Awaitable[object]],
     unproven: bool,
     jobs: int = 1,
     progress: Callable[[int, int, str], None] = lambda done, of, file: None,
 ) -> dict[str, str]:
     """In memory, fix failures in ``files``, which have been traced. Returns path -> new text for each changed file.
 
-    Afterwards, ``scheduler`` has the results for the new texts. ``unproven``: also apply fixes that could not be tried,
-    but no fix that was refuted. The fixes of ``jobs`` files are tried at a time; ``progress`` is called with the number
-    of files that are done, the number of all, and the file that is next.
+    ``trace`` traces an edited file again, and makes the captures that count for its targets. Afterwards, ``scheduler``
+    has the results for the new texts. ``unproven``: also apply fixes that could not be tried, but no fix that was
+    refuted. The fixes of ``jobs`` files are tried at a time; ``progress`` is called with the number of files that are
+    done, the number of all, and the file that is next.
     """
     changed: dict[str, str] = {}
     given_up: dict[str, set[Identity]] = {file: set() for file in files}
@@ -43,7 +45,7 @@ async def mend(
             is_stale = not in_round.keys().isdisjoint(concerned)
             fix = await _prove(combinations, file, given_up[file], unproven=unproven) if is_stale else proven
             if fix is not None:
-                in_round |= await _applied(scheduler, combinations, file, fix, given_up[file])
+                in_round |= await _applied(scheduler, combinations, file, fix, given_up[file], trace)
         changed |= in_round
         if not in_round and sum(map(len, given_up.values())) == before:
             break
@@ -90,37 +92,47 @@ async def _prove(combinations: FixCombinations, file: str, given_up: set[Identit
 
 
 async def _applied(
-    scheduler: Scheduler, combinations: FixCombinations, file: str, fix: Fix, given_up: set[Identity]
+    scheduler: Scheduler,
+    combinations: FixCombinations,
+    file: str,
+    fix: Fix,
+    given_up: set[Identity],
+    trace: Callable[[str], Awaitable[object]],
 ) -> dict[str, str]:
     """Apply an edit in memory, and trace the files that it affects. Returns the new texts.
 
-    If a target can no longer be traced after the edit, it is undone, and one of its fixes is ``given_up``.
+    If a target can no longer be captured after the edit, it is undone, and one of its fixes is ``given_up``.
     """
     edited = applied(fix.changes, scheduler.documents.lines)
     affected = [other for other, result in scheduler.results.items() if ({other} | result.dependencies) & edited.keys()]
     old = {path: scheduler.documents.text(path) or "" for path in edited}
     part = combinations.part_of(file, fix)
     could = _targets(scheduler, affected, traced=True)
-    await _change(scheduler, edited, affected)
+    await _change(scheduler, edited, affected, trace)
     if could.isdisjoint(_targets(scheduler, affected, traced=False)):
         return edited
-    await _change(scheduler, old, affected)
+    await _change(scheduler, old, affected, trace)
     given_up.add(part)
     return {}
 
 
-async def _change(scheduler: Scheduler, texts: Mapping[str, str], affected: Sequence[str]) -> None:
+async def _change(
+    scheduler: Scheduler,
+    texts: Mapping[str, str],
+    affected: Sequence[str],
+    trace: Callable[[str], Awaitable[object]],
+) -> None:
     for path, text in texts.items():
         scheduler.documents.open(path, text, 0)
     for path in affected:
-        await scheduler.trace(path)
+        await trace(path)
 
 
-def _targets(scheduler: Scheduler, files: Sequence[str], *, traced: bool) -> set[tuple[str, str]]:
-    """The file and key of each target that was reported, and that can be ``traced`` or not."""
+def _targets(scheduler: Scheduler, files: Sequence[str], *, traced: bool) -> set[tuple[str, str, str]]:
+    """The file, key and capture of each target that was reported, and that can be captured (``traced``) or not."""
     return {
-        (file, key)
+        (file, item.target.key, capture)
         for file in files
-        for key, item in scheduler.results[file].traced.items()
+        for capture, item in scheduler.results.counting(file)
         if item.report is not None and (item.report.outcome == "traced") is traced
     }

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from fx_lsp.agent.messages import Preload
+from fx_lsp.analysis.chosen_inputs import ChosenInputs
 from fx_lsp.analysis.costs.cost_counts import CostCounts
 from fx_lsp.analysis.costs.cost_growth import CostGrowth
 from fx_lsp.analysis.fix_proofs import FixProofs
@@ -118,11 +119,13 @@ class Engine:
         )
         self.descriptions = GraphDescriptions(self.scheduler)
         self.costs = CostCounts(self.scheduler, after=self.descriptions)
+        self.chosen_inputs = ChosenInputs(self.scheduler)
         self.growth = CostGrowth(self.scheduler, self.costs)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
         self.idle_captures = IdleCaptures(self.scheduler, self.captures)
         checks = KeptReportChecks(self.scheduler, self.agent_for, after=self.idle_captures)
-        idle = (self.proofs, self.descriptions, self.costs, self.growth, self.idle_captures, checks)
+        counting = (self.costs, self.chosen_inputs, self.growth)
+        idle = (self.proofs, self.descriptions, *counting, self.idle_captures, checks)
         self._idle_work: tuple[IdleWork, ...] = idle if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:

@@ -70,6 +70,9 @@ def findings_of(
     shown = (*report.failures, *notices)
     places = {failure.chain[-1].span: failure for failure in report.failures if failure.chain}
     found = [_finding(target, failure, places, snapshot, owned) for failure in shown]
+    if report.failures and report.unfinished and found[0]:
+        more = f"{found[0].message} There may be more failures: {report.unfinished}."
+        found[0] = dataclasses.replace(found[0], message=more)
     told = [finding for finding in found if finding and is_shown(finding, snapshot, selection)]
     intent = report.intent or target.intent
     return [dataclasses.replace(finding, severity=severity_of(finding, intent, selection)) for finding in told]

@@ -1,8 +1,8 @@
 """Combines the proven fixes of a file's failures into one edit, and checks that they work together.
 
-For each target in which it should fix something, the edit is tried like a single fix. The other targets of the file are
-traced again: what could be traced before must still be traceable, and if its graph has changed, the edit is tried for
-it, too.
+For each target in which it should fix something, the edit is tried like a single fix, with each capture that counts for
+the target. The other targets of the file are traced and captured again: what could be captured before must still be,
+and if its graph has changed, the edit is tried for it, too.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from fx_lsp.agent.messages import Failure, Report, Target
+from fx_lsp.agent.messages import Capture, Failure, Report, Target
 from fx_lsp.analysis.fix_trials import FixTrials, edited_target
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.analysis.target_captures import CAPTURE_TIME_FACTOR
 from fx_lsp.fixes import Fix
 from fx_lsp.fixes.editing.text_edits import applied, overlap
 
@@ -107,10 +108,10 @@ class FixCombinations:
         mended = [failure for failures in chosen.values() for failure in failures]
         others = []
         proven = {each for each, failures in chosen.items() if any(self._is_proven(item, each) for item in failures)}
-        for traced in list(self._scheduler.results[path].traced.values()):
+        for capture, traced in list(self._scheduler.results.counting(path)):
             own = [failure for failure in mended if traced.report and failure in traced.report.failures]
             if not own:
-                others.append(traced)
+                others.append((capture, traced))
                 continue
             its = [each for each, failures in chosen.items() if not set(own).isdisjoint(failures)]
             proof = self._trials.known(own[0], fix) if len(own) == 1 else None
@@ -128,47 +129,52 @@ class FixCombinations:
         proof = self._trials.known(failure, fix)
         return proof is not None and proof.verdict == "proven"
 
-    async def _leaves_alone(self, path: str, others: Sequence[Traced], fix: Fix) -> bool:
+    async def _leaves_alone(self, path: str, others: Sequence[tuple[Capture, Traced]], fix: Fix) -> bool:
         """Whether an edit does not break ``others``, the targets of the file that it should not mend.
 
-        They are traced in the edited text. If a target has the same graph as before, the edit does not concern it;
+        They are captured in the edited text. If a target has the same graph as before, the edit does not concern it;
         otherwise the edit is tried.
         """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
-        pairs = [(item, edited_target(path, item.target, snapshot, edited)) for item in others if item.was_traced]
-        targets = {item.target.key: target for item, target in pairs if target is not None}
-        after = await self._reports(path, list(targets.values()), {**snapshot.overlays(), **edited})
-        for item in others:
-            if item.report is None or item.target.key not in targets:
-                continue
-            report = after.get(targets[item.target.key].key)
-            if report is None or (item.report.outcome == "traced" and report.outcome != "traced"):
-                return False
-            if (
-                _graph(report) != _graph(item.report)
-                and (await self._trials.attempt(path, item, [], fix)).verdict == "refuted"
-            ):
-                return False
+        overlays = {**snapshot.overlays(), **edited}
+        for capture in dict.fromkeys(capture for capture, _ in others):
+            its = [item for of, item in others if of == capture]
+            pairs = [(item, edited_target(path, item.target, snapshot, edited)) for item in its if item.was_traced]
+            targets = {item.target.key: target for item, target in pairs if target is not None}
+            after = await self._reports(path, list(targets.values()), overlays, capture)
+            for item in its:
+                if item.report is None or item.target.key not in targets:
+                    continue
+                report = after.get(targets[item.target.key].key)
+                if report is None or (item.report.outcome == "traced" and report.outcome != "traced"):
+                    return False
+                if (
+                    _graph(report) != _graph(item.report)
+                    and (await self._trials.attempt(path, item, [], fix, capture=capture)).verdict == "refuted"
+                ):
+                    return False
         return True
 
-    async def _reports(self, path: str, targets: Sequence[Target], overlays: dict[str, str]) -> dict[str, Report]:
+    async def _reports(
+        self, path: str, targets: Sequence[Target], overlays: dict[str, str], capture: Capture
+    ) -> dict[str, Report]:
         """The last report on each target, by its key, if the open documents have the texts ``overlays``."""
         found = await self._scheduler.completed(path, targets)
-        request = self._scheduler.request(path, (), self._scheduler.documents.snapshot())
+        factor = 1 if capture == "fx" else CAPTURE_TIME_FACTOR
+        request = self._scheduler.request(path, (), self._scheduler.documents.snapshot(), factor)
         limits = dataclasses.replace(request.limits, at_once=1)  # nobody is waiting for it
-        request = dataclasses.replace(request, targets=found, overlays=overlays, limits=limits)
+        request = dataclasses.replace(request, targets=found, overlays=overlays, limits=limits, capture=capture)
         reports: dict[str, Report] = {}
         if found:
-            async with contextlib.aclosing(self._scheduler.agent_for(path).trace(request)) as answers:
+            async with contextlib.aclosing(self._trials.agent_for(path, capture).trace(request)) as answers:
                 async for answer in answers:
                     if isinstance(answer, Report):
                         reports[answer.target] = answer
         return reports
 
     def _failures(self, path: str) -> list[Failure]:
-        result = self._scheduler.results.get(path)
-        reports = [traced.report for traced in result.traced.values() if traced.report] if result else []
+        reports = [traced.report for _, traced in self._scheduler.results.counting(path) if traced.report]
         failures = (failure for report in reports for failure in report.failures if not failure.other_side)
         return list(dict.fromkeys(failures))[:MOST_FAILURES]
 

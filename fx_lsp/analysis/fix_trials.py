@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 
-from fx_lsp.agent.messages import Failure, Proof, Prove, Report, Span, Target
+from fx_lsp.agent.messages import Capture, Failure, Proof, Prove, Recipe, Report, Span, Target
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import Snapshot
@@ -52,12 +55,40 @@ class FixTrials:
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
         try:
-            return self.find_fixes(failure, self._own_text, self._scheduler.results.calls_with(failure))
+            return self.in_order(failure, self._found(failure))
         except ImportError as error:
             if not self._without_libcst:
                 log.warning("fixes are not available: %s", error)
             self._without_libcst = True
             return ()
+
+    def in_order(self, failure: Failure, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+        """``fixes``, first those that may also fix what another capture that counts for the target rejects there."""
+        others = {fix.changes for other in self._of_other_captures(failure) for fix in self._found(other)}
+        return tuple(sorted(fixes, key=lambda fix: fix.changes not in others))
+
+    def _found(self, failure: Failure) -> tuple[Fix, ...]:
+        results, workspace = self._scheduler.results, self._scheduler.workspace
+        owner = results.owner(failure)
+        # The target's file says what is the workspace's: the folder of the failing file may be that of a library.
+        roots = workspace.roots_of(owner[0]) if owner else workspace.folders
+        return self.find_fixes(failure, partial(self._own_text, roots), results.calls_with(failure))
+
+    def _of_other_captures(self, failure: Failure) -> list[Failure]:
+        """The failures at the same place of a target that ``failure`` was reported for, by other captures of it."""
+        results = self._scheduler.results
+        owner = results.owner(failure)
+        if owner is None or not failure.chain:
+            return []
+        path, target = owner[0], owner[1].target.key
+        reports = [item.report for _, item in results.counting(path) if item.target.key == target and item.report]
+        capture = rule_for(failure.kind).capture
+        found = [other for report in reports for other in report.failures if other.chain]
+        return [
+            other
+            for other in found
+            if other.chain[-1].span == failure.chain[-1].span and rule_for(other.kind).capture != capture
+        ]
 
     def first_fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that are tried for a failure."""
@@ -107,10 +138,13 @@ class FixTrials:
         own: Iterable[TextChange] = (),
         *,
         full_size: bool = False,
+        capture: Capture | None = None,
     ) -> Proof:
         """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do.
 
-        ``full_size``: try it on the target itself, even if there are small twins.
+        ``full_size``: try it on the target itself, even if there are small twins. ``capture``: the one that has the
+        failures or, if there are none, the one that must not fail more often after the edit; None means that of the
+        failures, or ``fx``.
         """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
@@ -119,11 +153,15 @@ class FixTrials:
             return Proof(0, "untried", "the target was not found in the edited text")
         if path in edited:
             (target,) = await self._scheduler.completed(path, [target])
+        host = self._host(path, traced)
+        if host is not None:
+            target = replace(target, recipe=host, fallbacks=())
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
-        capture = rule_for(failures[0].kind).capture if failures else "fx"
+        if capture is None:
+            capture = rule_for(failures[0].kind).capture if failures else "fx"
         request = Prove(
             path,
-            traced.target,
+            replace(traced.target, recipe=host, fallbacks=()) if host else traced.target,
             target,
             tuple(failures),
             overlays=snapshot.overlays(),
@@ -134,8 +172,24 @@ class FixTrials:
             roots=workspace.roots_of(path),
             limits=limits,
         )
-        agent_for = self._scheduler.agent_for if capture == "fx" else self._capturing_agent_for
-        return await agent_for(path).prove(request)
+        return await self.agent_for(path, capture).prove(request)
+
+    def agent_for(self, path: str, capture: Capture) -> TracingAgent:
+        """The agent that makes a capture of the targets of a file."""
+        return (self._scheduler.agent_for if capture == "fx" else self._capturing_agent_for)(path)
+
+    def _host(self, path: str, traced: Traced) -> Recipe | None:
+        """The recipe of the module whose submodule was traced for a target; None if the target was built alone."""
+        shown = traced.report.recipe if traced.report else ""
+        if shown in {recipe.root.source for recipe in (traced.target.recipe, *traced.target.fallbacks)}:
+            return None
+        others = self._scheduler.results[path].traced.values()
+        built = [(other.report.recipe, other.target.recipe) for other in others if other.report and other is not traced]
+        built += [(host.root.source, host) for host in traced.target.hosts]
+        for start, recipe in built:
+            if start and re.match(r"[.(]", shown.removeprefix(start)) and shown.startswith(start):
+                return replace(recipe, is_host=True, inputs=None, concrete_args=None)
+        return None
 
     def _alike(self, failure: Failure) -> list[Failure]:
         """Failures of other targets at the same place, those with the shortest way there first."""
@@ -149,9 +203,8 @@ class FixTrials:
         alike = [other for other in known if other.kind == failure.kind and other.chain[-1:] == failure.chain[-1:]]
         return sorted(alike, key=lambda other: len(other.chain))[:MOST_ALIKE]
 
-    def _own_text(self, path: str) -> str | None:
-        workspace = self._scheduler.workspace
-        return self._scheduler.documents.text(path) if workspace.owns(path, workspace.roots_of(path)) else None
+    def _own_text(self, roots: Sequence[str], path: str) -> str | None:
+        return self._scheduler.documents.text(path) if self._scheduler.workspace.owns(path, roots) else None
 
 
 def edited_target(path: str, target: Target, snapshot: Snapshot, edited: dict[str, str]) -> Target | None:

@@ -103,6 +103,16 @@ class Results(dict[str, FileResult]):
         """What is known about the captures of a target other than symbolic tracing."""
         return {capture: known for (of, capture), known in self[path].captured.items() if of == key}
 
+    def counting(self, path: str) -> Iterator[tuple[Capture, Traced]]:
+        """What is known about each target of a file with each capture whose failures are its problems."""
+        result = self.get(path) or FileResult()
+        for key, traced in result.traced.items():
+            for capture in self.captures_of(traced.target):
+                if capture == "fx":
+                    yield capture, traced
+                elif known := result.captured.get((key, capture)):
+                    yield capture, known
+
     def findings(self, files: Collection[str] | None = None) -> Iterator[Finding]:
         """Every finding in one of ``files`` (None: in any file), at its place in the current text.
 

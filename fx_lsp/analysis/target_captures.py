@@ -10,7 +10,7 @@ from fx_lsp.agent.messages import Capture, Report
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.supervisor.agent_pool import TracingAgent
 
-TIME_FACTOR = 6
+CAPTURE_TIME_FACTOR = 6
 """The time limit of a capture, as a multiple of a trace's."""
 
 
@@ -36,7 +36,7 @@ class TargetCaptures:
             return
         silent = {item.target.key for item in wanted}
         snapshot = self._scheduler.documents.snapshot()
-        request = self._scheduler.request(path, wanted, snapshot, TIME_FACTOR)
+        request = self._scheduler.request(path, wanted, snapshot, CAPTURE_TIME_FACTOR)
         # Without hosts: a part of another model is captured alone.
         targets = tuple(dataclasses.replace(target, hosts=()) for target in request.targets)
         request = dataclasses.replace(request, targets=targets, capture=capture)

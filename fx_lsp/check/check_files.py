@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -115,8 +116,6 @@ async def check(
     or there is no PyTorch to trace with.
     """
     files = (scope or FileSelection()).of(paths)
-    if mending and tuple(captures) != ("fx",):
-        raise CannotCheck("fx-lsp only fixes failures of symbolic tracing; use --fix and --diff without --capture.")
     if mending and (notebook := next(filter(_is_notebook, files), None)):
         raise CannotCheck(
             f"{notebook} can't be fixed: fx-lsp check reports problems in notebooks but does not fix them."
@@ -191,6 +190,7 @@ class _Run:
             await asyncio.to_thread(self._engine.scheduler.uses.update, map(str, files))
         await self._trace([file for file in files if file not in self._no_notebooks], jobs, progress)
         edits = await self._mend(files, mending, jobs, progress) if mending else {}
+        await self._count(files, jobs, progress)
         results = self._engine.results
         findings = sorted(
             merged(results.findings()),
@@ -229,15 +229,7 @@ class _Run:
 
         async def work() -> None:
             for done, file in waiting:
-                progress(done, len(files), f"tracing {file.name}")
-                await self._engine.scheduler.trace(str(file))
-                if self._with_costs or self._engine.costs.has_expectations(str(file)):
-                    progress(done, len(files), f"counting {file.name}")
-                    await self._engine.costs.count(str(file))
-                for capture, verb in _VERBS.items():
-                    if keys := self._captured_with(str(file), capture):
-                        progress(done, len(files), f"{verb} {file.name}")
-                        await self._engine.captures.capture(str(file), capture, keys)
+                await self._trace_file(file, partial(progress, done, len(files)))
                 if self._problem is not None:
                     raise CannotCheck(self._problem)
 
@@ -246,6 +238,28 @@ class _Run:
         in_order = {str(file): results[str(file)] for file in files if str(file) in results}
         results.clear()
         results.update(in_order)
+
+    async def _count(self, files: Sequence[Path], jobs: int, progress: Progress) -> None:
+        """Count what the targets of the files cost, if that was asked for or a file says what it should be."""
+        costs = self._engine.costs
+        counted = [file for file in files if self._with_costs or costs.has_expectations(str(file))]
+        waiting = enumerate(counted)
+
+        async def work() -> None:
+            for done, file in waiting:
+                progress(done, len(counted), f"counting {file.name}")
+                await costs.count(str(file))
+
+        await run_workers(work, jobs)
+
+    async def _trace_file(self, file: Path, say: Callable[[str], None] = lambda next: None) -> None:
+        """Trace a file, and capture what is asked for; ``say`` is told what is done next."""
+        say(f"tracing {file.name}")
+        await self._engine.scheduler.trace(str(file))
+        for capture, verb in _VERBS.items():
+            if keys := self._captured_with(str(file), capture):
+                say(f"{verb} {file.name}")
+                await self._engine.captures.capture(str(file), capture, keys)
 
     def _captured_with(self, path: str, capture: Capture) -> list[str]:
         """The keys of the targets of a file for which ``capture`` is checked."""
@@ -259,6 +273,7 @@ class _Run:
             engine.scheduler,
             engine.proofs.combinations,
             list(map(str, files)),
+            trace=lambda path: self._trace_file(Path(path)),
             unproven=mending.unproven,
             jobs=jobs,
             progress=lambda done, of, file: progress(done, of, f"trying fixes in {Path(file).name}"),

@@ -130,6 +130,11 @@ def directives_of(text: str) -> Directives:
     return Directives(directives, (*(item for item in read if isinstance(item, DirectiveMistake)), *lost), above)
 
 
+def are_arguments(text: str) -> bool:
+    """Whether ``text`` can be in the parentheses of a directive such as ``inputs(…)``."""
+    return _call(f"({text})") is not None
+
+
 def _definitions(tree: ast.Module) -> dict[int, str]:
     """The name of each top-level class or function, by the line of its ``class`` or ``def`` and of each decorator."""
     return {

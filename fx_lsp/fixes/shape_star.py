@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from fx_lsp.fixes.editing import Fix, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression, tuple_text
@@ -34,20 +34,27 @@ def _uses(source: Source, node: ast.expr) -> Iterator[TextChange]:
 
 def _change(source: Source, node: ast.expr) -> TextChange | None:
     match node:
-        case ast.Tuple(elts=elements) if text := _sum(source, elements):
+        case ast.Tuple(elts=elements) if text := _sum(source, elements, Values(source).is_shape):
             return source.with_operation(node, text)
-        case ast.List(elts=elements) if _is_sizes(source, node) and (text := _sum(source, elements)):
-            return source.replaced(node, text)
+        case ast.List(elts=elements) if _is_sizes(source, node):
+            text = _sum(source, elements, Values(source).is_shape)
+            return source.replaced(node, text) if text else None
         case ast.Call(func=ast.Name(id="tuple"), args=[shape], keywords=[]) if Values(source).is_shape(shape):
             return source.replaced(node, source.operand(shape))
-        case ast.Call(args=[*_, last] as sizes) if takes_sizes(source, node) and (text := _sum(source, sizes)):
-            whole, (_, start) = source.slice(node), source.offsets(node.func)
-            begin, end = source.offsets(sizes[0])[0], source.offsets(last)[1]
-            offset = source.offsets(node)[0]
-            head, tail = source.text[start:begin], source.text[end : offset + len(whole)]
-            is_plain = head.strip() == "(" and tail.lstrip()[:1] in (",", ")")
-            return source.replaced(node, f"{source.slice(node.func)}{head}{text}{tail}") if is_plain else None
+        case ast.Call() if takes_sizes(source, node):
+            return with_added_sizes(source, node, Values(source).is_shape)
     return None
+
+
+def with_added_sizes(source: Source, call: ast.Call, is_shape: Callable[[ast.expr], bool]) -> TextChange | None:
+    """Pass a sum of tuples to a call that takes sizes; None if nothing, or something that is no shape, is starred."""
+    if not call.args or (text := _sum(source, call.args, is_shape)) is None:
+        return None
+    (_, over), (_, start) = source.offsets(call), source.offsets(call.func)
+    begin, end = source.offsets(call.args[0])[0], source.offsets(call.args[-1])[1]
+    head, tail = source.text[start:begin], source.text[end:over]
+    is_plain = head.strip() == "(" and tail.lstrip()[:1] in (",", ")")
+    return source.replaced(call, f"{source.slice(call.func)}{head}{text}{tail}") if is_plain else None
 
 
 def _is_sizes(source: Source, node: ast.List) -> bool:
@@ -56,7 +63,7 @@ def _is_sizes(source: Source, node: ast.List) -> bool:
     return isinstance(call, ast.Call) and call.args == [node] and takes_sizes(source, call)
 
 
-def _sum(source: Source, elements: Sequence[ast.expr]) -> str | None:
+def _sum(source: Source, elements: Sequence[ast.expr], is_shape: Callable[[ast.expr], bool]) -> str | None:
     """A sum of tuples that equals ``elements``; None if nothing, or something other than a shape, is starred."""
     terms: list[str] = []
     loose: list[str] = []
@@ -65,7 +72,7 @@ def _sum(source: Source, elements: Sequence[ast.expr]) -> str | None:
         if not isinstance(element, ast.Starred):
             loose.append(source.slice(element))
             continue
-        if not Values(source).is_shape(element.value):
+        if not is_shape(element.value):
             return None
         has_star = True
         terms += [*([tuple_text(loose)] if loose else []), source.operand(element.value)]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from fx_lsp.fixes.editing import Fix, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression, tuple_text
 from fx_lsp.fixes.editing.expression_values import Values
+from fx_lsp.fixes.shape_star import with_added_sizes
+from fx_lsp.fixes.size_tuple import takes_sizes
 
 _ITERATING = ("all", "any", "enumerate", "list", "map", "max", "min", "reversed", "sorted", "sum", "zip")
 
@@ -37,8 +39,19 @@ def _unpacked(source: Source, node: ast.expr) -> tuple[TextChange, ...]:
             items = [f"{shape}[{index}]" for index in indices]
             items = [*map(source.slice, given.before), *items, *map(source.slice, given.after)]
             star = wanted.star
-            return source.replaced(star, source.slice(star.value)), source.replaced(value, ", ".join(items))
+            changes = source.replaced(star, source.slice(star.value)), source.replaced(value, ", ".join(items))
+            return *changes, *_passed_on(source, node, source.slice(star.value))
     return ()
+
+
+def _passed_on(source: Source, node: ast.expr, name: str) -> Iterator[TextChange]:
+    """``x.reshape((b, c) + rest)`` for ``x.reshape(b, c, *rest)``, where ``name`` is ``rest``."""
+    for call in ast.walk(source.function(node) or node):
+        if isinstance(call, ast.Call) and takes_sizes(source, call):
+            is_rest = any(isinstance(one, ast.Starred) and source.slice(one.value) == name for one in call.args)
+            change = with_added_sizes(source, call, lambda part: source.slice(part) == name) if is_rest else None
+            if change is not None:
+                yield change
 
 
 @dataclass(frozen=True)

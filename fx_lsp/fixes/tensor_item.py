@@ -1,4 +1,7 @@
-"""Read a number from a tensor with ``.item()`` rather than ``int``: ``torch.export`` then continues with a symbol."""
+"""Read a number from a tensor with ``.item()``, or compute with the tensor itself, rather than with ``int(x)``.
+
+``torch.export`` then continues with a symbol, or with a tensor that has no values yet.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,15 @@ from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if the failing expression is ``int(value)``; if the value is not an integer, the program changes."""
+    """Two fixes if the failing expression is ``int(value)``, ``float(value)`` or ``bool(value)``.
+
+    Which of them leaves the results as they are depends on the value's dtype and on what is done with the number.
+    """
     match node:
-        case ast.Call(func=ast.Name(id="int"), args=[value], keywords=[]) if not isinstance(value, ast.Starred):
-            yield Fix("Read the number with .item()", (source.replaced(node, f"{source.operand(value)}.item()"),))
+        case ast.Call(func=ast.Name(id="int" | "float" | "bool" as name), args=[value], keywords=[]):
+            if isinstance(value, ast.Starred):
+                return
+            operand = source.operand(value)
+            yield Fix("Read the number with .item()", (source.replaced(node, f"{operand}.item()"),))
+            tensor = f"{operand}.long()" if name == "int" else operand
+            yield Fix(f"Compute with the tensor instead of {name}", (source.replaced(node, tensor),))

@@ -44,13 +44,16 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     yield from checking_fixes(source, node, "_assert", "{0}")
 
 
-def checking_fixes(source: Source, node: ast.expr, function: str, message: str) -> Iterator[Fix]:
+def checking_fixes(
+    source: Source, node: ast.expr, function: str, message: str, *, of_tensors: bool = False
+) -> Iterator[Fix]:
     """One fix that checks with this function of torch, if ``node`` is (a part of) what a guard or ``assert`` checks.
 
-    ``message`` is a template for the function's second argument: ``{0}`` is the text as a string.
+    ``message`` is a template for the function's second argument: ``{0}`` is the text as a string. ``of_tensors``: the
+    function takes tensors.
     """
     statement, torch = source.statement(node), imported(source, "torch")
-    check = _check(source, statement, node, Conditions(source, torch.name))
+    check = _check(source, statement, node, Conditions(source, torch.name, of_tensors=of_tensors))
     if check is not None and check.conditions:
         text = "\n".join(_lines(source, statement, check, f"{torch.name}.{function}", message))
         text = text.replace("\n", f"\n{source.indent(statement)}")

@@ -26,4 +26,4 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     """
     is_tensor = Values(source).reads_elements(node)
     for function in reversed(_FUNCTIONS) if is_tensor else _FUNCTIONS:
-        yield from checking_fixes(source, node, function, "lambda: {0}")
+        yield from checking_fixes(source, node, function, "lambda: {0}", of_tensors=function == "_check_tensor_all")

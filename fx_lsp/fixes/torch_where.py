@@ -34,15 +34,27 @@ def _change(source: Source, chooser: _Chooser, node: ast.expr) -> TextChange | N
                 text = chooser.choice(test, body, orelse)
                 return source.replaced(outer, text) if text else None
             case ast.If(test=test) if source.contains(test, node):
-                return _changed_statement(source, chooser, outer)
+                first = _first(source, outer)
+                return _changed_statement(source, chooser, first) if first else None
             case ast.stmt():
                 return None
     return None
 
 
+def _first(source: Source, statement: ast.If) -> ast.If | None:
+    """``statement`` or, if it is an ``elif``, the ``if`` that it belongs to; None unless that decides by tensors."""
+    while source.is_elif(statement):
+        outer = source.parent(statement)
+        assert isinstance(outer, ast.If)
+        if not Values(source).reads_elements(outer.test):
+            return None
+        statement = outer
+    return statement
+
+
 def _changed_statement(source: Source, chooser: _Chooser, statement: ast.If) -> TextChange | None:
     """The change from two assignments or returns to one; None if ``statement`` does more than choose a value."""
-    if source.is_elif(statement) or source.indent(statement).strip():
+    if source.indent(statement).strip():
         return None
     block = source.block(statement)
     following = block[block.index(statement) + 1 :]
@@ -125,10 +137,15 @@ def _can_both_be(values: Values, test: ast.expr, one: ast.expr, other: ast.expr 
 
 
 def _is_harmless(node: ast.expr, test: ast.expr) -> bool:
-    """Whether ``node`` changes nothing, contains no ``None``, and does not divide by a value that ``test`` tests."""
+    """Whether ``node`` is one value that can be computed whatever ``test`` is.
+
+    It must change nothing, contain no ``None``, and not divide by a value that ``test`` tests.
+    """
     tested = {inner.id for inner in ast.walk(test) if isinstance(inner, ast.Name)}
     for inner in ast.walk(node):
         match inner:
+            case ast.Tuple() | ast.List() if inner is node:
+                return False
             case ast.Constant(value=None) | ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():
                 return False
             case ast.Call(func=ast.Attribute(attr=name)) if name.endswith("_"):

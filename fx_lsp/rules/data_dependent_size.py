@@ -11,7 +11,11 @@ compute. But `int(…)`, `range(…)` and an index of a list need a plain number
 
 - Use the symbol itself: `x.item()` or `x.sum().item()` instead of `int(x)`.
 - Loop a fixed number of times, or replace the loop with operations on the whole tensor.
-- If the number does not depend on the inputs, compute it in `__init__`.""",
+- If the number does not depend on the inputs, compute it in `__init__`.
+- If torch asks for a bound of the symbol: state it with `torch._check(n <= limit)` before the line.
+
+There is no fix for `range(…)` and for an index of a list, since the number of turns, or the item, would be part of the
+graph.""",
     bad="""\
 import torch
 from torch import nn

@@ -9,7 +9,8 @@ RULE = Rule(
 The program runs, but `torch.export` cannot run it on tensors that have a shape and no values. Typical causes are
 `x.numpy()`, code in C++ that reads the memory of a tensor, and libraries that need plain tensors.
 
-- Stay within operations of torch.
+- Stay within operations of torch: a tensor has most methods of an array. The results may differ in their last bits, and
+  then fx-lsp doesn't call the edit proven.
 - Or put the code into an operator of its own with `torch.library.custom_op`, and register its fake implementation.""",
     bad="""\
 import torch
@@ -43,4 +44,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("export-error",),
     capture="export",
+    fixes=("without_numpy",),
 )

@@ -26,6 +26,10 @@ RULE = Rule(
     why="""\
 `torch.compile` follows `forward` instruction by instruction. Where it meets something that it cannot put into a graph,
 it ends the graph, runs the instruction in Python, and begins another graph. With `fullgraph=True`, this is an error.
+What helps with a branch also helps here: `torch.where`, `torch.cond`, and `torch._check` for what always holds. A call
+that prints or logs can be left out under `torch.compiler.is_compiling()`. For Python's random numbers and clock, for
+`str(x)`, and for exceptions that the program catches, there is no fix: move them out of what is compiled.
+
 The message has torch's own explanation and hint, and the number of a page about this kind of break, such as GB0059.
 
 fx-lsp compiles with `fullgraph=True` and the backend `eager` to find the first break, and without `fullgraph=True`, on
@@ -64,5 +68,5 @@ model(torch.ones(3, 4))
     kinds=("graph-break", "compile-error"),
     capture="compile",
     severity="information",
-    fixes=("skip_while_compiling", "torch_check", "torch_where"),
+    fixes=("skip_while_compiling", "torch_check", "torch_where", "tensor_item", "torch_cond"),
 )

@@ -9,7 +9,9 @@ RULE = Rule(
 `torch.export` runs `forward` on tensors that have a shape but no values. A custom operator has to say which shape and
 dtype its result has for such a tensor: this is its fake implementation.
 
-Write a function that returns an empty tensor of the right shape, and register it with `operator.register_fake`.""",
+Write a function that returns an empty tensor of the right shape, and register it with `operator.register_fake`. If the
+operator is defined in the same file, fx-lsp offers one for a result like its first tensor, and tries whether that is
+what the operator returns.""",
     bad="""\
 import torch
 from torch import nn
@@ -57,4 +59,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("missing-fake-kernel",),
     capture="export",
+    fixes=("fake_kernel",),
 )

@@ -26,7 +26,7 @@ allows only some sizes. The exported program then refuses every other batch.
 
 - Use `-1` or `x.shape[0]` instead of a number, e.g. `x.view(-1, 4)`.
 - Replace `int(x.shape[0])` with `x.shape[0]`, and loops over a batch with operations on the whole tensor.
-- If the batch never changes, ignore this rule.
+- If the batch never changes, ignore this rule, and give no `dynamic_shapes` to `torch.export.export`.
 
 fx-lsp asks for `Dim.DYNAMIC`. With `Dim.AUTO`, torch silently falls back to a number.""",
     bad="""\

@@ -9,9 +9,11 @@ RULE = Rule(
 The inputs and outputs of an exported program are tensors, plain values, and lists, tuples, dicts and named tuples of
 these. Any other class has to be registered, so that torch knows which tensors an object of it holds.
 
-- Return a tuple or a dict.
+- Return a tuple or a dict. Callers then get another type, so fx-lsp doesn't call this edit proven.
 - Or register a dataclass with `torch.export.register_dataclass`, any other class with
-  `torch.utils._pytree.register_pytree_node`.""",
+  `torch.utils._pytree.register_pytree_node`.
+- If a library's class is in the output, such as the cache of a language model: have the model not return it, e.g. with
+  `use_cache=False`.""",
     bad="""\
 import torch
 from torch import nn
@@ -44,4 +46,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("unsupported-output",),
     capture="export",
+    fixes=("register_output", "tuple_output"),
 )

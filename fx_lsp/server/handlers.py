@@ -275,8 +275,11 @@ def module(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
 
 @server.feature(GRAPH)
 def graph(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
-    """The graph of a target."""
-    return ls.session.views.graph(params.textDocument.uri, *_chosen(params))
+    """The graph of a target, for the input that the parameters name, if they name one."""
+    inputs = getattr(params, "inputs", None)
+    return ls.session.views.graph(
+        params.textDocument.uri, *_chosen(params), inputs=inputs if isinstance(inputs, str) else ""
+    )
 
 
 def _at(session: ClientSession, params: types.HoverParams | types.CompletionParams) -> tuple[str | None, int | None]:

@@ -76,6 +76,7 @@ class ClientSession:
         self.engine.descriptions.on_described = lambda path, key: self._views_changed(path, [key])
         self.engine.captures.on_captured = self._on_captured
         self.engine.costs.on_counted = self._on_counted
+        self.engine.chosen_inputs.on_result_for_input = lambda path, key: self._views_changed(path, [key])
         self.engine.growth.on_told = self._on_counted
         self.engine.scheduler.held_back = UNTRUSTED if self.options.get("trusted") is False else ""
         self.documents = self.engine.documents
@@ -95,7 +96,12 @@ class ClientSession:
         self.projects = ProjectPublisher(self.places, publish)
         self.outlines = Outlines(self.documents)
         self.views = Views(
-            self.engine.scheduler, self.engine.descriptions, self.engine.costs, self.outlines, self.places
+            self.engine.scheduler,
+            self.engine.descriptions,
+            self.engine.costs,
+            self.engine.chosen_inputs,
+            self.outlines,
+            self.places,
         )
         self.refresher = Refresher(self._refreshes(), ask)
         self.configured = False

@@ -162,7 +162,9 @@ def _lasts(report: Report, request: Trace) -> bool:
     if report.partial or any(notice.kind == "definitions-only" and notice.error for notice in report.notices):
         return False  # there may be more to come, or the import only ran out of time because the system was slow
     computed = report.processor_seconds >= _COMPUTING * request.limits.seconds
-    return report.outcome in _LASTING or (report.outcome == "timed-out" and computed)
+    if report.outcome == "timed-out" or report.unfinished:
+        return computed
+    return report.outcome in _LASTING
 
 
 def _still(kept: Mapping[str, Any], request: Trace) -> bool:

@@ -41,10 +41,11 @@ from fxcore.failures import ArgumentFailure, FailureKind, NotASubmoduleFailure, 
 from fxcore.graph import Graph
 from fxcore.node import Node, map_aggregate
 from fxcore.proxy import Proxy
-from fxcore.source import is_user_file
+from fxcore.source import SourceSpan, is_user_file
 from fxcore.source.bytecode import is_call, raising_truth
 from fxcore.source.syntax import callee_name, calls_torch_cpp
 from fxcore.tracer import Tracer
+from fxcore.tracing.diagnosis import is_installed
 from fxcore.tracing.patching import PatchScope
 from fxcore.tracing.trace_session import current
 from fxcore.tracing.wrapped_methods import wrapped_methods
@@ -340,7 +341,9 @@ class _Explorer:
             if value is None:
                 raise
             failure = caught(error)
-        return self._failed_call(failure, value, function, args, kwargs)
+            if failure.kind is FailureKind.EXCEPTION and is_installed(function.__code__.co_filename):
+                failure.kind, failure.callee = FailureKind.FOREIGN_CALL, callee_name(function)
+        return self._failed_call(failure, value, function, args, kwargs, self._sites.place())
 
     def _failed_call(
         self,
@@ -349,9 +352,10 @@ class _Explorer:
         function: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        place: SourceSpan | None = None,
     ) -> Proxy:
         """Note that a call failed on ``value``, and record it. Arguments that a graph can't hold are kept unchanged."""
-        site = self._sites.note(failure, "it is recorded", certain=True, value=value.node)
+        site = self._sites.note(failure, "it is recorded", certain=True, value=value.node, place=place)
 
         def kept(value: Any) -> Any:
             try:

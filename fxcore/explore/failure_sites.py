@@ -61,18 +61,28 @@ class Sites:
         self._guess: Site | None = None
         self._events = 0
 
-    def note(self, failure: TraceFailure, assumption: str, *, certain: bool, value: Node | None = None) -> Site:
+    def note(
+        self,
+        failure: TraceFailure,
+        assumption: str,
+        *,
+        certain: bool,
+        value: Node | None = None,
+        place: SourceSpan | None = None,
+    ) -> Site:
         """Note that the run continues past ``failure`` under an assumption, and return the site.
 
-        ``value`` is the node of the value that the program failed on. Raises `GaveUp` after too many failures.
+        ``value`` is the node of the value that the program failed on. ``place`` tells the site from others whose
+        failures have the same span, as those inside a library's function do. Raises `GaveUp` after too many failures.
         """
-        site = self._by_place.get(failure.span)
+        place = place or failure.span
+        site = self._by_place.get(place)
         if site is not None:
             site.count += 1
         else:
             cause = () if value is None else cause_of(value)
             site = Site(failure, assumption, certain, self._guess, cause)
-            self._by_place[failure.span] = site
+            self._by_place[place] = site
             self.found.append(site)
         if not certain:
             self._guess = site
@@ -80,6 +90,11 @@ class Sites:
         if self._events > MOST_EVENTS:
             raise GaveUp
         return site
+
+    def place(self) -> SourceSpan | None:
+        """Where the program is now."""
+        frames = user_frames(stack_places(sys._getframe(1), TRACE_CODE))
+        return frames[-1].span if frames else None
 
     def placed(self, failure: TraceFailure) -> TraceFailure:
         """Set the frames of ``failure`` to those at which the program is now, and return it."""

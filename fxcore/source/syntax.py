@@ -158,19 +158,18 @@ def statement_at(place: Place) -> ast.stmt | None:
     return found
 
 
-def span_of_syntax(file: str, line: int, col: int, end_col: int) -> SourceSpan | None:
+def span_of_syntax(file: str, line: int, col: int, end_col: int | None) -> SourceSpan | None:
     """The range of the expression or statement that begins and ends there, if only its last line is not known.
 
     Of a statement with a condition or items, e.g. ``if`` or ``for``, it is these: an instruction that jumps because of
-    a condition that doesn't compare has the range of the whole statement. None if there is no such syntax.
+    a condition that doesn't compare has the range of the whole statement. If ``end_col`` is not known either, only such
+    statements are looked for. None if there is no such syntax.
     """
     for node in _all_nodes("".join(linecache.getlines(file))):
-        if isinstance(node, ast.expr | ast.stmt) and (node.lineno, node.col_offset, node.end_col_offset) == (
-            line,
-            col,
-            end_col,
-        ):
-            asked = _asked_by(node)
+        if not isinstance(node, ast.expr | ast.stmt) or (node.lineno, node.col_offset) != (line, col):
+            continue
+        asked = _asked_by(node)
+        if node.end_col_offset == end_col or (end_col is None and isinstance(node, ast.stmt) and asked is not node):
             end_line, end = asked.end_lineno or asked.lineno, asked.end_col_offset or 0
             return SourceSpan(file, asked.lineno, end_line, asked.col_offset, end)
     return None

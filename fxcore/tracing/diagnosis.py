@@ -105,12 +105,17 @@ def _library_entered(frames: list[tuple[FrameType, int]]) -> str:
     """
     running = next((frame for frame, _ in reversed(frames) if _runs_a_module(frame)), frames[0][0])
     package = _package(frames[-1][0])
-    if package == _package(running) or not frames[-1][0].f_code.co_filename.startswith(_INSTALLED):
+    if package == _package(running) or not is_installed(frames[-1][0].f_code.co_filename):
         return ""
     entered = next(frame for frame, _ in frames if _package(frame) == package)
     if find_proxy(*entered.f_locals.values()) is None:
         return ""
     return f"{package}.{entered.f_code.co_name}"
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to Python's own library or to an installed package."""
+    return file.startswith(_INSTALLED)
 
 
 def _runs_a_module(frame: FrameType) -> bool:

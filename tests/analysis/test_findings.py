@@ -30,10 +30,12 @@ class Files:
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def found(self, *failures: Failure, title: str = "forward", intent: Intent = "inferred") -> list[Finding]:
+    def found(
+        self, *failures: Failure, title: str = "forward", intent: Intent = "inferred", unfinished: str = ""
+    ) -> list[Finding]:
         span = span_of(self.model, MODEL, "forward")
         target = Target("key", title, span, Recipe(Snippet("forward", 1)))
-        report = Report(1, "key", "failed", failures, intent=intent)
+        report = Report(1, "key", "failed", failures, intent=intent, unfinished=unfinished)
         snapshot = Documents().snapshot()
         return findings_of(target, report, snapshot, lambda path: path.startswith(str(self.own)), Selection())
 
@@ -54,6 +56,13 @@ def test_a_failure_is_shown_where_it_is(files: Files) -> None:
     assert shown(finding) == ("helper.py", "len(x)")
     assert "`len(x)`" in finding.message
     assert [(link.text, Path(link.place.path).name) for link in finding.links] == [("called in `f0`", "model.py")]
+
+
+def test_the_first_failure_says_that_there_may_be_more(files: Files) -> None:
+    failures = [failure_at(span_of(files.helper, HELPER, part)) for part in ("len(x)", "x)")]
+    first, second = (finding.message for finding in files.found(*failures, unfinished="the search was slow"))
+    assert first.endswith("There may be more failures: the search was slow.")
+    assert "more failures" not in second
 
 
 def test_a_failure_in_a_library_is_shown_where_the_users_code_enters_it(files: Files) -> None:

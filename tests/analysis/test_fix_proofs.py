@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest_asyncio
 from lsprotocol import types
 
 import fx_lsp.server.features.code_actions
-from fx_lsp.agent.messages import Failure, Proof, Span, Step, Verdict
+from fx_lsp.agent.messages import Failure, Proof, Report, Span, Step, Verdict
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.directive_edits import INPUTS
@@ -206,6 +207,34 @@ async def test_a_fix_that_cannot_be_tried_is_tried_for_another_target(bench: Ben
         assert second.message.target.key != attempt.message.target.key
         second.settle("proven")
     assert (await proving).verdict == ("proven" if verdict == "untried" else "refuted")
+
+
+async def test_a_fix_that_also_mends_another_capture_comes_first(opened: Opened) -> None:
+    bench, failure = opened.bench, opened.failure("len(x)")
+    own, both = (Fix(title, (TextChange(failure.chain[-1].span, title),)) for title in ("own", "both"))
+    bench.proofs.trials.find_fixes = lambda one, read, calls: (own, both) if one == failure else (both,)
+    exported = dataclasses.replace(failure, kind="data-dependent-guard")
+    (target,) = bench.scheduler.results[opened.path].traced
+    report = Report(1, target, "failed", (exported,))
+    bench.scheduler.results.keep_capture(opened.path, "export", report, bench.documents.snapshot())
+    assert bench.proofs.trials.fixes(failure) == (own, both)
+    bench.settings = dataclasses.replace(bench.settings, captures=("fx", "export"))
+    assert bench.proofs.trials.fixes(failure) == (both, own)
+
+
+async def test_the_standard_library_is_not_edited(opened: Opened) -> None:
+    bench, failure = opened.bench, opened.failure("len(x)")
+    read = [bench.documents.text(file) for file in (opened.path, logging.__file__)]
+    assert None not in read
+    given: list[str | None] = []
+
+    def fixes_of_library(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> tuple[Fix, ...]:
+        given.extend(read(file) for file in (opened.path, logging.__file__))
+        return ()
+
+    bench.proofs.trials.find_fixes = fixes_of_library
+    assert bench.proofs.trials.fixes(failure) == ()
+    assert given == [read[0], None]
 
 
 async def test_an_edit_stops_the_trial_of_a_fix(opened: Opened) -> None:

@@ -145,7 +145,6 @@ def test_a_baseline_of_symbolic_tracing_hides_no_failure_of_export(project: Path
     ("arguments", "said"),
     [
         (("--capture", "onnx"), "'onnx' is not a capture; the captures are fx, export, compile, auto."),
-        (("--capture", "export", "--fix"), "use --fix and --diff without --capture"),
         (("--fail-on", "export:error"), "'export' is not checked; --capture names fx."),
         (("--fail-on", "fx:grave"), "'grave' is not a severity; use error, warning, information, hint."),
     ],
@@ -178,3 +177,49 @@ def test_a_graph_break_is_an_error_only_where_the_file_wants_one_graph(project: 
     found = [(problem["path"], problem["severity"]) for problem in json.loads(done.stdout)]
     assert found == [("broken.py", "information"), ("model.py", "error")]
     assert check("broken.py", "--capture", "compile", cwd=project).returncode == 0
+
+
+FIXABLE = """\
+import torch
+from torch import nn
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        return (x * 2 if x.sum() > 0 else x - 1) / len(x.shape)
+
+
+class Loud(nn.Module):
+    def forward(self, x):
+        print(x.shape)
+        return x / len(x.shape)
+
+
+model = Branch()
+model(torch.ones(3, 4))
+loud = Loud()
+loud(torch.ones(3, 4))
+torch.export.export(model, (torch.ones(3, 4),))
+compiled = torch.compile(loud)
+"""
+
+
+@pytest.mark.parametrize(
+    ("captures", "branch", "loud"),
+    [
+        (
+            "export",
+            "torch.where(x.sum() > 0, x * 2, x - 1)) / len(x.shape)",
+            "    def forward(self, x):\n        print(x.shape)",
+        ),
+        ("auto", "torch.where(x.sum() > 0, x * 2, x - 1)) / len(x.shape)", "if not torch.compiler.is_compiling():"),
+    ],
+)
+def test_proven_fixes_of_the_captures_are_applied(tmp_path: Path, captures: str, branch: str, loud: str) -> None:
+    file = tmp_path / "fixable.py"
+    file.write_text(FIXABLE, encoding="utf-8")
+    done = check("fixable.py", "--capture", captures, "--fix", cwd=tmp_path)
+    text = file.read_text(encoding="utf-8")
+    assert branch in text, done
+    assert loud in text, done
+    assert check("fixable.py", "--capture", captures, cwd=tmp_path).stdout == ""

@@ -89,3 +89,15 @@ def test_a_cluster_does_not_count(tmp_path: Path) -> None:
     told = check("--costs", "--cluster", "tcp://127.0.0.1:1", "model.py", cwd=tmp_path)
     assert told.returncode == 2
     assert "use --costs without --cluster" in told.stderr
+
+
+def test_costs_are_those_after_the_fixes(tmp_path: Path) -> None:
+    text = MODEL.replace("return x if x.sum() > 0 else -x", "return x * len(x)")
+    (tmp_path / "model.py").write_text(text, encoding="utf-8")
+    before = check("--costs", "model.py", "--format", "json", cwd=tmp_path)
+    assert [model["qualname"] for model in json.loads(before.stdout)] == ["Half"]
+    told = check("--costs", "--fix", "model.py", "--format", "json", cwd=tmp_path)
+    half, branch = json.loads(told.stdout)
+    assert half["modules"] == json.loads(before.stdout)[0]["modules"]
+    assert (branch["qualname"], branch["input"], branch["modules"][0]["activations"]) == ("Branch", "x: [4, 512]", 8192)
+    assert "len(x)" not in (tmp_path / "model.py").read_text(encoding="utf-8")

@@ -17,7 +17,8 @@ def fixed(body: str) -> str | None:
     text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
     call = next(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
     span = Span("f.py", call.lineno, call.col_offset, call.end_lineno or 0, call.end_col_offset or 0)
-    found = list(fixes(Failure("graph-break", "", (Step("f", span),)), lambda path: text))
+    step = Step("log", Span("library.py", 1, 0, 1, 5))  # where the graph breaks must not matter
+    found = list(fixes(Failure("graph-break", "", (Step("f", span), step)), {"f.py": text}.get))
     if not found:
         return None
     (new,) = applied(found[0].changes, lambda path: LineIndex(text)).values()
@@ -30,6 +31,10 @@ def fixed(body: str) -> str | None:
         ("print(x)", "if not torch.compiler.is_compiling():\n    print(x)\n"),
         ("print(\n  x)", "if not torch.compiler.is_compiling(): print(\n  x)\n"),
         ("self._logger.info(x)", "if not torch.compiler.is_compiling():\n    self._logger.info(x)\n"),
+        (
+            "logging.getLogger('net').warning(x)",
+            "if not torch.compiler.is_compiling():\n    logging.getLogger('net').warning(x)\n",
+        ),
         ("y = print(x)", None),
         ("self.log('loss', x)", None),
     ],

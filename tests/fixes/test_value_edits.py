@@ -123,6 +123,10 @@ ITEMS = {
         "n, *rest = x.shape\nreturn x.view((n, 1) + tuple(rest))",
         "n, rest = x.shape[0], x.shape[1:]\nreturn x.view((n, 1) + tuple(rest))",
     ),
+    "the rest, which a call takes": (
+        "n, *rest = x.shape\nx = x.view(n, -1)\nreturn x.reshape(n, *rest).reshape(*rest, n)",
+        "n, rest = x.shape[0], x.shape[1:]\nx = x.view(n, -1)\nreturn x.reshape((n,) + rest).reshape(rest + (n,))",
+    ),
     "the first": ("*_, k = x.size()\nreturn x * k", "_, k = x.size()[:-1], x.size()[-1]\nreturn x * k"),
     "between": (
         "n, *m, k = x.shape\nreturn x * n * k",

@@ -3,10 +3,12 @@
 import asyncio
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
 
+from fx_lsp.analysis.chosen_inputs import NO_ARGUMENTS
 from tests.lsp.editor import PATIENCE, Editor
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -93,6 +95,57 @@ async def test_lens_and_hover_show_what_a_model_and_its_parts_cost(editor: Edito
     assert "FLOPs" not in relu, "torch has no formula for it"
     assert "for the result, for `x: [2, 3, 64, 64]`." in relu
     assert "131 k FLOPs · 16 KiB for the result, for `x: [2, 3, 64, 64]`." in product
+
+
+async def for_input(editor: Editor, name: str, title: str, inputs: str) -> Any:
+    """The graph of a target for ``inputs``, when it is known what came of them."""
+    keys = {target["title"]: target["key"] for target in await editor.ask("fx/targets", editor.document(name))}
+    params = {**editor.document(name), "target": keys[title], "inputs": inputs}
+
+    async def poll() -> Any:
+        while (graph := await editor.ask("fx/graph", params)).chosen.pending:
+            await asyncio.sleep(0.05)
+        return graph
+
+    return await asyncio.wait_for(poll(), PATIENCE)
+
+
+async def test_the_graph_is_counted_for_an_input_that_is_asked_for(editor: Editor) -> None:
+    editor.open("chosen.py", MODEL)
+    await editor.diagnostics("chosen.py")
+    await counted(editor, "chosen.py")
+    graph = await for_input(editor, "chosen.py", "Net", "x=torch.zeros(4, 3, 128, 128)")
+    assert graph.chosen.problem is None
+    assert (graph.input, graph.costs.input) == ("x: [4, 3, 128, 128]", "x: [4, 3, 128, 128]")
+    # Of the product of square maps, the cost of each pixel grows with the side, too.
+    assert graph.costs.modules[0].flops == 8 * (STEM + BLOCKS) + 16 * PRODUCT
+    flops = {node.name: node.flops for node in graph.nodes}
+    assert flops["stem"] == 8 * STEM
+    assert {node.value for node in graph.nodes if node.name == "stem"} == {"[b, 8, 32, 32] float32"}
+    assert "at [2, 3, 64, 64]" in (await counted(editor, "chosen.py"))[1], "the lens stays for the input that was found"
+
+    refused = await for_input(editor, "chosen.py", "Net", "torch.zeros(4, 5, 128, 128)")
+    assert refused.chosen.problem.startswith("the model does not accept it, at `stem`: RuntimeError: ")
+    assert refused.costs.input == "x: [4, 3, 128, 128]", "the former numbers stay"
+    unknown = await for_input(editor, "chosen.py", "Net", "numbers(4)")
+    assert unknown.chosen.problem == "the input can't be evaluated: NameError: name 'numbers' is not defined"
+    invalid = await for_input(editor, "chosen.py", "Net", "torch.zeros(")
+    assert invalid.chosen.problem == NO_ARGUMENTS
+
+    found = await editor.ask("fx/graph", {**editor.document("chosen.py"), "target": graph.target.key, "inputs": ""})
+    assert (found.input, found.costs.input, found.chosen) == ("x: [2, 3, 64, 64]", "x: [2, 3, 64, 64]", None)
+
+
+async def test_an_input_that_was_asked_for_is_counted_again_after_an_edit(editor: Editor) -> None:
+    editor.open("edited.py", MODEL)
+    await editor.diagnostics("edited.py")
+    graph = await for_input(editor, "edited.py", "Block", "torch.zeros(1, 8, 4, 4)")
+    before = graph.costs.modules[0].flops
+    assert before == 2 * 8 * 4 * 4 * (8 * 3 * 3)
+    editor.edit("edited.py", "torch.relu(self.conv(x))", "torch.relu(self.conv(self.conv(x)))")
+    await editor.diagnostics("edited.py")
+    graph = await for_input(editor, "edited.py", "Block", "torch.zeros(1, 8, 4, 4)")
+    assert graph.costs.modules[0].flops == 2 * before
 
 
 EXPECTING = """\

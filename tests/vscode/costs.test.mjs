@@ -77,6 +77,59 @@ suite("costs", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await editor.page.screenshot({ path: join(SHOTS, "graph-shaded.png") });
     await graph.frame.getByLabel("Shade").selectOption("none");
     await legend.waitFor({ state: "hidden" });
+  });
+
+  test("the graph is counted for another input, and for the found one again", async () => {
+    const graph = new GraphPage(editor.page);
+    const field = graph.frame.getByLabel("Input", { exact: true });
+    const status = graph.frame.locator("#input-status");
+    const enter = async (text) => {
+      await field.fill(text);
+      await field.press("Enter");
+    };
+    const summary = async (expected) => {
+      await graph.summary.filter({ hasText: expected }).waitFor();
+      return graph.summary.innerText();
+    };
+    const flops = async () => Number((await graph.ready()).match(/([\d,]+) FLOPs/)[1].replaceAll(",", ""));
+    const found = await field.getAttribute("placeholder");
+    const sizes = found
+      .match(/^images: \[(\d+), 3, (\d+), (\d+)\]$/)
+      .slice(1)
+      .map(Number);
+    const first = await flops();
+
+    await enter("images=torch.rand(1, 3, 512, 512)");
+    await summary("shapes for images: [1, 3, 512, 512]");
+    // Convolutions cost in proportion to the pixels, and the rest of this model next to nothing.
+    const ratio = (await flops()) / first / ((512 * 512) / sizes.reduce((product, size) => product * size));
+    assert.ok(Math.abs(ratio - 1) < 0.01, `${ratio}`);
+    assert.equal(await status.innerText(), "");
+
+    await enter("torch.rand(1, 5, 512, 512)");
+    await status.filter({ hasText: "Not counted: the model does not accept it, at `stem`: RuntimeError" }).waitFor();
+    assert.equal(await field.getAttribute("aria-invalid"), "true");
+    await editor.page.screenshot({ path: join(SHOTS, "graph-input.png") });
+    assert.match(await graph.summary.innerText(), /shapes for images: \[1, 3, 512, 512\]/);
+    await enter("torch.rand(1,");
+    await status.filter({ hasText: "Not counted: it is not a valid list of arguments" }).waitFor();
+
+    await field.fill("");
+    await summary(`shapes for ${found}`);
+    assert.equal(await flops(), first);
+    assert.equal(await field.getAttribute("aria-invalid"), "false");
+    assert.equal(await status.innerText(), "");
+  });
+
+  test("the input stays when the window is loaded anew", async () => {
+    const graph = new GraphPage(editor.page);
+    const field = graph.frame.getByLabel("Input", { exact: true });
+    await field.fill("torch.rand(2, 3, 96, 96)");
+    await field.press("Enter");
+    await graph.summary.filter({ hasText: "shapes for images: [2, 3, 96, 96]" }).waitFor();
+    await editor.goto([]); // an address without a file to open: the window restores its editors
+    await graph.summary.filter({ hasText: "shapes for images: [2, 3, 96, 96]" }).waitFor();
+    assert.equal(await field.inputValue(), "torch.rand(2, 3, 96, 96)");
     await editor.closeEditor("Graph of");
   });
 

@@ -7,6 +7,8 @@ export interface TargetParams {
   position?: Position;
   /** For `fx/forward`: the exported program instead of the forward. */
   capture?: "export";
+  /** For `fx/graph`: the input that shapes and costs are to be for. */
+  inputs?: string;
 }
 
 export interface Target {
@@ -85,6 +87,8 @@ export interface Graph {
   nodes: GraphNode[];
   order: ModuleCall[];
   costs: Costs | null;
+  /** What comes of the `inputs` of the request. */
+  chosen: { pending: boolean; problem: string | null } | null;
   failures: TraceFailure[];
 }
 

@@ -7,6 +7,7 @@ import { toDot } from "./dot";
 import { GraphView } from "./graph_view";
 import { Grid } from "./grid";
 import { failureText, hierarchyOf, shownFor, type Hierarchy } from "./hierarchy";
+import { InputField } from "./input_field";
 import { Legend } from "./legend";
 import { count } from "./scene";
 import { SearchBar } from "./search_bar";
@@ -39,6 +40,7 @@ class Page {
   private readonly table: Grid<NodeRow>;
   private readonly order: Grid<OrderRow>;
   private readonly searchBar: SearchBar;
+  private readonly inputField: InputField;
   private shown = "graph";
 
   constructor(workerAddress: string) {
@@ -85,15 +87,24 @@ class Page {
         this.reveal(node);
       },
     );
+    this.inputField = new InputField(
+      element("input-label"),
+      element("input") as HTMLInputElement,
+      element("input-status"),
+      (inputs) => {
+        editor.postMessage({ type: "inputs", inputs });
+      },
+    );
     this.connect();
   }
 
-  async show(graph: Graph): Promise<void> {
+  async show(graph: Graph, { inputs = "" }: PageState): Promise<void> {
     const anew = this.graph?.target.key !== graph.target.key || this.graph.nodes.length === 0;
     this.graph = graph;
     this.hierarchy = hierarchyOf(graph);
     element("title").textContent = `Graph of ${graph.target.title}`;
     this.showFailures(graph);
+    this.inputField.show(graph, inputs);
     this.table.show(nodeRows(graph, this.hierarchy));
     this.order.show(orderRows(graph));
     this.legend.show(this.hierarchy);
@@ -225,7 +236,7 @@ async function start(): Promise<void> {
   const page = new Page(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
   window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
     editor.setState(data.state);
-    void page.show(data.graph);
+    void page.show(data.graph, data.state);
   });
   editor.postMessage({ type: "ready" });
 }

@@ -57,9 +57,13 @@ class ArgumentPlan:
 
     @property
     def optional(self) -> list[str]:
-        """For the object being built: the paths of the parameters whose default is None."""
+        """For the object being built: the paths of the parameters whose default is None.
+
+        Those of base classes count as well, if the constructor only passes them on.
+        """
         path, cls = self.within or ("", self.cls)
-        return [f"{path}{one.name}" for one in _parameters(cls) if one.default is None]
+        known = [*_parameters(cls), *_passed_on(cls)]
+        return list(dict.fromkeys(f"{path}{one.name}" for one in known if one.default is None))
 
     @property
     def switches(self) -> list[tuple[str, Any]]:
@@ -75,13 +79,8 @@ class ArgumentPlan:
         Paths that are already in ``extra`` are left out.
         """
         path, cls = self.within or ("", self.cls)
-        own = _parameters(cls)
-        if not any(one.kind in _VARIADIC for one in own):
-            return ()
-        known = {one.name for one in own}
-        given = (one for base in cls.__mro__[1:] for one in _own_parameters(base))
-        required = (one.name for one in given if one.default is one.empty and one.kind in _BY_KEYWORD)
-        paths = (f"{path}{name}" for name in dict.fromkeys(required) if name not in known)
+        required = (one.name for one in _passed_on(cls) if one.default is one.empty and one.kind in _BY_KEYWORD)
+        paths = (f"{path}{name}" for name in dict.fromkeys(required))
         return tuple(one for one in paths if one not in self.extra)
 
     def build(self, *, probing: bool) -> Any:
@@ -212,6 +211,15 @@ _BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWOR
 def _own_parameters(cls: type) -> list[inspect.Parameter]:
     """The parameters of the constructor that ``cls`` itself defines."""
     return _parameters(cls) if "__init__" in vars(cls) and cls is not torch.nn.Module else []
+
+
+def _passed_on(cls: type) -> list[inspect.Parameter]:
+    """The parameters of base classes that the constructor only passes on (``*args, **kwargs``)."""
+    own = _parameters(cls)
+    if not any(one.kind in _VARIADIC for one in own):
+        return []
+    known = {one.name for one in own}
+    return [one for base in cls.__mro__[1:] for one in _own_parameters(base) if one.name not in known]
 
 
 def _parameters(cls: type) -> list[inspect.Parameter]:

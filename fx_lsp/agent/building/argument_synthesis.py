@@ -23,7 +23,7 @@ from torch.nn.modules.module import register_module_module_registration_hook
 
 from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess
 from fx_lsp.agent.building.argument_plan import ArgumentPlan
-from fx_lsp.agent.building.failed_checks import passing_options, passing_values
+from fx_lsp.agent.building.failed_checks import names_in_check, passing_options, passing_values
 from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Probe
 from fx_lsp.agent.building.missing_weights import lacks_weights, without_weights
 
@@ -367,6 +367,8 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
     for option, value in passing_options(traceback.tb_frame, traceback.tb_lineno):
         for path in plan.taken([option], by_name=True):
             yield _Change(path, ArgumentKind("value", value), (path,))
+    for path in plan.taken(names_in_check(traceback.tb_frame, traceback.tb_lineno), by_name=True):
+        yield _Change(extra=(path,))  # the check may refuse its default
 
 
 def _compared_with(plan: ArgumentPlan) -> Iterator[_Change]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import CodeType
 from typing import Any, Literal
+
+import torch
 
 import fxcore
 from fx_lsp.agent.building.argument_synthesis import invent_arguments
@@ -52,6 +55,8 @@ def build_target(
             make = partial(build, recipe, file, namespace, on_meta=on_meta)
             built = _with_process_group(partial(with_named_files, partial(without_weights, make), folders))
             cls = namespace.get(target.symbol or "")
+            if recipe.is_host:
+                built = part_of(built, cls)
             if recipe.file and isinstance(cls, type) and not isinstance(built.root, cls):
                 raise TypeError(f"{recipe.root.source} does not create an instance of {target.symbol}")
             return built
@@ -61,6 +66,15 @@ def build_target(
             first = first or error
     assert first is not None
     raise first
+
+
+def part_of(host: Built, cls: Any) -> Built:
+    """The first submodule of ``host`` whose class is ``cls``. Raises `LookupError` if there is none."""
+    for path, part in host.root.named_modules() if isinstance(host.root, torch.nn.Module) else ():
+        if path and type(part) is cls:
+            indexed = re.sub(r"\.(\d+)", r"[\1]", f".{path}")  # `.layers[0].attn` for the path `layers.0.attn`
+            return replace(host, root=part, concrete_args=None, shown=f"{host.shown}{indexed}")
+    raise LookupError(f"{host.shown} has no submodule of the class {getattr(cls, '__name__', cls)}")
 
 
 def _with_process_group(make: Callable[[], Built]) -> Built:

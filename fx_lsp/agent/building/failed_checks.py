@@ -96,6 +96,13 @@ def numbers_of_check(frame: FrameType, line: int) -> list[int]:
     return list(found)
 
 
+def names_in_check(frame: FrameType, line: int) -> list[str]:
+    """The names of the variables and attributes in the check that raised at ``line`` of ``frame``."""
+    tests = (test for check in _checks_at(frame.f_code, line) for test in check.tests)
+    names = (_name_of(node) for test in tests for node in ast.walk(test) if isinstance(node, ast.expr))
+    return list(dict.fromkeys(filter(None, names)))
+
+
 def tree_of(code: CodeType) -> ast.Module | None:
     """The syntax tree of a function, with the lines of its file; None if its source can't be read."""
     try:

@@ -40,4 +40,5 @@ def _span(frame: FrameSummary) -> Span:
         return to_span(found) if found else Span(frame.filename, line, start, line, max(start, end))
     text = linecache.getline(frame.filename, line).rstrip()
     indent = len(text) - len(text.lstrip())
-    return Span(frame.filename, line, indent, line, len(text.encode()))
+    found = span_of_syntax(frame.filename, line, indent, None)  # a break at a condition is the likeliest in its line
+    return to_span(found) if found else Span(frame.filename, line, indent, line, len(text.encode()))

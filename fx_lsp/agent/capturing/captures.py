@@ -27,10 +27,6 @@ class Captured:
 
     failures: tuple[Failure, ...] = ()
     """Why the program can't be captured; empty if it can."""
-    notices: tuple[Failure, ...] = ()
-    """Places that limit what the captured program can be used for."""
-    dynamic_batch: bool | None = None
-    """Whether the captured program accepts batches of other sizes; None if that was not asked."""
     code: str = ""
     """The exported program as text, with the shape of each value; empty if there is none."""
     is_certain: bool = True

@@ -10,7 +10,6 @@ import torch
 
 from fx_lsp.agent.capturing.break_places import failure_of
 from fx_lsp.agent.capturing.captures import Captured, step_of_forward
-from fx_lsp.agent.capturing.recompilations import recompilation
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import chain_of_error, is_outside_python
@@ -22,14 +21,13 @@ def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
     What the program or torch raises becomes a failure; only the error that memory ran out is raised.
     """
     torch.compiler.reset()
-    compiled = torch.compile(root, backend="eager", fullgraph=True)
     try:
-        compiled(*given.args, **given.kwargs)
+        torch.compile(root, backend="eager", fullgraph=True)(*given.args, **given.kwargs)
     except Exception as error:
         if is_out_of_memory(error):
             raise
         return _failed(error, root)
-    return Captured(notices=recompilation(compiled, root, given))
+    return Captured()
 
 
 def _failed(error: Exception, root: Callable[..., Any]) -> Captured:

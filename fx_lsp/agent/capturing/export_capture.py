@@ -1,4 +1,4 @@
-"""Captures a program with ``torch.export``: for the sizes of the example first, then with a dynamic batch."""
+"""Captures a program with ``torch.export``: for the sizes of the example, and with a dynamic batch."""
 
 from __future__ import annotations
 
@@ -42,12 +42,16 @@ def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
             raise
         failure = export_failure(error, root)
         return Captured((failure,), is_certain=failure.kind in _CERTAIN)
-    code = program.graph_module.print_readable(print_output=False)
+    return Captured(code=program.graph_module.print_readable(print_output=False))
+
+
+def limits_of_batch(root: Callable[..., Any], given: Input) -> tuple[Failure, ...] | None:
+    """The place that keeps the batch of an exported program from being dynamic, as a notice; nothing if it is dynamic.
+
+    The module ``root`` can be exported for the example ``given``. None if that has no batch.
+    """
     batched = _batched(given)
-    if batched is None:
-        return Captured(code=code)
-    limits = _limits_of_batch(root, batched)
-    return Captured(notices=limits, dynamic_batch=not limits, code=code)
+    return None if batched is None else _limits_of_batch(root, batched)
 
 
 def exported(root: Callable[..., Any], given: Input, sizes: Any) -> ExportedProgram:
@@ -94,6 +98,26 @@ def _twice(tensor: torch.Tensor) -> torch.Tensor:
     return torch.cat([tensor, tensor]) if tensor.dim() else tensor
 
 
+def exported_with_batch(root: Callable[..., Any], given: Input) -> tuple[torch.fx.GraphModule, Input] | None:
+    """``root`` exported with a dynamic batch, and an input with another batch than ``given``; None if that fails."""
+    batched = _batched(given)
+    if batched is None:
+        return None
+    try:
+        program = exported(root, batched, _dynamic_sizes(root, batched))
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        return None
+    larger = Input(map_tensors(_with_one_more, batched.args), map_tensors(_with_one_more, dict(batched.kwargs)))
+    return (program.module(), larger) if _is_dynamic(program) else None
+
+
+def _with_one_more(tensor: torch.Tensor) -> torch.Tensor:
+    """``tensor`` with its first item once more at the end."""
+    return torch.cat([tensor, tensor[:1]]) if tensor.dim() else tensor
+
+
 def _limits_of_batch(root: Callable[..., Any], given: Input) -> tuple[Failure, ...]:
     """The place that keeps the batch from being dynamic, as a notice; nothing if it is dynamic."""
     specialized: list[tuple[Step, ...]] = []
@@ -119,16 +143,20 @@ def _error_with_dynamic_batch(
     def seen() -> None:
         specialized.append(chain_of_frames(user_frames(stack_places(sys._getframe(), top))))
 
-    bound = inspect.signature(forward_of(root)).bind(*given.args, **given.kwargs).arguments
-    sizes = {name: _dynamic(value) for name, value in bound.items()}
     try:
         with watching_specializations(seen):
-            program = exported(root, given, sizes)
+            program = exported(root, given, _dynamic_sizes(root, given))
     except Exception as error:
         if is_out_of_memory(error):
             raise
         return error
     return None if _is_dynamic(program) else "the size is a number in the exported program"
+
+
+def _dynamic_sizes(root: Callable[..., Any], given: Input) -> dict[str, Any]:
+    """The ``dynamic_shapes`` of an export in which the batch of every input is dynamic."""
+    bound = inspect.signature(forward_of(root)).bind(*given.args, **given.kwargs).arguments
+    return {name: _dynamic(value) for name, value in bound.items()}
 
 
 def _dynamic(value: Any) -> Any:

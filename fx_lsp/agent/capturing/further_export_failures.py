@@ -42,8 +42,13 @@ _PASSABLE = frozenset({"data-dependent-guard", "data-dependent-size", "missing-f
 """The kinds of failure that the run can go on after."""
 
 
-def failures_of_export(make: Callable[[], tuple[Callable[..., Any], Input]]) -> Iterator[tuple[Failure, ...]]:
+def failures_of_export(
+    make: Callable[[], tuple[Callable[..., Any], Input]],
+) -> Iterator[tuple[tuple[Failure, ...], bool]]:
     """Every failure of an export that can be found, in the order in which it reaches them: each time more of them.
+
+    Also whether no other failure is behind these: every run has followed the program to its end, and no condition is
+    left to be reversed.
 
     ``make`` builds the module anew for each run, and its input. The first run makes the likely assumptions. Each
     further run reverses all conditions that are known by then, and so reaches their other sides. Errors that the
@@ -51,14 +56,16 @@ def failures_of_export(make: Callable[[], tuple[Callable[..., Any], Input]]) -> 
     """
     found: tuple[Failure, ...] = ()
     reversed_: set[_Condition] = set()
+    reached_ends = True
     for _ in range(1 + MOST_OTHER_RUNS):
         run = _Run(failures_of_export.__code__, frozenset(reversed_))
-        run.export(*make())
+        reached_ends = run.export(*make()) and reached_ends
         known = {failure.chain[-1].span for failure in found if failure.chain}
         beyond = [item for item in run.failures if item.other_side and item.chain[-1].span not in known]
         found = (*found, *beyond) if reversed_ else tuple(run.failures)
-        yield found
-        if run.reversible <= reversed_:
+        is_last = run.reversible <= reversed_
+        yield found, reached_ends and is_last
+        if is_last:
             return
         reversed_ |= run.reversible
 
@@ -96,17 +103,20 @@ class _Run(TorchFunctionMode):
         self._turns: dict[tuple[int, int], int] = {}
         """By instruction and running function: how often a condition was answered there."""
 
-    def export(self, root: Callable[..., Any], given: Input) -> None:
-        """Run the export to its end."""
+    def export(self, root: Callable[..., Any], given: Input) -> bool:
+        """Run the export; returns whether it followed the program to its end."""
         try:
             with answering(self.answer), self:
                 exported(root, given, None)
         except _GaveUp:
-            pass
+            return False
         except Exception as error:
             if is_out_of_memory(error):
                 raise
-            self.end(export_failure(error, root))
+            last = export_failure(error, root)
+            self.end(last)
+            return last.kind == "unsupported-output"
+        return True
 
     def answer(self, error: Exception, kind: type) -> bool | int | float:
         """What to assume where an export would raise ``error``. Raises it if a function of torch's may catch it."""

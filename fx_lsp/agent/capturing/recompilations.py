@@ -28,17 +28,20 @@ _REMARK = re.compile(r".*# (?P<file>[^#\n]+):(?P<line>\d+) in (?P<name>\S+) \(")
 """What torch writes behind a guard; the beginning of the file's path may be missing."""
 
 
-def recompilation(compiled: Callable[..., Any], root: Callable[..., Any], given: Input) -> tuple[Failure, ...]:
-    """Why ``compiled`` is compiled once more for a third size of the batch, as a notice; nothing if it isn't.
+def recompilation(root: Callable[..., Any], given: Input) -> tuple[Failure, ...]:
+    """Why ``root`` is compiled once more for a third size of the batch, as a notice; nothing if it isn't.
 
-    ``compiled`` is what `torch.compile` made of ``root``, and was called with ``given``. For a second size, torch
-    compiles it again with a size that may vary, which is meant. If the program rejects another size, nothing is told.
+    ``root`` can be compiled for the example ``given``. For a second size, torch compiles it again with a size that may
+    vary, which is meant. If the program rejects another size, nothing is told.
     """
     size = batch_size(given)
     if size is None:
         return ()
+    torch.compiler.reset()
+    compiled = torch.compile(root, backend="eager", fullgraph=True)
     specialized: list[tuple[Step, ...]] = []
     try:
+        _call(compiled, given)
         with watching_specializations(lambda: specialized.append(steps_of(running_frames()))):
             for other in (2, 3) if size == 1 else (size + 1,):
                 _call(compiled, _resized(given, other))

@@ -15,7 +15,7 @@ from fx_lsp.agent.counting.live_memory import LiveMemory
 from fx_lsp.agent.counting.module_tensors import OwnTensors, tensors_by_module
 from fx_lsp.agent.counting.operator_counts import OperatorCounts
 from fx_lsp.agent.messages import Costs, ModuleCosts, NodeCosts
-from fx_lsp.agent.running.meta_run import MetaProgram, MetaRun, NotRun, program_on_meta
+from fx_lsp.agent.running.meta_run import MetaProgram, MetaRun, program_on_meta
 from fx_lsp.agent.running.node_shapes import described
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.plain_values import tensors_of
@@ -41,12 +41,9 @@ def costs_of(request: int, target: str, built: Built, graph: Graph, inputs: Iter
     except ValueError:
         return Costs(request, target, reason=NO_SHAPE)
     try:
-        run = _run(graph, built, inputs)
+        given, counted = _run(graph, built, inputs)
     except Exception:  # finding inputs runs the user's code, and not every module can be moved to meta
-        run = None
-    if run is None:
         return Costs(request, target, tuple(_module(path, own, None) for path, own in tensors.items()), reason=NO_INPUT)
-    given, counted = run
     return Costs(
         request,
         target,
@@ -58,22 +55,16 @@ def costs_of(request: int, target: str, built: Built, graph: Graph, inputs: Iter
     )
 
 
-def _run(graph: Graph, built: Built, inputs: Iterator[Input]) -> tuple[str, _CostRun] | None:
-    """The input as text, and the run that counted; None if the graph runs on none of ``inputs``."""
+def _run(graph: Graph, built: Built, inputs: Iterator[Input]) -> tuple[str, _CostRun]:
+    """The input as text, and the run that counted. Raises `NotRun` if the graph runs on none of ``inputs``."""
     program = program_on_meta(graph, built.tracer.root, forward_of(built.root))
     # Without counting, so that the input is the one that the shapes are for.
-    first = program.first_run(inputs, lambda: MetaRun(program))
-    if first is None:
-        return None
-    given, _ = first
+    given, _ = program.first_run(inputs, lambda: MetaRun(program))
     shown = described(program.bound(given))
     program.module.requires_grad_(False)  # torch's counter follows gradients, which fails for views made without them
     run = _CostRun(program, given)
-    try:
-        with run.counting():
-            program.run(given, run)
-    except NotRun:
-        return None
+    with run.counting():
+        program.run(given, run)
     return shown, run
 
 
@@ -95,9 +86,10 @@ class _CostRun(MetaRun):
         self._flops: dict[str, int] = {}
         self._activations = {"": 0}
         self._peaks = {"": 0}
+        self._called = {path for node in program.graph.nodes for path in _modules_of(node)}
         self._running: list[frozenset[str]] = [frozenset(("",))]
-        """The paths of the modules that are running, and of those that contain them; once more for each module within
-        a node."""
+        """The paths of the modules that are running, with containers (see `_with_containers`); once more for each
+        module within a node."""
         self._flops_before = 0
         self._is_in_place = False
         """Whether the node that is run was recorded for an operator such as ``+=``."""
@@ -113,7 +105,7 @@ class _CostRun(MetaRun):
                     path = str(node.target)
                     for inner, module in self.submodules[path].named_modules():
                         if inner:
-                            self._follow(stack, f"{path}.{inner}", module)
+                            self._follow(stack, path, inner, module)
             stack.enter_context(self.operators.counting())
             yield
 
@@ -126,7 +118,7 @@ class _CostRun(MetaRun):
         for used_up in self._used_up:
             self._memory.drop(used_up)
         self._used_up = [*self.user_to_last_uses.get(n, ()), *(() if n.users else (n,))]
-        self._running = [_containing(_modules_of(n))]
+        self._running = [self._with_containers(_modules_of(n))]
         self._is_in_place = _is_in_place(n)
         before = self.operators.flops
         try:
@@ -166,12 +158,24 @@ class _CostRun(MetaRun):
             self._flops[path] = self._flops.get(path, 0) + flops - self._flops_before
         self._flops_before = flops
 
-    def _follow(self, stack: ExitStack, path: str, module: torch.nn.Module) -> None:
-        """Until ``stack`` is closed, follow the calls of a module that runs within a node."""
+    def _with_containers(self, paths: set[str]) -> frozenset[str]:
+        """``paths``, the root, and the modules that contain these but are never called, such as a `ModuleList`.
+
+        A module that is called has only what runs during its calls: another module may also call its submodules.
+        """
+        containers = {above for path in paths for above in _prefixes(path) if above not in self._called}
+        return frozenset({"", *paths, *containers})
+
+    def _follow(self, stack: ExitStack, path: str, inner: str, module: torch.nn.Module) -> None:
+        """Until ``stack`` is closed, follow the calls of ``module``, which is ``inner`` in the module at ``path``.
+
+        The latter is called by a node of the graph.
+        """
+        within = {f"{path}.{above}" for above in _prefixes(inner)}
 
         def begin(module: torch.nn.Module, args: Any) -> None:
             self._settle()
-            self._running.append(self._running[-1] | _containing({path}))
+            self._running.append(self._running[-1] | within)
 
         def end(module: torch.nn.Module, args: Any, result: Any) -> None:
             self._settle()
@@ -206,10 +210,7 @@ def _modules_of(node: Node) -> set[str]:
     return paths | {str(node.target)} if node.op == "call_module" else paths
 
 
-def _containing(paths: set[str]) -> frozenset[str]:
-    """``paths``, and those of the modules that contain them."""
-    found = {""}
-    for path in paths:
-        atoms = path.split(".")
-        found.update(".".join(atoms[:depth]) for depth in range(1, len(atoms) + 1))
-    return frozenset(found)
+def _prefixes(path: str) -> Iterator[str]:
+    """``path``, and the paths of the modules that contain it, except for the root's."""
+    atoms = path.split(".")
+    return (".".join(atoms[:depth]) for depth in range(1, len(atoms) + 1))

@@ -16,7 +16,7 @@ _WORK = frozenset({"backward", "fit", "exit", "quit", "input", "system", "urlret
 """Names of functions that are never called in order to define something."""
 
 _SETTING_UP = frozenset(
-    {"append", "insert", "extend", "add", "update", "setdefault", "register", "wrap"}
+    {"append", "insert", "extend", "add", "update", "setdefault", "wrap"}
     | {"add_argument", "set_defaults", "manual_seed", "simplefilter", "filterwarnings", "basicConfig"}
 )
 """Names of functions that are called for a lasting effect, which definitions may depend on."""
@@ -107,7 +107,8 @@ def is_preparation(statement: ast.stmt) -> bool:
     """Whether a statement is a call that is made for its lasting effect, e.g. ``parser.add_argument(…)``."""
     match statement:
         case ast.Expr(value=ast.Call(func=function)):
-            return _last_name(function) in _SETTING_UP
+            name = _last_name(function)
+            return name in _SETTING_UP or name.startswith("register")  # e.g. `register_dataclass(Result)`
     return False
 
 

@@ -9,51 +9,101 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from fx_lsp.agent.messages import Capture, Report, Trace
 from fx_lsp.agent.proving.failure_matching import FoundFailures, place_of, span_of
 from fx_lsp.agent.proving.result_comparison import difference_in_graph
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.trial_runs import Program, ProgramRuns, check_outputs
-from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.observation import Input, observe
+from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.capture_run import CaptureRun
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta
-
-_UNCERTAIN = frozenset({"export-error", "compile-error"})
-"""The kinds of failure that an earlier assumption may cause."""
 
 
 def captured_failures(apart: ChildRunner, file: ImportedFile, request: Trace) -> FoundFailures:
     """The places that stop the capture of the only target of ``request``. Raises `ProofEnded` if it was not tried."""
-    report = apart(partial(_report, file, request, on_meta=True)) or apart(
-        partial(_report, file, request, on_meta=False)
-    )
-    if report is None or report.outcome not in ("traced", "failed"):
-        raise ProofEnded("untried", (report and report.reason) or "the target could not be captured")
+    found = apart(partial(_found, file, request, on_meta=True)) or apart(partial(_found, file, request, on_meta=False))
+    if found is None or found[0].outcome not in ("traced", "failed"):
+        raise ProofEnded("untried", (found and found[0].reason) or "the target could not be captured")
+    report, complete = found
     owns = file.workspace.owns
-    placed = [(place_of(failure, owns), failure) for failure in report.failures]
-    spans = [(place, span_of(failure, owns)) for place, failure in placed]
-    return FoundFailures(
-        Counter(place for place, _ in placed),
-        Counter(place for place, failure in placed if failure.kind not in _UNCERTAIN),
-        frozenset((place, span.file, span.line) for place, span in spans if span),
-        complete=report.outcome == "traced",  # behind a failure, there may be others that were not found
-        doubtful=False,
-    )
+    spans = [(place_of(failure, owns), span_of(failure, owns)) for failure in report.failures]
+    places = Counter(place for place, _ in spans)
+    lines = frozenset((place, span.file, span.line) for place, span in spans if span)
+    return FoundFailures(places, places, lines, complete=complete, doubtful=False)
 
 
-def check_captured(capture: Capture, program: Program, runs: ProgramRuns) -> None:
-    """Raises `ProofEnded` if the program can be captured and the result does not return what ``runs`` has recorded.
+def check_captured(capture: Capture, program: Program, runs: ProgramRuns, *, must_succeed: bool) -> None:
+    """Raises `ProofEnded` if the captured program does not return what ``runs`` has recorded.
 
     Only the first input is tried, since a capture holds for its sizes only. Buffers and gradients are not compared.
+    Unless the capture ``must_succeed``, a program that can't be captured is not compared: another failure is left.
     """
     expected = replace(runs.observations[0], buffers={}, gradients=None)
     first = replace(runs, inputs=runs.inputs[:1], names=frozenset(), observations=(expected,))
     try:
         captured = _captured(capture, program.built.root, first.inputs[0])
-    except Exception:  # another failure is left
-        return
+    except Exception as error:
+        if not must_succeed:
+            return
+        raise ProofEnded("untried", f"given {first.inputs[0]}, the capture raises {describe(error)}") from None
     check_outputs(captured, "the captured program", program.state, first, difference_in_graph)
+    if isinstance(captured, torch.fx.GraphModule):
+        _check_sizes(captured, first.inputs[0])
+        _check_batch(program, first)
+
+
+class _OtherSize(Exception):
+    """A node of an exported program does not yield what the export took it to yield."""
+
+
+class _SizeCheck(torch.fx.Interpreter):
+    """Runs an exported program, and compares the size and dtype of each value with what the export has computed."""
+
+    def run_node(self, n: torch.fx.Node) -> Any:
+        """The value of the node. Raises `_OtherSize`."""
+        value, expected = super().run_node(n), n.meta.get("val")
+        if isinstance(value, torch.Tensor) and isinstance(expected, torch.Tensor):
+            is_known = all(isinstance(size, int) for size in expected.shape)
+            if value.dtype != expected.dtype or (is_known and value.shape != expected.shape):
+                raise _OtherSize(n.name)
+        return value
+
+
+def _check_sizes(program: torch.fx.GraphModule, given: Input) -> None:
+    """Raises `ProofEnded` if an operator of the program returns other sizes than its fake implementation says."""
+    values = tree_leaves((given.args, dict(given.kwargs)))
+    if len(values) != len(program.graph.find_nodes(op="placeholder")):
+        return
+    try:
+        _SizeCheck(program).run(*values, enable_io_processing=False)
+    except _OtherSize as found:
+        name = str(found).partition("\n")[0]  # the interpreter adds where that was
+        shown = f"`{name}` has another size or dtype than torch.export took it to have"
+        raise ProofEnded("refuted", f"given {given}, in the captured program, {shown}") from None
+
+
+def _check_batch(program: Program, first: ProgramRuns) -> None:
+    """Raises `ProofEnded` if the program exports with a dynamic batch, and the result differs from it for another one.
+
+    Whether the program itself does what it did before the edit has been checked for inputs of other sizes, too.
+    """
+    from fx_lsp.agent.capturing.export_capture import exported_with_batch
+    from fx_lsp.agent.capturing.torch_internals import silence
+
+    with silence():
+        found = exported_with_batch(program.built.root, first.inputs[0])
+    if found is None:
+        return
+    captured, other = found
+    try:
+        expected = observe(program.built.root, other, program.state, frozenset(), gradients=False)
+    except Exception:  # the program accepts only some sizes, or its result can't be compared
+        return
+    runs = replace(first, inputs=(other,), observations=(replace(expected, buffers={}, gradients=None),))
+    check_outputs(captured, "the program captured with a dynamic batch", program.state, runs, difference_in_graph)
 
 
 def _captured(capture: Capture, root: Callable[..., Any], given: Input) -> Callable[..., Any]:
@@ -67,12 +117,18 @@ def _captured(capture: Capture, root: Callable[..., Any], given: Input) -> Calla
         return torch.compile(root, backend="eager", fullgraph=True)
 
 
-def _report(file: ImportedFile, request: Trace, *, on_meta: bool) -> Report | None:
-    """What a capture comes to; None if it has to be tried again with real weights."""
+def _found(file: ImportedFile, request: Trace, *, on_meta: bool) -> tuple[Report, bool] | None:
+    """What a capture comes to, and whether it was followed to the end of the program.
+
+    None if it has to be tried again with real weights.
+    """
     run = CaptureRun(request, request.targets[0], file)
     try:
         report = run.run(on_meta=on_meta)
     except InconclusiveOnMeta:
         return None
+    if report.outcome != "failed":
+        return report, True
     ChildRunner.go_on()
-    return list(run.further(report))[-1] if report.outcome == "failed" else report
+    *_, last = run.further(report)
+    return last, run.reached_end

@@ -107,7 +107,7 @@ def check_places(
     edited: Collection[tuple[str, int]],
     replaced: Collection[Place],
 ) -> None:
-    """Raises `ProofEnded` unless the failures ``mended`` are gone ``after`` the edit and no failure is new.
+    """Raises `ProofEnded` unless the failures ``mended`` of a trace are gone ``after`` the edit and no failure is new.
 
     ``mended`` is a part of ``before``. If the program was not explored to its end before the edit, a failure counts as
     new only if it begins in a line that is ``edited``. A failure there is not new if, apart from what was mended, its
@@ -124,6 +124,24 @@ def check_places(
     new -= around
     if new:
         raise ProofEnded("refuted", f"after the edit, tracing fails at {_shown(min(new))}")
+
+
+def check_capture_places(
+    before: FoundFailures, after: FoundFailures, mended: Places, edited: Collection[tuple[str, int]]
+) -> None:
+    """Raises `ProofEnded` unless the failures ``mended`` of a capture are gone ``after`` the edit and none is new.
+
+    A capture may go on until another place, which uses the same value, stops it: then the edit has only moved the
+    failure. Behind a failure that ended the search, there may also have been others, so a new failure outside the
+    lines that are ``edited`` may be an old one.
+    """
+    check_mended(before, after, mended)
+    new = after.certain - (before.places - mended)
+    in_edit = {place for place, file, line in after.lines if (file, line) in edited}
+    for place in sorted(new, key=lambda place: (place not in in_edit, place)):
+        if before.complete or place in in_edit:
+            raise ProofEnded("refuted", f"after the edit, the capture fails at {_shown(place)}")
+        raise ProofEnded("untried", f"after the edit, the capture fails at {_shown(place)}, perhaps as before")
 
 
 def replaced_expressions(old: str, new: str) -> set[Place]:

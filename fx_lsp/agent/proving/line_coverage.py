@@ -96,6 +96,23 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     return [part for part in (*heads, *_sides(file, inner, new)) if not gone.isdisjoint(part.lines)]
 
 
+def parts_of_branch(file: str, text: str, line: int, col: int) -> list[Part]:
+    """The statements in both sides of the ``if`` whose condition has an expression that begins at ``line`` and ``col``.
+
+    An edit may move them as they are, so that their lines count as neither old nor new.
+    """
+    parts: list[Part] = []
+    for node in ast.walk(_parsed(text)):
+        if isinstance(node, ast.If) and any(_begins_at(inner, line, col) for inner in ast.walk(node.test)):
+            inner = [*_run_through(node.body), *_run_through(node.orelse)]
+            parts += [Part(file, _head(part)) for part in inner if isinstance(part, ast.stmt) and _is_run(part)]
+    return parts
+
+
+def _begins_at(node: ast.AST, line: int, col: int) -> bool:
+    return isinstance(node, ast.expr) and (node.lineno, node.col_offset) == (line, col)
+
+
 def _run_through(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """All nodes of the statements, except for blocks that end with a ``raise``."""
     if statements and isinstance(statements[-1], ast.Raise):

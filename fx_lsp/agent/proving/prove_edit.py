@@ -12,20 +12,21 @@ import os
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.building.constructor_sizes import SizedConstructors, Sizes
 from fx_lsp.agent.importing.workspace_importer import lines_of
-from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.messages import Heartbeat, Proof, Prove, Report, Span, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.proving.capture_failures import captured_failures, check_captured
 from fx_lsp.agent.proving.failure_matching import (
     FoundFailures,
     Places,
+    check_capture_places,
     check_mended,
     check_places,
     edited_lines,
@@ -35,7 +36,14 @@ from fx_lsp.agent.proving.failure_matching import (
     replaced_expressions,
     span_of,
 )
-from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines, replaced_parts
+from fx_lsp.agent.proving.line_coverage import (
+    Part,
+    Seen,
+    parts_not_run,
+    parts_of_branch,
+    recording_lines,
+    replaced_parts,
+)
 from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.proving.small_twin import NARROWEST, agreeing_sizes, find_twins
@@ -265,7 +273,7 @@ class _EditProof:
 
     def _search(self, file: ImportedFile, program: Program, watched: Collection[Part]) -> InputSearch:
         fixed = partial(fixed_values, file, self._request.edited_target)
-        return InputSearch(fixed, program.built.recipe.inputs, watched)
+        return InputSearch(fixed, program.built.recipe.inputs, watched, any_values=self._request.capture != "fx")
 
     def _compare(self, before: _Before, file: ImportedFile) -> None:
         request, apart = self._request, self._apart()
@@ -282,7 +290,7 @@ class _EditProof:
                 apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
             )
         self._check_places(before, found)
-        self._check(program, before.runs)
+        self._check(program, before.runs, must_succeed=not found.places)
 
     def _failures(self, file: ImportedFile, target: Target) -> FoundFailures:
         """The places where the target fails, with guessed inputs. Raises `ProofEnded` if they can't be found."""
@@ -292,12 +300,19 @@ class _EditProof:
         trace = Trace(request.file, (target,), request.overlays, request.roots, id=request.id, capture=request.capture)
         return captured_failures(self._apart(), file, trace)
 
-    def _check(self, program: Program, runs: ProgramRuns) -> None:
-        capture = self._request.capture
-        for check in (check_program, check_graph if capture == "fx" else partial(check_captured, capture)):
-            self._apart()(partial(check, program, runs))
+    def _check(self, program: Program, runs: ProgramRuns, *, must_succeed: bool = False) -> None:
+        """``must_succeed``: whether the program can be captured by other means than a trace."""
+        capture, apart = self._request.capture, self._apart()
+        apart(partial(check_program, program, runs))
+        if capture == "fx":
+            apart(partial(check_graph, program, runs))
+        else:
+            apart(partial(check_captured, capture, program, runs, must_succeed=must_succeed))
 
     def _check_places(self, before: _Before, after: FoundFailures) -> None:
+        if self._request.capture != "fx":
+            check_capture_places(before.found, after, before.mended, self._edited_lines())
+            return
         replaced = {place for _, old, new in self._edits() for place in replaced_expressions(old, new)}
         check_places(before.found, after, before.mended, self._edited_lines(), replaced)
 
@@ -313,7 +328,14 @@ class _EditProof:
         failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
         own_edits = self._edits(self._request.own_part or self._request.edited)
         edited = [replaced_parts(path, old, new) for path, old, new in own_edits]
-        return [*failing, *itertools.chain.from_iterable(edited)]
+        return [*failing, *itertools.chain.from_iterable(edited), *self._branches(spans)]
+
+    def _branches(self, spans: Sequence[Span | None]) -> Iterator[Part]:
+        """For a capture, both sides of the branches that it could not decide, in the files that are edited."""
+        texts = {path: old for path, old, _ in self._edits()} if self._request.capture != "fx" else {}
+        for span in spans:
+            if span is not None and span.file in texts:
+                yield from parts_of_branch(span.file, texts[span.file], span.line, span.col)
 
     def _edited_lines(self) -> set[tuple[str, int]]:
         """The file and number of each line of the new texts that is not in the old ones."""

@@ -45,7 +45,7 @@ from fx_lsp.agent.running.observation import (
     perturb_weights,
     weight_names,
 )
-from fx_lsp.agent.running.plain_values import NotComparable, tensors_of, to_plain
+from fx_lsp.agent.running.plain_values import NotComparable, map_tensors, tensors_of, to_plain
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
@@ -108,6 +108,8 @@ class InputSearch:
     """The parts that the inputs should reach."""
     few: bool = False
     """Whether few inputs are enough, since the edit is also tried on a similar program."""
+    any_values: bool = False
+    """Whether the program should accept the inputs' sizes whatever the values are; see `_for_any_values`."""
 
 
 def build_program(file: ImportedFile, target: Target, names: frozenset[str] | None = None) -> Program:
@@ -148,6 +150,8 @@ def run_on_inputs(
     with suppress(ProofEnded):
         most_runs = MOST_OPTIONAL_RUNS if reach_all else MOST_OPTIONAL_RUNS_IF_NEEDED
         inputs += apart(partial(_find_optional, program, search, inputs[0], most_runs))
+    if search.any_values:
+        inputs = apart(partial(_for_any_values, program.built.root, inputs))
     found = FoundInputs(inputs, gradients, missed)
     runs = _runs_on(apart, program, search, found)
     return runs, replace(found, missed=missed.union(runs.missed))
@@ -271,6 +275,27 @@ def _find_optional(program: Program, search: InputSearch, first: Input, most_run
         return tuple(itertools.islice((given for given in found if _runs(root, given)), MOST_OPTIONAL))
 
 
+def _for_any_values(root: Callable[..., Any], inputs: tuple[Input, ...]) -> tuple[Input, ...]:
+    """Those of ``inputs`` whose sizes the program also accepts with positive, with negative and with large values.
+
+    Where a branch depends on values, one of its sides may not accept a size that the other does. A captured program
+    has both sides, and rejects such a size whatever the values are. All, if this leaves too few, or if the program
+    rejects the sizes of the first: then it rejects values.
+    """
+
+    def accepts(given: Input) -> bool:
+        ChildRunner.go_on()
+        changed = (partial(map_tensors, partial(_with_sign, factor)) for factor in (1, -1, 100))
+        return all(_runs(root, Input(change(given.args), change(dict(given.kwargs)))) for change in changed)
+
+    kept = (inputs[0], *filter(accepts, inputs[1:]))
+    return kept if len(kept) >= LEAST and accepts(inputs[0]) else inputs
+
+
+def _with_sign(factor: int, tensor: torch.Tensor) -> torch.Tensor:
+    return factor * tensor.abs() if tensor.is_floating_point() else tensor
+
+
 def _runs(root: Callable[..., Any], given: Input) -> bool:
     """Whether a call runs to its end and returns something that can be compared. Raises `NotComparable`."""
     try:
@@ -339,6 +364,7 @@ def check_outputs(
             if is_out_of_memory(error):
                 raise
             verdict: Verdict = "untried" if isinstance(error, NotComparable) else "refuted"
-            raise ProofEnded(verdict, f"given {given}, {what} raises {describe(error)}") from None
+            shown = describe(error).partition("\n")[0]
+            raise ProofEnded(verdict, f"given {given}, {what} raises {shown}") from None
         if differs := compare(expected, seen):
             raise ProofEnded("refuted", f"given {given}, {differs} differs in {what}")

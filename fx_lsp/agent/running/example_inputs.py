@@ -1,4 +1,4 @@
-"""The example inputs that a recipe names."""
+"""The example inputs that a recipe or a request names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,21 @@ def example_input(inputs: Snippet | None, namespace: dict[str, Any]) -> Input | 
     """The values of ``inputs`` in the file's namespace; None if there are no inputs, or if evaluating them fails."""
     if inputs is None:
         return None
-    given = {"torch": torch, **namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
-    seed()
     try:
-        with Devices():
-            found: Input = eval(f"_given{inputs.source}", given)
+        return evaluated(inputs.source, namespace)
     except Exception:  # what the expression reads may be missing, or not be what the text suggests
         return None
+
+
+def evaluated(arguments: str, namespace: dict[str, Any]) -> Input:
+    """The values of ``arguments``, which include their parentheses, in the file's namespace.
+
+    Raises what evaluating them raises.
+    """
+    given = {"torch": torch, **namespace, "_given": lambda *args, **kwargs: Input(args, kwargs)}
+    seed()
+    with Devices():
+        found: Input = eval(f"_given{arguments}", given)
     return found
 
 

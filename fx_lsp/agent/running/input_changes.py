@@ -30,7 +30,10 @@ MOST_IN_PROPORTION = 5
 PARTS = (8, 4, 2, 1)
 """The second of two sizes whose product is known."""
 
-_ABOUT_KIND = re.compile(r"dtype|long|int|float|bool|indices|type|index out|attribute", re.IGNORECASE)
+_ABOUT_KIND = re.compile(r"dtype|long|int|float|bool|indices|type|index out|attribute|\(-?\d+\.\d", re.IGNORECASE)
+"""Also a fraction in parentheses, which is no size."""
+
+_ABOUT_DIMENSIONS = re.compile(r"dimension|too many indices|unpack|\bdims?\b|\dD\b", re.IGNORECASE)
 
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
@@ -45,7 +48,9 @@ class ErrorText:
     """What an error says: its text, and the numbers that the check that raised it compares."""
 
     def __init__(self, text: str, numbers: Sequence[int]) -> None:
-        self.about_kind = _ABOUT_KIND.search(text) is not None
+        is_mute = text.endswith(": ")  # a check without a message, which may be about values
+        self.about_kind = is_mute or _ABOUT_KIND.search(text) is not None
+        self.about_dimensions = _ABOUT_DIMENSIONS.search(text) is not None
         self.about_ints = _ABOUT_INTS.search(text) is not None
         shapes = [tuple(map(int, found.split(","))) for found in _SHAPE.findall(text)]
         self.shapes = [shape for shape in dict.fromkeys(shapes) if is_shape(shape)]
@@ -78,16 +83,19 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     if told.about_kind:
         yield from kinds
     shape = like.shape
+    batch = shape[:1] or (2,)
+    usual = [usual for width in widths for usual in ((*batch, width, 8, 8), (*batch, 16, width))]
     shapes = [*told.shapes]
     shapes += [with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
     shapes += [with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
     shapes += _with_areas(shape, told)
     shapes += _with_products(shape, told.sizes)
+    shapes += usual if told.about_dimensions else []
     shapes += [with_size(shape, dim, 1) for dim in range(1, len(shape))]
     shapes += [shape[1:], shape[:-1], (*shape[:1], 1, *shape[1:]), (*shape, 1)]
     shapes += [(*shape, width) for width in widths]
     shapes += [with_size(shape, dim, width) for width in widths for dim in reversed(range(1, len(shape)))]
-    shapes += [(2, 16), (2,), (2, 16, 16), (2, 3, 32, 32), (2, 3, 8, 32, 32), ()]
+    shapes += [(2, 16), (2,), (2, 16, 16), (2, 3, 32, 32), (2, 3, 8, 32, 32), *usual, ()]
     for other in dict.fromkeys(shapes):
         if other != shape and is_shape(other):
             yield replace(like, shape=other)
@@ -140,13 +148,48 @@ def with_shared_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
     counts = Counter(size for like in wanted.values() for size in {*like.shape})
     batch = next((like.shape[:1] for like in wanted.values()), ())
     shared = [size for size in sizes if counts[size] > 1 and size not in batch]
+    shared += [size for size, count in counts.items() if count > 1 and size not in (*shared, *batch, 1)]
     for old, new in itertools.product(shared, sizes):
         changed = {
             path: replace(like, shape=tuple(new if size == old else size for size in like.shape))
             for path, like in wanted.items()
         }
-        if old != new and all(is_shape(like.shape) for like in changed.values()):
-            yield changed
+        if old != new:
+            yield from _possible(changed)
+
+
+def with_last_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
+    """The inputs with one of ``sizes`` as the last size of all those that share theirs, such as the 4 of boxes."""
+    counts = Counter(like.shape[-1:] for like in wanted.values())
+    for (old, count), new in itertools.product(counts.items(), sizes):
+        if count > 1 and old not in ((), (new,)):
+            yield from _possible(
+                {
+                    path: replace(like, shape=(*like.shape[:-1], new)) if like.shape[-1:] == old else like
+                    for path, like in wanted.items()
+                }
+            )
+
+
+def with_other_dimensions(wanted: Wanted) -> Iterator[Wanted]:
+    """All inputs, or all items of one list, without one of their dimensions, or with one more."""
+    lists = dict.fromkeys(path[:1] for path in wanted if len(path) > 1)
+    groups = [[path for path in wanted if path[:1] == start] for start in lists] + [list(wanted)]
+    longest = max((len(like.shape) for like in wanted.values()), default=0)
+    for group, dim in itertools.product(groups, range(longest)):
+        shapes = {path: wanted[path].shape for path in group if wanted[path].kind not in ("number", "none")}
+        fewer = {path: (*shape[:dim], *shape[dim + 1 :]) for path, shape in shapes.items()}
+        more = {path: (*shape[:dim], 1, *shape[dim:]) for path, shape in shapes.items()}
+        for changed in (fewer, more):
+            yield from _possible(
+                {path: replace(like, shape=changed.get(path, like.shape)) for path, like in wanted.items()}
+            )
+
+
+def _possible(wanted: Wanted) -> Iterator[Wanted]:
+    """``wanted`` if all of its shapes can be tried."""
+    if all(is_shape(like.shape) for like in wanted.values()):
+        yield wanted
 
 
 def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:

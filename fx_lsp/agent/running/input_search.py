@@ -159,12 +159,12 @@ def solutions(
     numbers = [name for name, value in flags.items() if type(value) is int]
     flags = {name: value for name, value in flags.items() if name not in numbers}
     guessed = _guessed(root, {**flags, **fixed})
-    yield from solve_inputs(root, [*names, *numbers], {**flags, **fixed}, guessed, numbers=numbers, may_run=may_run)
     optional = [name for name, one in parameters.items() if one.default is None and name not in fixed]
+    known = {**flags, **fixed}
+    yield from solve_inputs(root, [*names, *numbers], known, guessed, numbers, optional, may_run=may_run)
     if optional:  # the program may not run without them
         every = [{**dict.fromkeys(optional, next(iter(guess.values()), None)), **guess} for guess in guessed]
-        every_name = [*names, *numbers, *optional]
-        yield from solve_inputs(root, every_name, {**flags, **fixed}, every, numbers=numbers, may_run=may_run)
+        yield from solve_inputs(root, [*names, *numbers, *optional], known, every, numbers, may_run=may_run)
 
 
 def with_optional_inputs(
@@ -187,7 +187,7 @@ def with_optional_inputs(
     ]
     known = {name: value for name, value in given.items() if name not in names}
     starts = [dict.fromkeys(names, tensor) for tensor in tensors_of(known.values())]
-    for full in itertools.islice(solve_inputs(root, names, known, starts, (), most_runs, may_run), 1):
+    for full in itertools.islice(solve_inputs(root, names, known, starts, most_runs=most_runs, may_run=may_run), 1):
         yield from itertools.chain([full], around(full, root, fixed))
 
 

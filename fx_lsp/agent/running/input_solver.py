@@ -6,25 +6,19 @@ fails. Sizes come from the error's text, which usually names the sizes that do n
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import functools
 import itertools
 import re
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import FrameType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from fx_lsp.agent.building.failed_checks import numbers_of_check, tree_of, value_of
+from fx_lsp.agent.building.failed_checks import names_in_check, numbers_of_check
 from fx_lsp.agent.building.random_seeds import seed_all
-from fx_lsp.agent.own_files import is_own_file
 from fx_lsp.agent.running.input_changes import (
     ErrorText,
     alike_to,
@@ -32,10 +26,13 @@ from fx_lsp.agent.running.input_changes import (
     other_tensors,
     with_alike_changed,
     with_item_changed,
+    with_last_sizes,
     with_one_changed,
+    with_other_dimensions,
     with_shared_sizes,
     with_size,
 )
+from fx_lsp.agent.running.missing_keys import innermost, with_missing_key
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.wanted_inputs import (
     NUMBER,
@@ -45,14 +42,11 @@ from fx_lsp.agent.running.wanted_inputs import (
     is_shape,
     put,
     replaced,
-    value_at,
-    with_key,
     with_lists,
     without_indices,
 )
 from fx_lsp.agent.running.written_lists import ITEMS, MOST_ITEMS, WrittenList, written_lists
-from fx_lsp.agent.running.written_shapes import sizes_of, written_numbers, written_shapes
-from fxcore import accelerators
+from fx_lsp.agent.running.written_shapes import described_keys, sizes_of, written_numbers, written_shapes
 
 MOST_RUNS = 400
 """How often the program is run."""
@@ -68,6 +62,12 @@ MOST_WIDTHS_AT_FIRST = 3
 
 MOST_LIST_LENGTHS = 3
 """How many lengths of lists are tried."""
+
+MOST_RUNS_AHEAD = 24
+"""How many more changes are tried after one with which the program fails in a new way, but gets no further."""
+
+MOST_RANKED = 4
+"""For at most how many inputs all combinations of numbers of dimensions are tried."""
 
 MOST_STARTS_WITH_LISTS = 4
 """For how many of the first guesses lists are tried instead of tensors."""
@@ -97,29 +97,43 @@ class _Run:
     """The text of the exception that it raised; None if it ran to its end."""
     numbers: tuple[int, ...] = ()
     """The numbers that the check that raised the exception compares."""
+    misses_optional: bool = False
+    """Whether the exception is probably due to a parameter that was left out."""
 
 
 class _InputSolver:
     """Looks for inputs of one program."""
 
     def __init__(
-        self, root: Callable[..., Any], flags: Mapping[str, Any], most_runs: int, may_run: Callable[[], bool]
+        self,
+        root: Callable[..., Any],
+        flags: Mapping[str, Any],
+        left_out: Collection[str],
+        most_runs: int,
+        may_run: Callable[[], bool],
     ) -> None:
         self._root = root
         self._flags = flags
+        self._left_out = frozenset(left_out)
         self._left = most_runs
         self._may_run = may_run
         self._widths = _widths(root)
+        self._described = _described_tensors(root)
         self._rows = min(_row_counts(root), default=4)
         self._tried: set[tuple[tuple[Path, TensorLike], ...]] = set()
 
-    def solve(self, starts: Sequence[Wanted]) -> Iterator[Input]:
+    def solve(self, starts: Sequence[Wanted], unlikely: Sequence[Wanted]) -> Iterator[Input]:
         """Inputs that the program accepts, found from the ``starts`` with which it gets furthest.
 
-        If the starts differ in their structure, the best of each comes first. Then each start gets a third of the runs
-        that are left.
+        If it accepts none of them, the ``unlikely`` starts are tried as well. If the starts differ in their structure,
+        the best of each comes first. Then each start gets a third of the runs that are left. There are none if the
+        program needs a parameter that is left out.
         """
         runs = [run for start in starts if (run := self._run(start))]
+        if runs and all(run.misses_optional for run in runs):
+            return
+        if all(run.error is not None for run in runs):
+            runs += [run for start in unlikely if (run := self._run(start))]
         begun = [*{tuple(run.wanted.items()): run for run in runs}.values()]
         begun.sort(key=lambda run: (run.error is not None, -run.calls))
         structures = [frozenset(run.wanted) for run in begun]
@@ -136,16 +150,28 @@ class _InputSolver:
         ``least_left`` of the runs are left to others.
         """
         met = {best.error}
-        while best.error is not None:
-            for changed in self._changes(best):
-                run = self._run(changed) if self._left > least_left else None
-                if run and (run.error is None or run.calls > best.calls or self._is_new(run, best, met)):
-                    best = run
-                    break
-            else:
-                return best
+        while best.error is not None and (run := self._further(best, met, least_left)):
+            best = run
             met.add(best.error)
         return best
+
+    def _further(self, best: _Run, met: Collection[str | None], least_left: int) -> _Run | None:
+        """A run that gets further than ``best``, or equally far and fails in a way that is not in ``met``; else None.
+
+        Once a run has failed in a new way, `MOST_RUNS_AHEAD` more may find one that gets further.
+        """
+        new, ahead = None, MOST_RUNS_AHEAD
+        for changed in self._changes(best):
+            run = self._run(changed) if self._left > least_left and ahead else None
+            if run is None:
+                continue
+            if run.error is None or run.calls > best.calls:
+                return run
+            if new is not None:
+                ahead -= 1
+            elif self._is_new(run, best, met):
+                new = run
+        return new
 
     def _is_new(self, run: _Run, best: _Run, met: Collection[str | None]) -> bool:
         """Whether ``run`` got as far as ``best`` and failed in a way that is not in ``met``; sizes don't count."""
@@ -166,10 +192,17 @@ class _InputSolver:
             try:
                 self._root(**given.kwargs)
             except Exception as error:
-                if (structured := _structured(error, wanted, given.kwargs)) is not None:
+                if (structured := with_missing_key(error, wanted, given.kwargs, self._described)) is not None:
                     return self._run(structured)
-                return _Run(wanted, counter.count, f"{type(error).__name__}: {error}", _compared(error))
+                text = f"{type(error).__name__}: {error}"
+                return _Run(wanted, counter.count, text, _compared(error), self._misses_optional(error))
         return _Run(wanted, counter.count, None)
+
+    def _misses_optional(self, error: BaseException) -> bool:
+        if not self._left_out:
+            return False
+        checked = {name for frame, line in innermost(error) for name in names_in_check(frame, line)}
+        return "NoneType" in str(error) or bool(checked & self._left_out)
 
     def _input(self, wanted: Wanted) -> Input:
         generator = torch.Generator().manual_seed(0)
@@ -196,7 +229,12 @@ class _InputSolver:
             }
         counts = Counter(alike_to(like) for like in likes.values())
         groups = [alike for alike, count in counts.items() if count > 1]
-        moves: list[Iterable[Wanted]] = [with_shared_sizes(run.wanted, told.sizes)]
+        if told.about_dimensions and len(run.wanted) > 1:
+            yield from with_other_dimensions(run.wanted)
+        moves: list[Iterable[Wanted]] = [
+            with_shared_sizes(run.wanted, told.sizes),
+            with_last_sizes(run.wanted, told.sizes),
+        ]
         moves += [
             with_alike_changed(run.wanted, alike, other_tensors(alike, told, self._widths))
             for alike in groups
@@ -227,54 +265,7 @@ class _InputSolver:
 
 def _compared(error: BaseException) -> tuple[int, ...]:
     """The numbers that the check that raised ``error`` compares."""
-    return tuple(number for frame, line in _innermost(error) for number in numbers_of_check(frame, line))
-
-
-def _innermost(error: BaseException) -> list[tuple[FrameType, int]]:
-    """The frame and line that raised ``error``, ignoring those that watch or redirect what the program does."""
-    steps = [step for step in traceback.walk_tb(error.__traceback__) if not _intervenes(step[0].f_code.co_filename)]
-    return steps[-1:]
-
-
-def _intervenes(filename: str) -> bool:
-    """Whether the code in a file comes between the program and torch: the modes of fx-lsp and of fxcore."""
-    return is_own_file(filename) or filename == accelerators.__file__
-
-
-def _structured(error: BaseException, wanted: Wanted, arguments: Mapping[str, Any]) -> Wanted | None:
-    """``wanted`` with a dict where the program looked up a missing key; None if it did not.
-
-    The program may have looked it up in a tensor, in an item of a tensor that it treats as a list, or in a dict.
-    """
-    for holder, key in _lookups(error):
-        for path, like in wanted.items():
-            tensor = value_at(arguments, path)
-            if not isinstance(tensor, torch.Tensor):  # the program has replaced it
-                continue
-            if tensor is holder:
-                alike = [other for other in wanted if without_indices(other) == without_indices(path)]
-                return functools.reduce(lambda new, one: replaced(new, one, {(*one, key): like}), alike, wanted)
-            if isinstance(holder, torch.Tensor) and tensor.data_ptr() and _share_memory(tensor, holder):
-                item = replace(like, shape=like.shape[1:])
-                return replaced(wanted, path, {(*path, index, key): item for index in range(ITEMS)})
-            for end in range(1, len(path)):
-                if isinstance(holder, dict) and key not in holder and value_at(arguments, path[:end]) is holder:
-                    return with_key(wanted, path[:end], key)
-    return None
-
-
-def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
-    """What the line that raised ``error`` looks up: each container with the key."""
-    for frame, line in _innermost(error):
-        for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
-            match node:
-                case ast.Subscript(value=holder, slice=ast.Constant(value=str(key)), lineno=at) if at == line:
-                    with contextlib.suppress(Exception):
-                        yield value_of(holder, frame), key
-
-
-def _share_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return tuple(number for frame, line in innermost(error) for number in numbers_of_check(frame, line))
 
 
 def solve_inputs(
@@ -283,10 +274,13 @@ def solve_inputs(
     flags: Mapping[str, Any],
     guessed: Sequence[Mapping[str, Any]],
     numbers: Collection[str] = (),
+    left_out: Collection[str] = (),
     most_runs: int = MOST_RUNS,
     may_run: Callable[[], bool] = lambda: True,
 ) -> Iterator[Input]:
     """Inputs that ``root`` accepts: a value for each of ``names``, and ``flags``, which stay as they are.
+
+    There are none if ``root`` needs one of the parameters that are ``left_out``, whose default is None.
 
     ``guessed`` are first guesses, the likeliest first. The values of ``numbers``, and of what the text of ``root`` uses
     as a size, are numbers at first, all others are tensors. The program is run at most ``most_runs`` times; ``may_run``
@@ -306,7 +300,29 @@ def solve_inputs(
     lengths = _list_lengths(root)
     listed = [one for start in starts[:MOST_STARTS_WITH_LISTS] for one in _with_written_lists(start, lists, lengths)]
     is_certain = any(found.is_certain for found in lists.values())
-    yield from _InputSolver(root, flags, most_runs, may_run).solve(listed if is_certain else [*starts, *listed])
+    tensors = [name for name in names if name not in numeric]
+    unlikely: list[Wanted] = [{**starts[0], **ranked} for ranked in _of_different_ranks(tensors, _widths(root))]
+    solver = _InputSolver(root, flags, left_out, most_runs, may_run)
+    yield from solver.solve(listed, []) if is_certain else solver.solve([*starts, *listed], unlikely)
+
+
+def _described_tensors(root: Callable[..., Any]) -> dict[str, TensorLike]:
+    """Tensors by the keys of the dicts that the docstrings of ``root`` and of its parts describe."""
+    parts = dict.fromkeys(type(module) for module in root.modules()) if isinstance(root, torch.nn.Module) else ()
+    names = {key: names for part in [*parts][::-1] for key, names in described_keys(part.forward).items()}
+    return {key: TensorLike(shape) for key, shape in sizes_of(names, None).items() if is_shape(shape)}
+
+
+def _of_different_ranks(names: Sequence[str], widths: Sequence[int]) -> Iterator[Wanted]:
+    """Vectors, sequences and images in all combinations, if there are only a few inputs; if very few, also numbers.
+
+    The batch size is 1, which also suits programs that pair each of one input with each of another.
+    """
+    if 1 < len(names) <= MOST_RANKED and widths:
+        shapes = [(1, widths[0]), (1, 16, widths[0]), (1, widths[0], 8, 8), (1,)]
+        kinds = [TensorLike(shape) for shape in (shapes if len(names) < MOST_RANKED else shapes[:3])]
+        for likes in itertools.product(kinds, repeat=len(names)):
+            yield {(name,): like for name, like in zip(names, likes, strict=True)}
 
 
 def _with_written_lists(start: Wanted, lists: Mapping[str, WrittenList], lengths: Sequence[int]) -> Iterator[Wanted]:

@@ -17,6 +17,7 @@ import torch
 import fxcore
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.running.plain_values import map_tensors
+from fx_lsp.agent.traceback_steps import describe
 from fxcore.graph import Graph
 from fxcore.node import Node
 
@@ -31,7 +32,7 @@ MODULES_FOR_META = ("torch._meta_registrations", "torch.fx.experimental.symbolic
 
 
 class NotRun(Exception):
-    """The graph does not run on an input, or too many nodes have been run."""
+    """The graph does not run on an input, or too many nodes have been run. The text says why, as part of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class MetaProgram:
         """The arguments by parameter. Raises `NotRun` if they don't fit the signature."""
         try:
             return self.signature.bind(*given.args, **given.kwargs)
-        except TypeError:
-            raise NotRun from None
+        except TypeError as error:
+            raise _refused(error) from None
 
     def run(self, given: Input, run: _Run) -> _Run:
         """Do ``run`` on ``given``, and return it. Raises `NotRun`."""
@@ -59,20 +60,26 @@ class MetaProgram:
         try:
             with torch.no_grad(), torch.device("meta"):
                 run.run(*arguments.args, *arguments.kwargs.values())
-        except Exception:
-            raise NotRun from None
+        except NotRun:
+            raise
+        except Exception as error:
+            raise _refused(error) from None
         return run
 
-    def first_run(self, inputs: Iterator[Input], begin: Callable[[], _Run]) -> tuple[Input, _Run] | None:
-        """The first of ``inputs`` on which the graph runs, on the meta device, and that run; None if there is none."""
+    def first_run(self, inputs: Iterator[Input], begin: Callable[[], _Run]) -> tuple[Input, _Run]:
+        """The first of ``inputs`` on which the graph runs, on the meta device, and that run.
+
+        Raises `NotRun` if there is none; the text is about the last one.
+        """
+        refusal = NotRun("there is no input to try")
         for given in itertools.islice(inputs, MOST_INPUTS):
             try:
                 given = _on_meta(given)
                 # The program may change the shape of what it gets, e.g. by `x.unsqueeze_(0)`.
                 return given, self.run(_mapped(torch.Tensor.clone, given), begin())
-            except NotRun:
-                continue
-        return None
+            except NotRun as error:
+                refusal = error
+        raise refusal
 
 
 def program_on_meta(graph: Graph, module: torch.nn.Module, forward: Callable[..., Any]) -> MetaProgram:
@@ -99,7 +106,7 @@ class MetaRun(fxcore.Interpreter):
     def run_node(self, n: Node) -> Any:
         """The node's value; None if it is unknown."""
         if next(self._left, None) is None:
-            raise NotRun
+            raise NotRun("its graph has too many nodes")
         if not self.unknown.isdisjoint(n.all_input_nodes):
             self.unknown.add(n)
             return None
@@ -108,7 +115,7 @@ class MetaRun(fxcore.Interpreter):
         except Exception as error:
             # On meta, tensors have no values: did the node fail because its operation needs them?
             if not isinstance(error, NotImplementedError) and "meta tensor" not in str(error):
-                raise
+                raise _refused(error, f", at `{n.name}`") from None
             self.unknown.add(n)
             return None
         self.record(n, value)
@@ -121,6 +128,10 @@ class MetaRun(fxcore.Interpreter):
 
 
 _Run = TypeVar("_Run", bound=MetaRun)
+
+
+def _refused(error: Exception, where: str = "") -> NotRun:
+    return NotRun(f"the model does not accept it{where}: {describe(error)}")
 
 
 def _moved_to_meta(module: torch.nn.Module) -> torch.nn.Module:

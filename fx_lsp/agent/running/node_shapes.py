@@ -49,14 +49,14 @@ def values_of_nodes(
     module: torch.nn.Module,
     forward: Callable[..., Any],
     inputs: Iterator[Input],
-) -> NodeValues | None:
-    """The nodes' values for the first of ``inputs`` on which the graph runs; None if the graph runs on none of them.
+) -> NodeValues:
+    """The nodes' values for the first of ``inputs`` on which the graph runs.
 
-    The other arguments are those of `program_on_meta`.
+    The other arguments are those of `program_on_meta`. Raises `NotRun` if the graph runs on none of the inputs.
     """
     program = program_on_meta(graph, module, forward)
-    first = program.first_run(inputs, lambda: _ShapeRun(program))
-    return _varied(program, first[0], first[1].values) if first else None
+    given, run = program.first_run(inputs, lambda: _ShapeRun(program))
+    return _varied(program, given, run.values)
 
 
 def _varied(program: MetaProgram, given: Input, base: Run) -> NodeValues:

@@ -92,12 +92,15 @@ def replaced(wanted: Wanted, path: Path, new: Wanted) -> Wanted:
     return {at: like for old, kept in wanted.items() for at, like in (new.items() if old == path else [(old, kept)])}
 
 
-def with_key(wanted: Wanted, container: Path, key: str) -> Wanted:
-    """``wanted`` with a further key in the dict at ``container``, and in the other dicts of the same list."""
+def with_key(wanted: Wanted, container: Path, key: str, described: TensorLike | None) -> Wanted:
+    """``wanted`` with a further key in the dict at ``container``, and in the other dicts of the same list.
+
+    The tensor is like one that the dict has, unless it is ``described``.
+    """
     depth = len(container)
     pattern = without_indices(container)
     same = {path[:depth]: like for path, like in wanted.items() if without_indices(path[:depth]) == pattern}
-    return {**wanted, **{(*path, key): like for path, like in same.items()}}
+    return {**wanted, **{(*path, key): described or like for path, like in same.items()}}
 
 
 def without_indices(path: Path) -> tuple[str | None, ...]:

@@ -39,7 +39,9 @@ _EINOPS = frozenset({"rearrange", "reduce", "repeat"})
 _NO_SIZES = re.compile(
     r"tensor|optional|default|none|list|tuple|dict|float|int\b|bool|str\b|e\.g\.|i\.e\.|\bor\b", re.I
 )
-_BRACKETS = re.compile(r"[\[(]([^\[\](),]*,[^\[\]()]*)[\])]")
+_BRACKETS = re.compile(r"[\[(]([^\[\](),]*(?:,| x )[^\[\]()]*)[\])]")
+_KEY = re.compile(r"""["'`](\w+)["'`]+\s*[:=-](.*)""")
+_ONE_SIZE = re.compile(r"\[(\w+)\]")
 _CROSSED = re.compile(r"(?<![\w.])([A-Z]\w{0,2}(?:\s?[x×*]\s?(?:[A-Z]\w{0,2}|\d+)){1,4})(?![\w.])")
 _NAME = re.compile(r"[A-Za-z_][\w *+/-]{0,30}|\d{1,5}")
 _SPATIAL = re.compile(r"[hw]\d?|(\w+_)?(height|width|side|h|w)")
@@ -57,6 +59,18 @@ def written_shapes(function: Callable[..., Any]) -> list[dict[str, Names]]:
     in_words = _described(definition, _lines(function), names)
     found = [{**in_words, **in_code}, {**in_code, **in_words}]
     return [shapes for at, shapes in enumerate(found) if shapes and shapes not in found[:at]]
+
+
+def described_keys(function: Callable[..., Any]) -> dict[str, Names]:
+    """The shapes of tensors in dicts by key, from the docstring: ``"boxes": Tensor of shape [n, 4]``."""
+    definition = definition_of(function)
+    text = (ast.get_docstring(definition) or "") if definition is not None else ""
+    found: dict[str, Names] = {}
+    for line in text.splitlines():
+        for key, words in _KEY.findall(line):
+            if names := _shape_in(words) or _names(_ONE_SIZE.findall(words[:LONGEST_TEXT])[:1]):
+                found.setdefault(key, names)
+    return found
 
 
 def written_numbers(function: Callable[..., Any]) -> frozenset[str]:
@@ -243,7 +257,7 @@ def _shape_in(text: str) -> Names:
     """The first shape in some words; empty if there is none."""
     text = text[:LONGEST_TEXT]
     for found in _BRACKETS.findall(text):
-        if not _NO_SIZES.search(found) and (names := _names(found.rstrip(", ").split(","))):
+        if not _NO_SIZES.search(found) and (names := _names(re.split(r",| x ", found.rstrip(", ")))):
             return names
     crossed = _CROSSED.search(text)
     return _names(re.split(r"\s?[x×*]\s?", crossed[1])) if crossed else ()

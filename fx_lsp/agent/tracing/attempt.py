@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
+import time
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 
 from fx_lsp.agent.building.build import Built, build_target
-from fx_lsp.agent.messages import Failure, Heartbeat, Report, Target, Trace
+from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
-from fx_lsp.agent.processes.limits import limit_memory, time_limit
+from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.confinement import confine_alone
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
-from fx_lsp.agent.traceback_steps import chain_of_frame, is_outside_python
+from fx_lsp.agent.traceback_steps import chain_of_frame, describe, is_outside_python
 from fx_lsp.agent.tracing.capture_run import CaptureRun
 from fx_lsp.agent.tracing.submodule_targets import Host, held_classes
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun, is_explorable
@@ -67,6 +68,8 @@ class Attempt:
     target: Target
     on_meta: bool = True
     answered: bool = False
+    last: Report | None = None
+    """The last report on ``target``."""
     parts: tuple[Target, ...] = ()
     """The targets to report on instead of ``target``, which has submodules of their classes."""
 
@@ -107,13 +110,47 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
     except InconclusiveOnMeta:
         emit(RetryOnCpu())
         return
-    if answer.outcome == "failed":
-        emit(dataclasses.replace(answer, partial=True))
-        # The first failure is already reported: an error from here on costs only the further failures.
-        with time_limit(request.limits.seconds, lambda frame: emit(answer)), contextlib.suppress(Exception):
-            for answer in run.further(answer):  # noqa: B007, B020  what was found last is emitted in any case
-                pass
+    if answer.outcome in ("failed", "traced"):
+        answer = _completed(run, answer, request, emit)
     emit(answer)
+
+
+def _completed(run: CaptureRun, answer: Report, request: Trace, emit: Emit) -> Report:
+    """``answer``, which is emitted at once, with what takes other runs; if they exceed a limit, this is noted."""
+    emit(dataclasses.replace(answer, partial=True))
+    limits = request.limits
+
+    def ended(why: str) -> Report:
+        return unfinished(answer, request.capture, why)
+
+    def too_slow(_frame: FrameType | None) -> None:
+        emit(_timed(ended(f"took longer than {limits.seconds:g} seconds")))
+
+    try:
+        with time_limit(limits.seconds, too_slow):
+            for found in run.complete(answer):
+                answer = found
+    except Exception as error:
+        if is_out_of_memory(error):
+            lift_memory_limit()
+            return ended(f"took more than {limits.memory_mb} MiB of memory")
+        return ended(f"raised {describe(error)}")
+    return answer
+
+
+def unfinished(answer: Report, capture: Capture, why: str) -> Report:
+    """The report on a capture after which `CaptureRun.complete` was ended; ``why`` is the end of a sentence."""
+    if answer.outcome == "failed":
+        what = "the search for further failures"
+    elif capture == "export":
+        what = "the export with a dynamic batch"
+    else:
+        what = "the search for recompilations"
+    return dataclasses.replace(answer, partial=False, unfinished=f"{what} {why}")
+
+
+def _timed(report: Report) -> Report:
+    return dataclasses.replace(report, processor_seconds=time.process_time())
 
 
 def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:
@@ -195,11 +232,11 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> 
 def _describe(run: TargetRun, request: Trace, emit: Emit) -> None:
     """Emit the details of what a run traced or, if it failed, of what it recorded."""
     with time_limit(request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
-        for details in run.details():
+        for details in run.details(request.inputs):
             emit(details)
 
 
 def _count(run: TargetRun, request: Trace, emit: Emit) -> None:
     """Emit what the program costs that a run traced."""
     with time_limit(request.limits.seconds, lambda frame: None), contextlib.suppress(Exception):
-        emit(run.costs())
+        emit(run.costs(request.inputs))

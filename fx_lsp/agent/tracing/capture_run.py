@@ -45,7 +45,9 @@ class CaptureRun(TargetRun):
         self._inputs = ""
         self._given: Input | None = None
         """The example inputs of the capture that was reported."""
-        self._dynamic_batch: bool | None = None
+        self.reached_end = False
+        """Whether `further` has followed the program to its end, so that there is no other failure behind those found.
+        After a graph break, it never does for certain: torch may leave the rest of a function uncompiled."""
 
     def run(self, *, on_meta: bool) -> Report:
         """Build and capture. Raises `InconclusiveOnMeta` if that fails with ``on_meta`` and might not without it."""
@@ -55,6 +57,31 @@ class CaptureRun(TargetRun):
             return self.report("unchecked", reason=f"{_NAMES[self._capture]} was not tried: {reason}")
         self._on_meta = on_meta
         return super().run(on_meta=on_meta)
+
+    def complete(self, first: Report) -> Iterator[Report]:
+        """``first``, the report of a capture, with what takes other runs: further failures, or the limits of a batch.
+
+        Each report tells more than the one before. Every run is made on a fresh build, since a capture may have
+        modified what was built for it.
+        """
+        if first.outcome == "failed":
+            yield from self.further(first)
+        elif first.outcome == "traced":
+            yield self._with_batch(first)
+
+    def _with_batch(self, first: Report) -> Report:
+        """``first``, the report of a capture that worked, with what keeps it from serving for other batches, too."""
+        from fx_lsp.agent.capturing.export_capture import limits_of_batch
+        from fx_lsp.agent.capturing.recompilations import recompilation
+        from fx_lsp.agent.capturing.torch_internals import silence
+
+        assert self._given is not None
+        root, given = self._fresh(self._given)
+        with silence():
+            if self._capture == "compile":
+                return dataclasses.replace(first, notices=recompilation(root, given))
+            limits = limits_of_batch(root, given)
+        return first if limits is None else dataclasses.replace(first, notices=limits, dynamic_batch=not limits)
 
     def further(self, first: Report) -> Iterator[Report]:
         """``first``, the report of a capture that failed, with further failures: each time with more of them."""
@@ -66,18 +93,19 @@ class CaptureRun(TargetRun):
             if self._capture == "export":
                 rounds = self._further_of_export(self._given)
             else:
-                rounds = iter([self._further_of_compile(self._given)])
-            for found in rounds:
+                rounds = iter([(self._further_of_compile(self._given), False)])
+            for found, self.reached_end in rounds:
                 yield dataclasses.replace(first, failures=with_first(first.failures[0], found))
 
-    def _further_of_export(self, given: Input) -> Iterator[tuple[Failure, ...]]:
+    def _further_of_export(self, given: Input) -> Iterator[tuple[tuple[Failure, ...], bool]]:
         from fx_lsp.agent.capturing.further_export_failures import failures_of_export
 
-        def make() -> tuple[Callable[..., Any], Input]:
-            root = self._build(self._on_meta).root  # a failed capture may have modified what was built for it
-            return root, self._fake(root)[1](given)
+        return failures_of_export(partial(self._fresh, given))
 
-        return failures_of_export(make)
+    def _fresh(self, given: Input) -> tuple[Callable[..., Any], Input]:
+        """A new build of the program, and ``given``, both fake if the capture was made with fake weights."""
+        root = self._build(self._on_meta).root
+        return root, self._fake(root)[1](given)
 
     def _further_of_compile(self, given: Input) -> tuple[Failure, ...]:
         from fx_lsp.agent.capturing.graph_breaks import graph_breaks
@@ -87,7 +115,7 @@ class CaptureRun(TargetRun):
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the inputs that it is for."""
         report = super().report(outcome, *failures, nodes=nodes, code=code, reason=reason)
-        return dataclasses.replace(report, inputs=self._inputs, dynamic_batch=self._dynamic_batch)
+        return dataclasses.replace(report, inputs=self._inputs)
 
     def _traced(self, built: Built) -> Report:
         if self._capture == "export" and not isinstance(built.root, torch.nn.Module):
@@ -167,10 +195,9 @@ class CaptureRun(TargetRun):
 
     def _reported(self, built: Built, given: Input, captured: Captured) -> Report:
         bound = inspect.signature(forward_of(built.root)).bind(*given.args, **given.kwargs)
-        self._inputs, self._given, self._dynamic_batch = described(bound), given, captured.dynamic_batch
+        self._inputs, self._given = described(bound), given
         outcome: Outcome = "failed" if captured.failures else "traced"
-        report = self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])
-        return dataclasses.replace(report, notices=captured.notices)
+        return self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])
 
     def _by_default(self, built: Built, on_meta: bool) -> Report | None:
         return None

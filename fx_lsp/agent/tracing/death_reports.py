@@ -38,6 +38,13 @@ def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
     return Report(request.id, key, "crashed", (Failure("crash", error, chain),))
 
 
+def death_of_search(request: Trace, child: ChildProcess) -> str:
+    """How a child died that was making another run after it had reported on a capture: the end of a sentence."""
+    if child.overdue:
+        return f"took longer than {request.limits.seconds:g} seconds"
+    return f"ended because its process {describe_exit(child.status)}"
+
+
 def describe_exit(status: int) -> str:
     """Describe how a process ended; ``status`` is its exit status, or minus the number of the signal that ended it."""
     if status >= _CRASHED_ON_WINDOWS:

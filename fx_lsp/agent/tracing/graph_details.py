@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import linecache
 import re
 from collections.abc import Iterator, Mapping
@@ -13,10 +14,12 @@ import torch
 import fxcore
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, ParameterUse, Span
+from fx_lsp.agent.running.example_inputs import evaluated
 from fx_lsp.agent.running.input_search import candidates
+from fx_lsp.agent.running.meta_run import NotRun
 from fx_lsp.agent.running.node_shapes import NodeValues, values_of_nodes
 from fx_lsp.agent.running.observation import Input, forward_of
-from fx_lsp.agent.traceback_steps import to_span
+from fx_lsp.agent.traceback_steps import describe, to_span
 from fx_lsp.agent.tracing.further_failures import Recorded
 from fxcore.code.serialization import import_block
 from fxcore.codegen import PythonCode
@@ -48,9 +51,15 @@ def details_of(request: int, target: str, built: Built, inputs: Iterator[Input])
         given, symbols = (shapes.input, dict(shapes.symbols)) if shapes else ("", {})
         return Details(request, target, described, order, given, symbols, imports=imports)
 
-    yield told(None)
-    if shapes := _shapes(graph, built, inputs):
-        yield told(shapes)
+    first = told(None)
+    yield first
+    try:
+        shapes = values_of_nodes(graph, tracer.root, forward_of(root), inputs)
+    except Exception as error:  # finding inputs runs the user's code, and not every module can be moved to meta
+        problem = str(error) if isinstance(error, NotRun) else describe(error)
+        yield dataclasses.replace(first, problem=problem)
+        return
+    yield told(shapes)
 
 
 def details_of_failing(request: int, target: str, recorded: Recorded) -> Details:
@@ -69,15 +78,21 @@ def parameter_count(root: object) -> int:
 
 def inputs_for(built: Built, known: Input | None, file: str, namespace: dict[str, Any]) -> Iterator[Input]:
     """Inputs that the program may accept: the ``known`` input, then those found in its file, then guesses."""
-    fixed = built.concrete_args if isinstance(built.concrete_args, Mapping) else {}
-    return candidates(built.root, fixed, known, "".join(linecache.getlines(file)), namespace)
+    return candidates(built.root, _fixed(built), known, "".join(linecache.getlines(file)), namespace)
 
 
-def _shapes(graph: Graph, built: Built, inputs: Iterator[Input]) -> NodeValues | None:
+def only_input(built: Built, arguments: str, namespace: dict[str, Any]) -> Iterator[Input]:
+    """The input that ``arguments``, with their parentheses, stand for. Raises `NotRun` if they can't be evaluated."""
     try:
-        return values_of_nodes(graph, built.tracer.root, forward_of(built.root), inputs)
-    except Exception:  # finding inputs runs the user's code, and not every module can be moved to meta
-        return None
+        given = evaluated(arguments, namespace)
+    except Exception as error:
+        raise NotRun(f"the input can't be evaluated: {describe(error)}") from None
+    yield Input(given.args, {**given.kwargs, **_fixed(built)})
+
+
+def _fixed(built: Built) -> Mapping[str, Any]:
+    """The values of the parameters that are not inputs of the graph."""
+    return built.concrete_args if isinstance(built.concrete_args, Mapping) else {}
 
 
 class _Nodes:

@@ -7,7 +7,6 @@ the host passes a list where the part alone gets a proxy. In that case the host'
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -15,8 +14,9 @@ from typing import Any
 import torch
 
 import fxcore
-from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.building.build import Built, part_of
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.messages import Failure, Report, Target
 from fx_lsp.agent.traceback_steps import to_failure
@@ -34,12 +34,12 @@ def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) 
 
 
 class Host:
-    """A module with parts, which is built again whenever a trace may have modified it."""
+    """A module with parts, which is as it was built whenever a trace begins that an earlier one may have modified."""
 
     def __init__(self, request: int, file: ImportedFile, make: Callable[[], Built]) -> None:
         self._request = request
         self._file = file
-        self._make = make
+        self._shared = SharedBuild(lambda on_meta: make())
         self._built: Built | None = None
         self.traced: list[TargetRun] = []
         """The runs of the parts that could be traced alone."""
@@ -65,14 +65,12 @@ class Host:
 
     def _part(self, cls: type) -> Built:
         if self._built is None:
-            self._built = self._make()
-        host = self._built
-        path, part = next((path, part) for path, part in host.root.named_modules() if path and type(part) is cls)
-        return dataclasses.replace(host, root=part, concrete_args=None, shown=f"{host.shown}{_indexed(path)}")
+            self._built = self._shared.get(on_meta=True)
+        return part_of(self._built, cls)
 
     @cached_property
     def _watched(self) -> _HostTrace:
-        return _HostTrace(self._make())
+        return _HostTrace(self._shared.get(on_meta=True))
 
 
 class _HostTrace:
@@ -125,8 +123,3 @@ class _HostTracer(fxcore.Tracer):
             raise
         self.passed.add(type(m))
         return result
-
-
-def _indexed(path: str) -> str:
-    """``.layers[0].attn`` for the path ``layers.0.attn``."""
-    return re.sub(r"\.(\d+)", r"[\1]", f".{path}")

@@ -16,8 +16,8 @@ from functools import partial
 from fx_lsp.agent.messages import Failure, Outcome, Recipe, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
-from fx_lsp.agent.tracing.attempt import Attempt, HasParts, RetryOnCpu, with_notices
-from fx_lsp.agent.tracing.death_reports import death_report
+from fx_lsp.agent.tracing.attempt import Attempt, HasParts, RetryOnCpu, unfinished, with_notices
+from fx_lsp.agent.tracing.death_reports import death_of_search, death_report
 
 _EXCEEDED: tuple[Outcome, ...] = ("timed-out", "out-of-memory")
 """Outcomes that other arguments may avoid."""
@@ -114,6 +114,7 @@ class TargetRounds:
             case Report():
                 if not attempt.parts:
                     self._answered(attempt)
+                    attempt.last = item
                 self._reported(item, attempt)
             case _:
                 self._emit(item)
@@ -169,6 +170,9 @@ class TargetRounds:
         if not attempt.answered and not attempt.parts:
             report = death_report(self._request, attempt.target.key, process)
             self._reported(with_notices(report, self._notices), attempt)
+        elif self._request.capture != "fx" and attempt.last is not None and attempt.last.partial:
+            last = unfinished(attempt.last, self._request.capture, death_of_search(self._request, process))
+            self._reported(dataclasses.replace(last, processor_seconds=process.processor_seconds), attempt)
 
 
 def _sure(target: Target) -> Target:

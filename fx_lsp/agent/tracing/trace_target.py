@@ -16,6 +16,7 @@ from fx_lsp.agent.building.argument_synthesis import CannotInvent
 from fx_lsp.agent.building.build import Built, build_target, span_of
 from fx_lsp.agent.building.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.importing.workspace_importer import Workspace
@@ -26,7 +27,7 @@ from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import causes, chain_of_error, chain_of_frames, describe, is_user_code, to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency, reason_for_doubt, undecided_call
 from fx_lsp.agent.tracing.further_failures import Explored, Recorded, recorded_until
-from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, parameter_count
+from fx_lsp.agent.tracing.graph_details import details_of, details_of_failing, inputs_for, only_input, parameter_count
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.graph import Graph
 from fxcore.notices.watch import noticing
@@ -77,7 +78,7 @@ class TargetRun:
         self._request = request
         self._target = target
         self._file = file
-        self._make = make or self._by_recipe
+        self._shared = SharedBuild(make or self._by_recipe)
         self._owns = file.workspace.owns
         self._start = time.perf_counter()
         self._built: Built | None = None
@@ -150,7 +151,7 @@ class TargetRun:
 
     def explore(self, first: Report, *, on_meta: bool, for_details: bool) -> Report:
         """``first``, the report of a failed trace, with all further failures that can be found."""
-        built = self._build(on_meta)  # the failed trace may have modified what was built for it
+        built = self._build(on_meta)
         given = example_input(built.recipe.inputs, self._file.namespace)
         found = Explored(built, values_for_exploring(given, built.root), with_order=for_details)
         self._recorded, self._explored = found.recorded, found
@@ -162,16 +163,19 @@ class TargetRun:
         beyond = tuple(self._explored.on_other_sides(lambda: self._build(on_meta)))
         return dataclasses.replace(explored, failures=(*explored.failures, *beyond))
 
-    def details(self) -> Iterator[Details]:
-        """Yield details of the trace that was just reported; the last have the nodes' values if these were found."""
+    def details(self, inputs: str) -> Iterator[Details]:
+        """Yield details of the trace that was just reported; the last have the nodes' values if these were found.
+
+        They are for ``inputs``, the arguments of a call in parentheses, or for an input to be found if that is empty.
+        """
         if self._recorded is not None:
             yield details_of_failing(self._request, self._target.key, self._recorded())
             return
         assert self._built is not None
-        yield from details_of(self._request, self._target.key, self._built, self._likely_inputs(self._built))
+        yield from details_of(self._request, self._target.key, self._built, self._inputs_for(self._built, inputs))
 
-    def costs(self) -> Costs:
-        """What the program costs that was just traced."""
+    def costs(self, inputs: str) -> Costs:
+        """What the program costs that was just traced; ``inputs`` as for `details`."""
         # Imported only here: torch's counter loads triton if that is installed, which no trace should wait for.
         from fx_lsp.agent.counting.cost_run import costs_of
 
@@ -179,12 +183,15 @@ class TargetRun:
         assert self._graph is not None
         if condition := condition_of(self._built.root):
             return Costs(self._request, self._target.key, reason=f"it was traced only {condition}")
-        return costs_of(self._request, self._target.key, self._built, self._graph, self._likely_inputs(self._built))
+        given = self._inputs_for(self._built, inputs)
+        return costs_of(self._request, self._target.key, self._built, self._graph, given)
 
-    def _likely_inputs(self, built: Built) -> Iterator[Input]:
-        """Inputs that the program may accept, the likeliest first."""
+    def _inputs_for(self, built: Built, asked: str) -> Iterator[Input]:
+        """The input that was ``asked`` for; if none was, inputs that the program may accept, the likeliest first."""
         seed()
         namespace = self._file.namespace
+        if asked:
+            return only_input(built, asked, namespace)
         return inputs_for(built, example_input(built.recipe.inputs, namespace), self._file.workspace.file, namespace)
 
     @property
@@ -199,7 +206,7 @@ class TargetRun:
         return build_target(self._target, workspace.file, self._file.namespace, workspace.folders, on_meta=on_meta)
 
     def _build(self, on_meta: bool) -> Built:
-        self._built = self._make(on_meta)
+        self._built = self._shared.get(on_meta=on_meta)
         seed()
         return self._built
 

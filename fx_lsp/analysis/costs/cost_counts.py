@@ -29,6 +29,10 @@ class CostCount:
     costs: Costs
     report: Report
 
+    def by_node(self, report: Report) -> Mapping[str, NodeCosts]:
+        """By name: what the nodes cost of a graph on which there is a ``report``; empty if it is another graph."""
+        return {node.name: node for node in self.costs.nodes} if self.report.code == report.code else {}
+
 
 class CostCounts(IdleWork):
     """The latest counts for the targets in the results of ``scheduler``. Must be used from one event loop."""
@@ -46,18 +50,16 @@ class CostCounts(IdleWork):
 
     def of(self, path: str, key: str) -> Costs | None:
         """What a target costs, by the latest count; None if there is none, or if the target can't be traced now."""
-        found = self._known.get((path, key))
+        found = self.latest(path, key)
         return found.costs if found else None
 
     def in_file(self, path: str) -> Mapping[str, Costs]:
         """What the targets of a file cost, by their keys."""
         return {key: count.costs for (file, key), count in self._known.items() if file == path}
 
-    def by_node(self, path: str, key: str, report: Report) -> Mapping[str, NodeCosts]:
-        """By name: what the nodes cost of a graph on which there is a ``report``; empty if it was not counted yet."""
-        found = self._known.get((path, key))
-        is_same = found is not None and found.report.code == report.code
-        return {node.name: node for node in found.costs.nodes} if found and is_same else {}
+    def latest(self, path: str, key: str) -> CostCount | None:
+        """The latest count of a target; None if there is none, or if the target can't be traced now."""
+        return self._known.get((path, key))
 
     def has_expectations(self, path: str) -> bool:
         """Whether a file says what its models should cost."""
@@ -73,6 +75,10 @@ class CostCounts(IdleWork):
                 del self._known[file, key]
                 if result:
                     result.unmet.pop(key, None)
+        if complete and result and result.parses and not self.has_expectations(path):
+            for key in [key for key, unmet in result.unmet.items() if unmet]:
+                result.unmet.pop(key)
+                self.on_counted(path, key)
         if complete and traced and (self._scheduler.settings_of(path).costs != "off" or self.has_expectations(path)):
             self._waiting[path] = None
         self.begin()

@@ -61,6 +61,7 @@ def _row(path: str, traced: Traced, capture: Capture, documents: Documents) -> d
         "verdict": verdict_of(traced),
         "condition": report.reason if report and report.outcome == "traced" else "",
         "reason": _reason(traced),
+        "unfinished": report.unfinished if report else "",
         "nodes": report.nodes if report else 0,
         "seconds": round(report.seconds, 3) if report else 0.0,
         "failures": [

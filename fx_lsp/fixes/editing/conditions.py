@@ -34,9 +34,11 @@ _LOOSE = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr)
 class Conditions:
     """Writes the conditions of one file as source text; returns an empty list for any that cannot be recorded."""
 
-    def __init__(self, source: Source, torch: str) -> None:
+    def __init__(self, source: Source, torch: str, *, of_tensors: bool = False) -> None:
+        """``of_tensors``: the conditions are tensors of booleans, so ``torch.logical_not`` replaces ``not``."""
         self._source = source
         self._torch = torch
+        self._not = f"{torch}.{'logical_not' if of_tensors else 'sym_not'}"
 
     def required(self, test: ast.expr) -> list[str]:
         """The conditions that must hold for ``test`` to be true."""
@@ -72,7 +74,7 @@ class Conditions:
                 return [self._compared(left, _OPERATORS[type(operator)][1], right)]
             case ast.Call(func=ast.Name(id="any" | "all" as name), args=[ast.GeneratorExp() | ast.ListComp() as each]):
                 return self._of_each(each, required=False) if name == "any" else []
-        return [f"{self._torch}.sym_not({self._source.slice(test)})"]
+        return [f"{self._not}({self._source.slice(test)})"]
 
     def recorded(self, test: ast.expr, *, of_tensors: bool) -> str | None:
         """``test`` as one expression that tracing can record; None if there is none.

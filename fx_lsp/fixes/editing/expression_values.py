@@ -79,7 +79,9 @@ class Values:
 
     def reads_elements(self, condition: ast.expr) -> bool:
         """Whether ``condition`` is a tensor that is computed from the elements of other tensors."""
-        calls = [node for node in ast.walk(condition) if isinstance(node, ast.Call)]
+        named = [self.only_value(node) for node in ast.walk(condition) if isinstance(node, ast.Name)]
+        parts = [node for part in (condition, *named) if part is not None for node in ast.walk(part)]
+        calls = [node for node in parts if isinstance(node, ast.Call)]
         names = {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}
         return not names.isdisjoint(_REDUCTIONS) and "item" not in names
 

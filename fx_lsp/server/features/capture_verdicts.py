@@ -13,6 +13,10 @@ _NAMES: Mapping[Capture, str] = {
     "compile": "`torch.compile` with `fullgraph=True`",
 }
 _DONE: Mapping[Capture, str] = {"fx": "traced", "export": "exported", "compile": "compiled into one graph"}
+_OF_BATCH: Mapping[Capture, str] = {
+    "export": "Whether the batch can be dynamic",
+    "compile": "Whether each size of the batch makes torch compile it again",
+}
 _NOT_SHOWN = "*Your code does not use this on it, so this is not shown as a problem.*"
 _NOT_REACHED = {"not-built": "it can't be built", "not-imported": "the file can't be imported"}
 _ENDINGS = {"timed-out": "it took too long", "out-of-memory": "it took too much memory", "crashed": "the process died"}
@@ -24,7 +28,8 @@ def in_short(capture: Capture, report: Report, places: int) -> str:
         batch = {True: " (dynamic batch)", False: " (fixed batch)", None: ""}[report.dynamic_batch]
         return f"✓ {capture}{batch}"
     if report.outcome == "failed":
-        return f"✗ {capture}: {'1 place' if places == 1 else f'{places} places'}"
+        more = " or more" if report.unfinished else ""
+        return f"✗ {capture}: {'1 place' if places == 1 and not more else f'{places}{more} places'}"
     if report.outcome in _ENDINGS:
         return f"✗ {capture}: {_ENDINGS[report.outcome]}"
     return f"{capture}: not checked"
@@ -42,7 +47,8 @@ def in_full(capture: Capture, captured: Traced, *, is_judged: bool) -> str:
             False: ", but only with this size of the batch",
             None: "",
         }[report.dynamic_batch]
-        text = f"{_NAMES[capture]}: it can be {_DONE[capture]}{inputs}{batch}."
+        unknown = f" {_OF_BATCH[capture]} is not known: {report.unfinished}." if report.unfinished else ""
+        text = f"{_NAMES[capture]}: it can be {_DONE[capture]}{inputs}{batch}.{unknown}"
     elif report.outcome == "failed":
         why = f" {captured.findings[0].message}" if captured.findings else ""  # a comment may suppress them
         text = f"{_NAMES[capture]}: it can't be {_DONE[capture]}{inputs}.{why}"

@@ -84,7 +84,8 @@ def _at(costs: Costs, counts: CostCounts, description: GraphDescription, path: s
                 times = sum(call.path == called for call in description.details.order)
                 yield _share(costs, modules[called], "" if times == 1 else f"all {times} calls")
         return
-    by_node = counts.by_node(description.place.path, costs.target, description.report)
+    count = counts.latest(description.place.path, costs.target)
+    by_node = count.by_node(description.report) if count else {}
     names = {node.name for node in description.recorded.get(path, {}).get(place, ())}
     nodes = [by_node[name] for name in names if name in by_node]
     if nodes:

@@ -7,7 +7,8 @@ from typing import Any
 
 from lsprotocol import types
 
-from fx_lsp.agent.messages import Costs, GraphNode, ModuleCall, NodeCosts
+from fx_lsp.agent.messages import Costs, GraphNode, ModuleCall, NodeCosts, Report
+from fx_lsp.analysis.chosen_inputs import ChosenInput, ChosenInputs
 from fx_lsp.analysis.costs.cost_counts import CostCounts
 from fx_lsp.analysis.costs.cost_texts import is_lower_bound, limits
 from fx_lsp.analysis.graph_descriptions import GraphDescription, GraphDescriptions
@@ -32,11 +33,13 @@ class Views:
         scheduler: Scheduler,
         descriptions: GraphDescriptions,
         costs: CostCounts,
+        chosen_inputs: ChosenInputs,
         outlines: Outlines,
         places: ClientPlaces,
     ) -> None:
         self._scheduler = scheduler
         self._costs = costs
+        self._chosen_inputs = chosen_inputs
         self._descriptions = descriptions
         self._outlines = outlines
         self._places = places
@@ -89,18 +92,26 @@ class Views:
         text = standalone(title, symbol, code, description.details.imports) if code and description else None
         return {"target": self._target(path, traced), "text": text, "stale": self._scheduler.is_tracing(path)}
 
-    def graph(self, uri: str, key: str | None, position: types.Position | None) -> dict[str, Any] | None:
-        """The graph of a target, and its failures. If the target fails, this also requests its graph from the agent."""
+    def graph(
+        self, uri: str, key: str | None, position: types.Position | None, *, inputs: str = ""
+    ) -> dict[str, Any] | None:
+        """The graph of a target, and its failures. If the target fails, this also requests its graph from the agent.
+
+        If there are ``inputs`` (the arguments of a call), they are requested too, and shapes and costs are for them as
+        soon as these are known.
+        """
         if (asked := self._asked(uri, key, position)) is None:
             return None
         path, traced = asked
         if traced.report and traced.report.outcome == "failed":
             self._descriptions.want(path, traced.target.key)
-        description = self._current(path, traced)
+        chosen = self._chosen_inputs.choose(path, traced.target.key, inputs)
         _, above = _document(traced)
+        description, count = self._current(path, traced), self._costs.latest(path, traced.target.key)
+        if chosen and chosen.result and _is_current(chosen.result.description, traced.report):
+            description, count = chosen.result.description, chosen.result.count
         details = description.details if description else None
-        costs = self._costs.of(path, traced.target.key)
-        by_node = self._costs.by_node(path, traced.target.key, traced.report) if traced.report else {}
+        by_node = count.by_node(traced.report) if count and traced.report else {}
         return {
             "target": self._target(path, traced),
             "stale": self._scheduler.is_tracing(path),
@@ -109,7 +120,8 @@ class Views:
             "parameters": traced.report.parameters if traced.report else 0,
             "nodes": [self._node(description, node, above, by_node) for node in details.nodes] if details else [],
             "order": list(map(_call, details.order)) if details else [],
-            "costs": _costs(costs) if costs else None,
+            "costs": _costs(count.costs) if count else None,
+            "chosen": self._choice(chosen, traced) if chosen else None,
             "failures": list(self._failures(traced, details.nodes if details else ())),
         }
 
@@ -167,11 +179,14 @@ class Views:
 
     def _current(self, path: str, traced: Traced) -> GraphDescription | None:
         """A target's description, if it matches the latest report, i.e. has the same code and the same failures."""
-        found, report = self._descriptions.of(path, traced.target.key), traced.report
-        if found is None or report is None:
-            return None
-        is_same = (found.report.code, found.report.failures) == (report.code, report.failures)
-        return found if is_same else None
+        found = self._descriptions.of(path, traced.target.key)
+        return found if found and _is_current(found, traced.report) else None
+
+    def _choice(self, chosen: ChosenInput, traced: Traced) -> dict[str, Any]:
+        """Whether the inputs that were chosen for a target are still to be counted for, and why they can't be used."""
+        is_pending = chosen.report is not traced.report
+        problem = "tracing is paused" if is_pending and self._scheduler.paused else chosen.problem
+        return {"pending": is_pending and not problem, "problem": problem or None}
 
     def _target(self, path: str, traced: Traced) -> dict[str, Any]:
         location = self._places.location(traced.place)
@@ -211,6 +226,12 @@ class Views:
                     "location": self._places.location(finding.place),
                     "nodes": [node.name for node in nodes if span in node.fails],
                 }
+
+
+def _is_current(description: GraphDescription, report: Report | None) -> bool:
+    """Whether a description matches the latest ``report``, i.e. has the same code and the same failures."""
+    known = description.report
+    return report is not None and (known.code, known.failures) == (report.code, report.failures)
 
 
 def _document(traced: Traced) -> tuple[str, int]:

@@ -269,6 +269,23 @@ class TestByUse:
 
         assert made(Derived) == "Derived(width=64, depth=2)"
 
+    def test_what_a_base_may_do_without_is_given_where_the_class_may_not(self) -> None:
+        class Base(nn.Module):
+            def __init__(self, width: int = 0, rate: Any = None, l_max: Any = None) -> None:
+                super().__init__()
+                assert width > 0
+                self.length = l_max
+
+        class Derived(Base):
+            def __init__(self, **more: Any) -> None:
+                super().__init__(**more)
+                assert self.length is not None
+
+            def forward(self, x: Any) -> Any:
+                return x
+
+        assert made(Derived) == "Derived(width=64, l_max=64)"
+
     def test_keywords_have_the_prefixes_that_are_taken_off_them(self) -> None:
         def constructor(self: Any, **more: Any) -> None:
             self.encoder = _layer_of(ENCODER, more)

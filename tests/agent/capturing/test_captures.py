@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from fx_lsp.agent.messages import Capture, Limits, Report, Snippet
+from fx_lsp.agent.messages import Capture, Limits, Outcome, Report, Snippet
 from fx_lsp.agent.processes.priority import LESS_URGENT
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.capture_run import NO_INPUTS
@@ -143,6 +143,7 @@ async def test_what_compile_captures(client: Client) -> None:
     [
         ("print(x)\nreturn x", "print(x)"),
         ("if x.sum() > 0:\n    return x\nreturn -x", "x.sum() > 0"),
+        ("if (x > 0).any():\n    x = x + 1\nreturn -x", "(x > 0).any()"),
     ],
 )
 async def test_the_first_graph_break(client: Client, body: str, place: str) -> None:
@@ -202,7 +203,57 @@ async def test_a_lack_of_memory_is_no_limit_of_the_batch(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(export_capture, "exported", short_of_memory)
     with pytest.raises(MemoryError):
-        export_capture.capture_by_export(torch.nn.Linear(4, 4), Input((torch.randn(3, 4),)))
+        export_capture.limits_of_batch(torch.nn.Linear(4, 4), Input((torch.randn(3, 4),)))
+
+
+@pytest.mark.parametrize(
+    ("capture", "body", "outcome", "unfinished"),
+    [
+        (
+            "export",
+            "while type(x.shape[0]) is not int:\n    pass\nreturn self.linear(x)",
+            "traced",
+            "the export with a dynamic batch took longer than 4 seconds",
+        ),
+        (
+            "compile",
+            "if x.shape[0] != 3:\n    for _ in range(10**9):\n        x = x + 1\nreturn self.linear(x)",
+            "traced",
+            "the search for recompilations took longer than 4 seconds",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    return x\nwhile True:\n    pass",
+            "failed",
+            "the search for further failures took longer than 4 seconds",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    return x\nimport os\nos._exit(3)",
+            "failed",
+            "the search for further failures ended because its process exited with status 3",
+        ),
+    ],
+)
+async def test_a_limit_after_the_verdict_leaves_the_verdict(
+    client: Client, capture: Capture, body: str, outcome: Outcome, unfinished: str
+) -> None:
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    file = client.write("net.py", f"{HEAD}    def forward(self, x):\n{lines}")
+    target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(file, target, capture=capture, limits=Limits(seconds=4))).only
+    assert (report.outcome, report.dynamic_batch, report.unfinished) == (outcome, None, unfinished)
+    assert report.partial is False
+
+
+async def test_a_limit_leaves_the_further_failures_that_were_found_before(client: Client) -> None:
+    body = "if x.sum() > 0:\n    while True:\n        pass\nreturn x + float(x.sum())"
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    file = client.write("net.py", f"{HEAD}    def forward(self, x):\n{lines}")
+    target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(file, target, capture="export", limits=Limits(seconds=4))).only
+    assert report.unfinished == "the search for further failures took longer than 4 seconds"
+    assert [text_at(failure.chain[-1]) for failure in report.failures] == ["x.sum() > 0", "float(x.sum())"]
 
 
 async def test_a_capture_leaves_the_processor_to_traces(client: Client) -> None:
@@ -211,3 +262,38 @@ async def test_a_capture_leaves_the_processor_to_traces(client: Client) -> None:
     told = (f"{report.reason}{[failure.error for failure in report.failures]}" for report in (trace, export))
     of_trace, of_export = (int(re.findall(r"niceness (-?\d+)", text)[0]) for text in told)
     assert of_export == min(of_trace + LESS_URGENT, 19)
+
+
+RESULT = """\
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+
+@dataclass
+class Result:
+    scores: torch.Tensor
+
+
+torch.export.register_dataclass(Result)
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return Result(x + 1)
+
+
+raise ValueError("the rest of the file is not run")
+"""
+
+
+async def test_what_a_file_registers_is_known_even_if_its_import_fails(client: Client) -> None:
+    file = client.write("registered.py", RESULT)
+    target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(file, target, capture="export")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+    unregistered = client.write("not_registered.py", RESULT.replace("torch.export.register_dataclass(Result)", ""))
+    target = target_of(unregistered, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
+    report = (await client.trace(unregistered, target, capture="export")).only
+    assert [failure.kind for failure in report.failures] == ["unsupported-output"]

@@ -52,12 +52,13 @@ Net()(torch.zeros(5, 3, 16, 24))
 """
 
 
-async def count(client: Client, text: str, root: str) -> Costs | None:
-    """What ``root`` costs in a file; None if there is no report."""
+async def count(client: Client, text: str, root: str, inputs: str = "") -> Costs | None:
+    """What ``root`` costs in a file, for ``inputs`` if any are given; None if there is no report."""
     file = client.write("model.py", text)
     target = Target("key", root, Span(file, 1, 0, 1, 0), Recipe(Snippet(root, 1)))
     await client.trace(file, target)  # starts the process
-    answers = client.agent.count(Trace(file, (target,), roots=(str(client.root),), limits=PATIENT))
+    request = Trace(file, (target,), roots=(str(client.root),), limits=PATIENT, inputs=inputs)
+    answers = client.agent.count(request)
     async with contextlib.aclosing(answers):
         found = [costs async for costs in answers]
     return found[-1] if found else None
@@ -95,6 +96,83 @@ async def test_parameters_and_buffers_are_those_of_the_module(client: Client, ne
     root = costs.modules[0]
     assert root.trainable == root.parameters.count - 5, "the bias of `tied`"
     assert root.buffers.bytes == {"float32": 3 * 2 * 8 * 4, "int64": 3 * 8}
+
+
+SHARED = """\
+import torch
+from torch import nn
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.linear(x)
+
+class Outer(nn.Module):
+    def __init__(self, leaf, inner):
+        super().__init__()
+        self.leaf = leaf
+        self.inner = inner
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.linear(self.inner(self.leaf(x)))
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        leaf, inner = nn.Linear(8, 8), Inner()
+        self.first = Outer(leaf, inner)
+        self.second = Outer(leaf, inner)
+        self.items = nn.Sequential(nn.Linear(8, 8), leaf)
+        self.encoder = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.other = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.other.linear1 = self.encoder.linear1
+
+    def forward(self, x):
+        x = self.second(self.second(self.first(x)))
+        for item in self.items:
+            x = item(x)
+        return self.other(self.encoder(x))
+
+Net()(torch.zeros(2, 4, 8))
+"""
+
+
+async def test_a_submodule_that_several_modules_contain_counts_in_those_that_call_it(client: Client) -> None:
+    costs = await count(client, SHARED, "Net()")
+    assert costs is not None
+    own = load(SHARED).Net().to("meta")
+    with FlopCounterMode(display=False) as counter:
+        own(torch.zeros(2, 4, 8, device="meta"))
+    torchs = {name: sum(counts.values()) for name, counts in counter.get_flop_counts().items()}
+    told = by_path(costs)
+    for path in ("first", "second", "first.linear", "second.linear", "encoder", "other"):
+        assert told[path].flops == torchs[f"Net.{path}"], path
+    # Torch names what is shared after the last module that contains it, and `Module.named_modules` after the first.
+    for path, torchs_path in (
+        ("first.inner", "second.inner"),
+        ("first.leaf", "items.1"),
+        ("encoder.linear1", "other.linear1"),
+    ):
+        assert told[path].flops == torchs[f"Net.{torchs_path}"], path
+    assert told["items"].flops == torchs["Net.items.0"], "it is not called, and its other item is named after `first`"
+    assert told["first"].activations == 3 * 4 * 2 * 4 * 8
+
+
+async def test_operations_are_counted_for_the_input_that_is_asked_for(client: Client) -> None:
+    costs = await count(client, MODEL, "Net()", "(torch.zeros(2, 3, 32, 32))")
+    assert costs is not None
+    assert costs.input == "x: [2, 3, 32, 32]"
+    own = load(MODEL).Net().to("meta")
+    with FlopCounterMode(display=False) as counter:
+        own(torch.zeros(2, 3, 32, 32, device="meta"))
+    assert costs.modules[0].flops == counter.get_total_flops()
+    refused = await count(client, MODEL, "Net()", "(torch.zeros(2, 5, 32, 32))")
+    assert refused is not None
+    assert (refused.input, refused.modules[0].flops) == ("", None), "no other input is taken instead"
 
 
 async def test_operations_are_those_that_torch_counts(client: Client, net: torch.nn.Module) -> None:

@@ -41,6 +41,49 @@ pytestmark = [
             "proven",
             "behaves the same",
         ),
+        (
+            "export",
+            "n = int(x.argmax())\nif n > 2:\n    x = x + 1\nreturn x * 2",
+            "n = x.argmax().item()\nif n > 2:\n    x = x + 1\nreturn x * 2",
+            "refuted",
+            "after the edit, the capture fails at `n > 2`",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x + 0\nreturn x * min(x.untyped_storage().data_ptr(), 1)",
+            "x = torch.where(x.sum() > 0, x + 0, x)\nreturn x * min(x.untyped_storage().data_ptr(), 1)",
+            "untried",
+            "after the edit, the capture fails at `x.untyped_storage().data_ptr()`, perhaps as before",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x + 0\nreturn x * 2",
+            "x = x + 0 * x.numpy().mean()\nreturn x * 2",
+            "refuted",
+            "after the edit, the capture fails at `x.numpy()`",
+        ),
+        (
+            "compile",
+            "print(x)\nreturn x * 2",
+            "x.tolist()\nreturn x * 2",
+            "refuted",
+            "after the edit, the capture fails at `x.tolist()`",
+        ),
+        (
+            "export",
+            "if x.sum() > 0:\n    x = x + 0\nreturn x * 2",
+            "size = x.shape[0] if torch.compiler.is_exporting() else 1\n"
+            "x = torch.where(x.sum() > 0, x + 0, x)\nreturn x * 2 if type(size) is int else x * 3",
+            "refuted",
+            "differs in the program captured with a dynamic batch",
+        ),
+        (
+            "export",
+            "if x.sum() > 1e9:\n    x = x + 0\nreturn x * 2",
+            "def yes():\n    x = x + 0\nx = torch.where(x.sum() > 1e9, x + 0, x)\nreturn x * 2",
+            "untried",
+            "no input was found that reaches line",
+        ),
     ],
 )
 async def test_the_captured_program_is_run_too(
@@ -54,3 +97,26 @@ async def test_the_captured_program_is_run_too(
     request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, capture=capture)
     proof = await client.agent.prove(request)
     assert (proof.verdict, reason in proof.reason) == (verdict, True), proof
+
+
+OPERATOR = """
+@torch.library.custom_op("fx_lsp_proofs::half_{name}", mutates_args=())
+def half(x: torch.Tensor) -> torch.Tensor:
+    return x[: len(x) // 2].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "verdict"), [("right", "x[: len(x) // 2]", "proven"), ("wrong", "x", "refuted")]
+)
+async def test_a_fake_implementation_must_tell_the_size(client: Client, name: str, size: str, verdict: str) -> None:
+    operator = OPERATOR.replace("{name}", name)
+    fake = f"{operator}\n@half.register_fake\ndef _(x):\n    return torch.empty_like({size})\n"
+    body = "return half(x).sum() * 2"
+    file = client.write("net.py", program(body, before=operator))
+    target = target_of(file, "Net()")
+    failures = (await client.trace(file, target, capture="export")).only.failures
+    edited = {file: program(body, before=fake)}
+    request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, capture="export")
+    proof = await client.agent.prove(request)
+    assert proof.verdict == verdict, proof

@@ -179,7 +179,13 @@ async def test_what_all_proven_fixes_leave_is_traced_and_does_the_same(
         with pytest.raises((TypeError, RuntimeError, torch.fx.proxy.TraceError)):
             project.traced()
         await engine.scheduler.trace(str(project.main))
-        edits = await mend(engine.scheduler, engine.proofs.combinations, [str(project.main)], unproven=False)
+        edits = await mend(
+            engine.scheduler,
+            engine.proofs.combinations,
+            [str(project.main)],
+            trace=engine.scheduler.trace,
+            unproven=False,
+        )
         for path, text in edits.items():
             write(path, text)
         mended, traced = project.traced()

@@ -130,6 +130,61 @@ class Matching(torch.nn.Module):
         return torch.where(inside.all(-1), scores.amax(-1).unsqueeze(1), torch.zeros(()))
 
 
+class Assignment(torch.nn.Module):
+    """Predictions in a dict and targets in a list of dicts, as losses of detectors take them."""
+
+    def forward(self, outputs: Any, targets: Any) -> torch.Tensor:
+        """Compute the costs.
+
+        Args:
+            outputs: a dict with
+                "logits": Tensor of dim [batch_size, queries, classes]
+                "boxes": Tensor of dim [batch_size x queries x 4]
+            targets: a list of dicts, each with
+                "labels": Tensor of dim [objects] (the classes)
+                "boxes_of_objects": Tensor of dim [objects, 4]
+        """
+        outputs = {key: value for key, value in outputs.items() if key != "others"}
+        scores = outputs["logits"].flatten(0, 1).softmax(-1)
+        classes = torch.cat([target["labels"] for target in targets])
+        low, high = outputs["boxes"].flatten(0, 1).unflatten(-1, (2, 2)).unbind(1)
+        others = torch.cat([target["boxes_of_objects"] for target in targets])
+        if (others[:, 2:] < 0).any():
+            raise ValueError  # an assertion would have a message here, since pytest rewrites it
+        costs: torch.Tensor = torch.cdist(torch.cat([low, high], 1), others) - scores[:, classes]
+        return costs
+
+
+class Decoder(torch.nn.Module):
+    """An image, tokens that are paired with it, and a vector."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query = torch.nn.Linear(24, 24)
+
+    def forward(self, image: torch.Tensor, tokens: torch.Tensor, style: torch.Tensor) -> torch.Tensor:
+        pixels = torch.repeat_interleave(image, len(tokens), dim=0) * style[:, :, None, None]
+        batch, channels, _, _ = pixels.shape
+        found: torch.Tensor = self.query(tokens) @ pixels.view(batch, channels, -1)
+        return found
+
+
+class LabelledPoints(torch.nn.Module):
+    """A pair of points and their labels, which has one dimension less."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places = torch.nn.Linear(2, 12)
+        self.kinds = torch.nn.Parameter(torch.zeros(12))
+
+    def forward(self, points: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        places, labels = points
+        found = self.places(places)
+        found = torch.cat([found.new_zeros(len(places), 0, 12), found], dim=1)
+        labelled: torch.Tensor = found + torch.where(labels.unsqueeze(-1) > 0, self.kinds, -self.kinds)
+        return labelled
+
+
 class Pixels(torch.nn.Module):
     """Tokens of an image, and its height and width, which another function uses."""
 
@@ -212,6 +267,9 @@ class Skips(torch.nn.Module):
         Points(),
         Windows(),
         Matching(),
+        Assignment(),
+        Decoder(),
+        LabelledPoints(),
         Pixels(),
         Pyramid(),
         Detections(),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fx_lsp.agent.running.written_shapes import BATCH, SIDE, sizes_of, written_numbers, written_shapes
+from fx_lsp.agent.running.written_shapes import BATCH, SIDE, described_keys, sizes_of, written_numbers, written_shapes
 
 rearrange: Any = None
 torch: Any = None
@@ -96,6 +96,22 @@ def test_code_and_comments_that_differ_are_two_guesses() -> None:
 def test_where_nothing_is_written_nothing_is_found(function: Callable[..., Any]) -> None:
     assert written_shapes(function) == []
     assert written_numbers(function) == frozenset()
+
+
+def test_docstrings_describe_the_tensors_in_dicts() -> None:
+    def forward(outputs: Any, sizes: Any) -> Any:
+        """Compute the loss.
+
+        Args:
+            outputs: a dict with these entries:
+                 "logits": Tensor of dim [batch_size, queries, classes + 1] with the scores
+                 'labels': the classes, of shape [objects]
+            sizes: "large" or "small", a tensor of dimension [batch_size x 2]
+        """
+        return outputs, sizes
+
+    assert described_keys(forward) == {"logits": ("batch_size", "queries", "classes + 1"), "labels": ("objects",)}
+    assert described_keys(silent) == {}
 
 
 def test_parameters_that_are_passed_on_as_sizes_are_numbers() -> None:

@@ -274,3 +274,38 @@ class Net(nn.Module):
     request = Trace(file, (net, part), roots=(str(client.root),), limits=PATIENT)
     found = {details.target: details async for details in client.agent.describe(request)}
     assert [node.name for node in found["part"].nodes] == ["x", "linear", "output"]
+
+
+async def details_for(client: Client, inputs: str) -> Details:
+    """The last details of `Net` for the given inputs."""
+    file = client.write("model.py", MODEL)
+    target = Target("key", "Net()", Span(file, 1, 0, 1, 0), Recipe(Snippet("Net()", 1)))
+    await client.trace(file, target)  # starts the process
+    request = Trace(file, (target,), roots=(str(client.root),), limits=PATIENT, inputs=inputs)
+    async with contextlib.aclosing(client.agent.describe(request)) as answers:
+        return [details async for details in answers][-1]
+
+
+async def test_values_are_for_the_input_that_is_asked_for(client: Client) -> None:
+    details = await details_for(client, "(torch.rand(1, 3, 32, 8), mask=None)")
+    assert (details.input, details.problem) == ("x: [1, 3, 32, 8], mask: None", "")
+    values = {node.name: node.value for node in details.nodes}
+    assert details.symbols == {"b": 1, "h": 32, "w": 8}
+    assert values["block_conv"] == "[b, 8, h/4, w/4] float32"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "problem"),
+    [
+        ("(rand(1))", "the input can't be evaluated: NameError: name 'rand' is not defined"),
+        ("(torch.rand(1, 3), 1, 2)", "the model does not accept it: TypeError: too many positional arguments"),
+        ("(torch.rand(1, 4, 16, 16))", "the model does not accept it, at `stem`: RuntimeError: "),
+    ],
+)
+async def test_an_input_that_can_not_be_used_is_explained_and_no_other_is_taken(
+    client: Client, inputs: str, problem: str
+) -> None:
+    details = await details_for(client, inputs)
+    assert details.problem.startswith(problem)
+    assert details.input == ""
+    assert not any(node.value for node in details.nodes)

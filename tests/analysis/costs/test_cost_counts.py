@@ -118,7 +118,9 @@ async def test_nodes_cost_something_only_in_the_graph_that_was_counted(bench: Be
     key = await traced(bench, path, code="first")
     await counted(bench, counts, Costs(1, key, nodes=(NodeCosts("add", 5, 8),)))
     reports = [Report(1, key, "traced", code=code) for code in ("first", "second")]
-    assert [counts.by_node(path, key, report) for report in reports] == [{"add": NodeCosts("add", 5, 8)}, {}]
+    count = counts.latest(path, key)
+    assert count is not None
+    assert [count.by_node(report) for report in reports] == [{"add": NodeCosts("add", 5, 8)}, {}]
 
 
 EXPECTING = """\
@@ -163,3 +165,24 @@ async def test_an_expectation_that_holds_only_for_what_was_counted_could_not_be_
     await counted(bench, counts, Costs(1, key, modules, uncounted=uncounted, unknown=unknown))
     found = list(bench.scheduler.results.findings())
     assert [(finding.message, finding.severity) for finding in found] == [(text, "information") for text in told]
+
+
+async def test_what_is_no_longer_expected_is_no_longer_told_even_if_costs_are_off(
+    bench: Bench, counts: CostCounts
+) -> None:
+    bench.settings = type(bench.settings)(costs="off")
+    path = bench.open("model.py", EXPECTING)
+    bench.agent.details.put_nowait(None)
+    key = await traced(bench, path)
+    await counted(bench, counts, Costs(1, key, (ModuleCosts("", "Net", flops=5000, activations=0, peak=0),)))
+    told: list[str] = []
+    counts.on_counted = lambda path, key: told.append(key)
+    bench.edit(path, "Net()(3)", "Net()(")
+    await bench.complete(path)
+    found = bench.scheduler.results.findings()
+    assert [finding.message.partition(":")[0] for finding in found] == ["`flops < 1k` does not hold"]
+    bench.edit(path, "Net()(", "Net()(3)")
+    bench.edit(path, "# fx: expect", "# expect")
+    await traced(bench, path)
+    assert list(bench.scheduler.results.findings()) == []
+    assert told == [key], "the client hears of it"

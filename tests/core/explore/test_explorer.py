@@ -217,6 +217,24 @@ def test_a_failed_call_keeps_arguments_that_no_graph_holds() -> None:
     assert [site.assumption for site in found.sites] == ["it is recorded", "it is 3"]
 
 
+def test_each_call_of_a_library_that_refuses_traced_values_is_a_site() -> None:
+    program = define(
+        """
+        import torch
+        from textwrap import dedent
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                y = dedent(x) + 1
+                return dedent(y)
+        """,
+        "Net",
+    )()
+    sites = explore(program).sites
+    assert [site.failure.callee for site in sites] == ["textwrap.dedent"] * 2
+    assert {site.failure.kind for site in sites} == {FailureKind.FOREIGN_CALL}
+
+
 def test_the_keys_of_mappings_are_themselves_and_their_values_traced() -> None:
     def forward(features: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         kept = []

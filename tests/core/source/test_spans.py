@@ -45,6 +45,8 @@ def test_syntax_whose_last_line_is_not_known() -> None:
     file = f.__code__.co_filename
     found = [span_of_syntax(file, *start) for start in ((2, 4, 16), (4, 4, 17), (5, 12, 17), (2, 0, 1))]
     assert [span and text_of(span) for span in found] == ["not x", "range(2)", "max(\n            i, 2)", None]
+    found = [span_of_syntax(file, *start, None) for start in ((2, 4), (4, 4), (5, 8), (5, 12))]
+    assert [span and text_of(span) for span in found] == ["not x", "range(2)", None, None]
 
 
 def test_nodes_know_their_expressions() -> None:

@@ -1,5 +1,7 @@
 """What a lens and a hover say about the captures of a target."""
 
+import dataclasses
+
 import pytest
 
 from fx_lsp.agent.messages import Failure, Outcome, Recipe, Report, Snippet, Span, Target
@@ -11,10 +13,13 @@ from fx_lsp.server.features.target_summary import summary
 SPAN = Span("/w/net.py", 1, 6, 1, 9)
 
 
-def traced(outcome: Outcome, *failures: Failure, dynamic_batch: bool | None = None, reason: str = "") -> Traced:
+def traced(
+    outcome: Outcome, *failures: Failure, dynamic_batch: bool | None = None, reason: str = "", unfinished: str = ""
+) -> Traced:
     """A target of which this is known."""
     target = Target("class:Net", "Net", SPAN, Recipe(Snippet("Net()", 1)))
     report = Report(1, target.key, outcome, failures, inputs="x: [2, 3]", dynamic_batch=dynamic_batch, reason=reason)
+    report = dataclasses.replace(report, unfinished=unfinished)
     return Traced(target, Place("/w/net.py", 6, 9, 0), report)
 
 
@@ -25,6 +30,7 @@ def traced(outcome: Outcome, *failures: Failure, dynamic_batch: bool | None = No
         (traced("traced", dynamic_batch=False), "✓ export (fixed batch)"),
         (traced("traced"), "✓ export"),
         (traced("failed", Failure("export-error", "no")), "✗ export: 1 place"),
+        (traced("failed", Failure("export-error", "no"), unfinished="it was slow"), "✗ export: 1 or more places"),
         (traced("timed-out", Failure("time-limit", "slow")), "✗ export: it took too long"),
         (traced("unchecked", reason="it needs torch 2.8"), "export: not checked"),
     ],
@@ -43,6 +49,10 @@ def test_a_lens_has_one_part_for_each_capture(exported: Traced, shown: str) -> N
             traced("traced", dynamic_batch=False),
             "it can be exported for `x: [2, 3]`, but only with this size of the batch.",
         ),
+        (
+            traced("traced", unfinished="it was slow"),
+            "it can be exported for `x: [2, 3]`. Whether the batch can be dynamic is not known: it was slow.",
+        ),
         (traced("unchecked", reason="no inputs were found"), "not checked: no inputs were found."),
         (traced("not-built", Failure("build", "no")), "not checked: it can't be built."),
         (traced("failed", Failure("export-error", "no")), "it can't be exported for `x: [2, 3]`."),
@@ -55,6 +65,11 @@ def test_a_hover_says_what_a_verdict_is_for(exported: Traced, shown: str) -> Non
     fails = exported.report.outcome in ("failed", "timed-out")
     told = in_full("export", exported, is_judged=False)
     assert told.endswith("so this is not shown as a problem.*") if fails else told.endswith(shown)
+
+
+def test_a_hover_says_that_recompilations_are_not_known() -> None:
+    told = in_full("compile", traced("traced", unfinished="it was slow"), is_judged=True)
+    assert told.endswith(". Whether each size of the batch makes torch compile it again is not known: it was slow.")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import type { Graph } from "../protocol";
 export interface PageState {
   uri: string;
   target: string;
+  /** What is entered in the field for another input; states of older versions have none. */
+  inputs?: string;
 }
 
 /** The graph to show from now on. */
@@ -17,4 +19,5 @@ export type FromPage =
   | { type: "ready" }
   | { type: "node"; name: string }
   | { type: "failure"; index: number }
+  | { type: "inputs"; inputs: string }
   | { type: "save"; format: "svg" | "dot"; text: string };

@@ -49,6 +49,7 @@ export function pageHtml({ script, style, worker, source, nonce }: PageFiles): s
 <input id="search" type="search" placeholder="Search: name, target, class, shape" aria-label="Search nodes" aria-describedby="hits">
 <span id="hits" role="status"></span>
 </div>
+${INPUT}
 <div role="toolbar" aria-label="Graph">${SHADE}${BUTTONS.map(button).join("")}</div>
 </header>
 <section id="failures" aria-label="Where tracing fails" hidden></section>
@@ -61,6 +62,11 @@ ${TABS.map(([id]) => `<section id="${id}" role="tabpanel" aria-labelledby="${id}
 </html>
 `;
 }
+
+const INPUT =
+  '<div id="input-bar"><label id="input-label" hidden>Input <input id="input" type="text" spellcheck="false" autocomplete="off" ' +
+  'title="Arguments of a call, to count for. Enter: count; empty: the input that fx-lsp finds" aria-describedby="input-status">' +
+  '</label><span id="input-status" role="status"></span></div>';
 
 const SHADE =
   '<label>Shade <select id="shade" aria-describedby="legend">' +

@@ -94,6 +94,10 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
       case "failure":
         await showIfAny(open.graph?.failures[message.index]?.location);
         break;
+      case "inputs":
+        open.state = { ...open.state, inputs: message.inputs };
+        await this.send(open);
+        break;
       case "save":
         await save(open, message.format, message.text);
     }
@@ -108,9 +112,9 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
   }
 
   private async send(open: Open): Promise<void> {
-    const { uri, target } = open.state;
-    const graph = await this.server.request<Graph>("fx/graph", { textDocument: { uri }, target });
-    if (graph) {
+    const { uri, target, inputs = "" } = open.state;
+    const graph = await this.server.request<Graph>("fx/graph", { textDocument: { uri }, target, inputs });
+    if (graph && inputs === (open.state.inputs ?? "")) {
       open.graph = graph;
       open.panel.title = `Graph of ${graph.target.title}`;
       await open.panel.webview.postMessage({ graph, state: open.state } satisfies ToPage);

@@ -1,0 +1,108 @@
+"""Small programs, after habits in public code, that `torch.export` or `torch.compile` can't capture."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+HEAD = """\
+import dataclasses
+import logging
+import random
+import time
+
+import numpy as np
+import torch
+from torch import nn
+
+logger = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass
+class Output:
+    hidden: torch.Tensor
+    score: torch.Tensor
+
+
+class Box:
+    def __init__(self, hidden, score):
+        self.hidden = hidden
+        self.score = score
+
+
+@torch.library.custom_op("{name}::scaled", mutates_args=())
+def scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
+    return x * factor
+
+
+@torch.library.custom_op("{name}::halved", mutates_args=())
+def halved(x: torch.Tensor) -> torch.Tensor:
+    return x[:2].clone()
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.second = nn.Linear(4, 4)
+        self.verbose = True
+
+    def forward(self, x):
+{body}
+
+
+model = Net()
+model(torch.linspace(-1, 2, 12).view(3, 4))
+"""
+
+PROGRAMS = {
+    "two_values": "if x.sum() > 0:\n    return x * 2\nreturn x - 1",
+    "two_layers": "if x.mean() > 0:\n    return self.first(x)\nreturn self.second(x)",
+    "two_layers_in_an_expression": "return self.first(x) if x.mean() > 0 else self.second(x)",
+    "else": "if (x > 1).any():\n    y = self.first(x)\n    y = y * 2\nelse:\n    y = x - 1\nreturn y + 1",
+    "no_else": "y = x * 1\nif (x > 1).any():\n    y = y + 1\n    y = y * 2\nreturn y",
+    "early_return": "if x.sum() > 0:\n    return x * 2\nx = x - 1\nx = self.first(x)\nreturn x",
+    "two_results": "if x.sum() > 0:\n    return x * 1, x + 1\nreturn x * 1, x - 1",
+    "elif": "s = x.sum()\nif s > 3:\n    y = x * 2\nelif s > 0:\n    y = x * 3\nelse:\n    y = x * 1\nreturn y",
+    "another_shape": "if x.sum() > 0:\n    return x[:1] * 2\nreturn x * 2",
+    "assertion": "assert (x > -100).all()\nreturn x * 2",
+    "guard": "if torch.isnan(x).any():\n    raise ValueError('nan')\nreturn x * 2",
+    "guard_with_value": "if x.max() > 1e6:\n    raise ValueError(f'too large: {x.max()}')\nreturn x * 2",
+    "clean": "if torch.isnan(x).any():\n    x = torch.nan_to_num(x)\nreturn x * 2",
+    "normalize": "if x.abs().max() > 1:\n    x = x / x.abs().max()\nreturn x * 2",
+    "item_guard": "n = x.argmax().item()\nif n > 100:\n    raise ValueError('far')\nreturn x * n",
+    "item_branch": "n = x.argmax().item()\nif n > 5:\n    return x * n\nreturn x * 1",
+    "while": "while x.abs().sum() > 1:\n    x = x / 2\nreturn x",
+    "loop": "y = x * 0\nfor i in range(int(x.argmax())):\n    y = y + i\nreturn y",
+    "list_index": "return [self.first, self.second][int(x.argmax()) % 2](x)",
+    "empty": "y = x[x > 0]\nif y.numel() == 0:\n    return x * 1\nreturn x * y.sum()",
+    "mask_of_some": "mask = x > 0\nif mask.any():\n    x = x.clone()\n    x[mask] = 0.5\nreturn x * 2",
+    "int": "n = int(x.argmax())\nreturn x.new_zeros(n) + 1",
+    "int_factor": "return x * max(int(x.argmax()), 1)",
+    "int_of_truth": "return x * int(x.sum() > 0)",
+    "bool": "return x * bool(x.sum() > 0)",
+    "float": "return x * float(x.sum())",
+    "float_threshold": "t = float(x.mean())\nreturn torch.where(x > t, x, 0.0)",
+    "numpy": "return x + float(x.numpy().sum())",
+    "numpy_and_back": "return torch.from_numpy(np.sqrt(np.abs(x.numpy())))",
+    "detached_numpy": "return x * torch.from_numpy(x.detach().cpu().numpy() * 2)",
+    "dataclass": "return Output(self.first(x), x.sum())",
+    "plain_class": "return Box(self.first(x), x.sum())",
+    "iterator": "return iter([x, x + 1])",
+    "dict_values": "return {'a': x, 'b': x + 1}.values()",
+    "operator": "return scaled(x, 2.0) + 1",
+    "operator_with_another_shape": "return halved(x) + 1",
+    "print": "print(x.sum())\nreturn x * 2",
+    "print_if_verbose": "if self.verbose:\n    print('mean', x.mean().item())\nreturn x * 2",
+    "log": "logger.info('shape %s', x.shape)\nreturn x * 2",
+    "log_from_module": "logging.getLogger('net').warning('sum %s', x.sum())\nreturn x * 2",
+    "random": "if random.random() > 2:\n    return x * 1\nreturn x * 2",
+    "time": "began = time.time()\ny = self.first(x)\nself.took = time.time() - began\nreturn y",
+    "text": "return x * len(str(x.sum()))",
+    "try": "try:\n    return x.view(5)\nexcept RuntimeError:\n    return x * 2",
+}
+"""By name: the lines of ``forward``."""
+
+
+def text_of(name: str) -> str:
+    """The file with one of the programs."""
+    return HEAD.replace("{name}", f"capture_{name}").replace("{body}", indent(PROGRAMS[name], " " * 8))

@@ -1,0 +1,47 @@
+"""Builds a target once for several runs, if the runs leave what was built as it was."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import time
+from collections.abc import Callable
+
+import fxcore
+from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.building.object_state import ObjectState
+
+QUICK_SECONDS = 0.05
+"""The processor time of a build that is simply repeated: to record what it built takes about a third of it."""
+
+
+class SharedBuild:
+    """Something built for one run after another; each gets it as it was when it was built."""
+
+    def __init__(self, make: Callable[[bool], Built]) -> None:
+        """``make`` builds it; the argument says whether to build it on the meta device."""
+        self._make = make
+        self._on_meta = True
+        self._built: Built | None = None
+        self._state: ObjectState | None = None
+        """None if changes of what was built may go unseen."""
+
+    def get(self, *, on_meta: bool) -> Built:
+        """What was built last, with a new tracer, if nothing has changed it; otherwise, build it again."""
+        if self._built is None or self._state is None or self._on_meta != on_meta or not self._state.holds():
+            self._built = self._state = None  # two models may be too large for the memory limit
+            began = time.process_time()
+            self._built, self._on_meta = self._make(on_meta), on_meta
+            if time.process_time() - began > QUICK_SECONDS:
+                self._state = _state_of(self._built)
+        return dataclasses.replace(self._built, tracer=copy.copy(self._built.tracer))
+
+
+def _state_of(built: Built) -> ObjectState | None:
+    """The state of what was built; None if a change may go unseen, or if the file's own tracer may keep something."""
+    if built.recipe.tracer is not None or type(built.tracer) is not fxcore.Tracer:
+        return None
+    try:
+        return ObjectState((built.root, built.concrete_args))
+    except Exception:
+        return None

@@ -1,0 +1,93 @@
+"""Finds the dicts that a program expects, from the keys that it looks up in vain.
+
+A search for inputs starts with tensors. Where the program looks up a key in one of them, or in an item of one that it
+treats as a list, a dict is tried.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+import torch
+
+from fx_lsp.agent.building.failed_checks import tree_of, value_of
+from fx_lsp.agent.own_files import is_own_file
+from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted, replaced, value_at, with_key, without_indices
+from fx_lsp.agent.running.written_lists import ITEMS
+from fxcore import accelerators
+
+ANY_KEY = "tensor"
+"""The first key of a dict of which only the methods are used."""
+
+
+def with_missing_key(
+    error: BaseException, wanted: Wanted, arguments: Mapping[str, Any], described: Mapping[str, TensorLike]
+) -> Wanted | None:
+    """``wanted`` with a dict where the program looked up a missing key; None if it did not.
+
+    The program, which raised ``error``, may have looked it up in a tensor, in an item of a tensor that it treats as a
+    list, or in a dict. ``described`` are tensors by key; a tensor that isn't described is like the one it replaces.
+    """
+    for holder, key in _lookups(error):
+        known = described.get(key)
+        for path, like in wanted.items():
+            tensor = value_at(arguments, path)
+            if not isinstance(tensor, torch.Tensor):  # the program has replaced it
+                continue
+            new = known or like
+            if tensor is holder:
+                alike = [other for other in wanted if without_indices(other) == without_indices(path)]
+                return functools.reduce(lambda all_, one: replaced(all_, one, {(*one, key): new}), alike, wanted)
+            if isinstance(holder, torch.Tensor) and tensor.data_ptr() and _share_memory(tensor, holder):
+                item = known or replace(like, shape=like.shape[1:])
+                return replaced(wanted, path, {(*path, index, key): item for index in range(ITEMS)})
+            for end in range(1, len(path)):
+                if _lacks(holder, key, value_at(arguments, path[:end])):
+                    return with_key(wanted, path[:end], key, known)
+    return None
+
+
+def innermost(error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frame and line that raised ``error``, ignoring those that watch or redirect what the program does."""
+    steps = [step for step in traceback.walk_tb(error.__traceback__) if not _intervenes(step[0].f_code.co_filename)]
+    return steps[-1:]
+
+
+def _intervenes(filename: str) -> bool:
+    """Whether the code in a file comes between the program and torch: the modes of fx-lsp and of fxcore."""
+    return is_own_file(filename) or filename == accelerators.__file__
+
+
+def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
+    """What the line that raised ``error`` looks up: each container with the key, `ANY_KEY` if it asks for all."""
+    for frame, line in innermost(error):
+        for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
+            match node:
+                case ast.Subscript(value=holder, slice=ast.Constant(value=str(key)), lineno=at) if at == line:
+                    pass
+                case ast.Attribute(value=holder, attr="items" | "keys" | "values" | "get", lineno=at) if (
+                    at == line and isinstance(error, AttributeError)
+                ):
+                    key = ANY_KEY
+                case _:
+                    continue
+            with contextlib.suppress(Exception):
+                yield value_of(holder, frame), key
+
+
+def _lacks(holder: Any, key: str, argument: Any) -> bool:
+    """Whether ``holder``, a dict of the program without the ``key``, is ``argument`` or made from it."""
+    if not (isinstance(holder, dict) and isinstance(argument, dict)) or key in holder or key in argument:
+        return False
+    return bool(holder) and all(argument.get(name) is value for name, value in holder.items())
+
+
+def _share_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

@@ -1,0 +1,76 @@
+"""Register the class of what a ``forward`` returns, so that ``torch.export`` knows which tensors an object holds."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.documents.scopes import Function
+from fx_lsp.fixes.editing import Fix, ReadText, TextChange
+from fx_lsp.fixes.editing.edited_source import Source, source_of
+from fx_lsp.fixes.editing.import_edits import imported
+
+_CLASS = re.compile(r"<class '([^']+)'>")
+
+
+def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
+    """One fix if the class is a dataclass, or keeps its arguments under their names, and the file knows its name."""
+    span = failure.chain[-1].span if failure.chain else None
+    source = source_of(span.file, read) if span else None
+    found = _CLASS.search(failure.error)
+    if span is None or source is None or found is None:
+        return
+    name = found[1].rpartition(".")[2]
+    if name not in source.names.module.bindings:
+        return
+    torch = imported(source, "torch")
+    definition = next((item for item in source.tree.body if isinstance(item, ast.ClassDef) and item.name == name), None)
+    if definition is None or _is_dataclass(source, definition):
+        call, how = f"{torch.name}.export.register_dataclass({name})", f"{torch.name}.export.register_dataclass"
+    elif attributes := _kept_arguments(definition):
+        values = ", ".join(f"value.{attribute}" for attribute in attributes)
+        how = f"{torch.name}.utils._pytree.register_pytree_node"
+        call = f"{how}(\n    {name},\n    lambda value: ([{values}], None),\n    lambda values, _: {name}(*values),\n)"
+    else:
+        return
+    yield Fix(f"Register {name} with {how}", (*torch.changes, _added(source, definition, call, span)))
+
+
+def _added(source: Source, definition: ast.ClassDef | None, call: str, span: Span) -> TextChange:
+    """The change that registers the class below its definition or, if it is imported, above what returns it."""
+    if definition is not None:
+        return source.behind(definition, f"\n\n\n{call}")
+    outermost = next(item for item in source.tree.body if item.lineno <= span.line <= (item.end_lineno or item.lineno))
+    return source.above_definition(next(ast.iter_child_nodes(outermost)), call)
+
+
+def _is_dataclass(source: Source, definition: ast.ClassDef) -> bool:
+    functions = [item.func if isinstance(item, ast.Call) else item for item in definition.decorator_list]
+    return "dataclasses.dataclass" in map(source.names.qualified, functions)
+
+
+def _kept_arguments(definition: ast.ClassDef) -> list[str]:
+    """The attributes under which a class without bases keeps its arguments, in their order; empty if it does more."""
+    match [item for item in definition.body if isinstance(item, Function)]:
+        case [ast.FunctionDef(name="__init__", args=ast.arguments(posonlyargs=[], vararg=None, kwonlyargs=[])) as init]:
+            pass
+        case _:
+            return []
+    kept: dict[str, str] = {}
+    for statement in init.body:
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Name(id=argument)):
+                kept[argument] = name
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                for target, value in zip(names, values, strict=False):
+                    if isinstance(target, ast.Attribute) and isinstance(value, ast.Name):
+                        kept[value.id] = target.attr
+            case ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                return []
+    arguments = [argument.arg for argument in init.args.args[1:]]
+    is_plain = not definition.bases and not definition.keywords and not init.args.kwarg
+    return [kept[argument] for argument in arguments] if is_plain and kept.keys() == set(arguments) else []

@@ -1,0 +1,176 @@
+"""Replace a branch that depends on the values in a tensor with ``torch.cond``, which keeps both sides in the graph.
+
+Each side becomes a function that returns what the branch assigns or returns. Only one of them runs, so unlike with
+``torch.where``, the other side may be one that must not be computed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fx_lsp.documents.name_resolution import free_names
+from fx_lsp.documents.scopes import Function, bound_names
+from fx_lsp.fixes.editing import Fix, TextChange
+from fx_lsp.fixes.editing.conditions import Conditions
+from fx_lsp.fixes.editing.data_flow import Flow, leaves
+from fx_lsp.fixes.editing.edited_source import Source, for_failing_expression, tuple_text
+from fx_lsp.fixes.editing.expression_values import Values
+from fx_lsp.fixes.editing.import_edits import imported
+
+_NOT_TO_MOVE = (
+    *(ast.Await, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.Delete, ast.Break, ast.Continue, ast.Raise),
+    *(ast.NamedExpr, ast.Import, ast.ImportFrom, ast.ClassDef, *Function),
+)
+
+
+@for_failing_expression
+def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
+    """One fix if the failing expression is (a part of) the condition of a branch whose sides only compute values."""
+    torch = imported(source, "torch")
+    change = _change(source, node, torch.name)
+    if change is not None:
+        yield Fix(f"Keep both branches with {torch.name}.cond", (*torch.changes, change))
+
+
+def _change(source: Source, node: ast.expr, torch: str) -> TextChange | None:
+    for outer in source.around(node):
+        match outer:
+            case ast.IfExp(test=test, body=one, orelse=other) if source.contains(test, node):
+                condition = _condition(source, test, torch)
+                sides = ", ".join(f"lambda: {_fresh(source, side)}" for side in (one, other))
+                return source.replaced(outer, f"{torch}.cond({condition}, {sides}, ())") if condition else None
+            case ast.If(test=test) if source.contains(test, node):
+                condition = _condition(source, test, torch)
+                return _Branch(source, outer, torch, condition).change() if condition else None
+            case ast.stmt():
+                return None
+    return None
+
+
+def _condition(source: Source, test: ast.expr, torch: str) -> str | None:
+    """``test`` as a value that can be recorded."""
+    return Conditions(source, torch).recorded(test, of_tensors=Values(source).reads_elements(test))
+
+
+def _fresh(source: Source, value: ast.expr) -> str:
+    """``value`` as what a side may return: no side may return a tensor that it was given."""
+    if isinstance(value, ast.Tuple):
+        return tuple_text([_fresh(source, item) for item in value.elts])
+    is_given = isinstance(value, ast.Name | ast.Attribute | ast.Subscript)
+    return f"{source.slice(value)}.clone()" if is_given else source.slice(value)
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """An ``if`` statement that is to become a call."""
+
+    source: Source
+    statement: ast.If
+    torch: str
+    condition: str
+
+    def change(self) -> TextChange | None:
+        """The change; None if a side does more than compute values, or if the text does not show what it yields."""
+        source, statement = self.source, self.statement
+        is_chain = any(isinstance(item, ast.If) and source.is_elif(item) for item in statement.orelse)
+        if is_chain or source.is_elif(statement) or source.indent(statement).strip():
+            return None
+        block = source.block(statement)
+        following = block[block.index(statement) + 1 :]
+        sides = [statement.body, statement.orelse]
+        if _returns(statement):
+            sides = [statement.body, statement.orelse or following]
+            if not all(leaves(side, (ast.Return,)) for side in sides):
+                return None
+        if not all(map(self._can_move, sides)):
+            return None
+        lines = self._returning(sides) if _returns(statement) else self._assigning(sides)
+        last = [statement, *sides[1]][-1] if _returns(statement) else statement
+        return source.replaced(statement, f"\n{source.indent(statement)}".join(lines), to=last) if lines else None
+
+    def _returning(self, sides: Sequence[list[ast.stmt]]) -> list[str]:
+        last = [self.statement, *sides[1]][-1]
+        match sides:
+            case [[ast.Return(value=ast.expr() as one)], [ast.Return(value=ast.expr() as other)]]:
+                values = ", ".join(f"lambda: {_fresh(self.source, value)}" for value in (one, other))
+                call = f"return {self.torch}.cond({self.condition}, {values}, ())"
+                return [*self.source.comments(self.statement, to=last), call]
+        inputs = self._inputs(sides, ())
+        functions = [self._function(name, inputs, side, "") for name, side in zip(_NAMES, sides, strict=True)]
+        return [*functions[0], *functions[1], f"return {self._call(inputs)}"]
+
+    def _assigning(self, sides: Sequence[list[ast.stmt]]) -> list[str]:
+        flow = Flow(self.source, [self.statement])
+        outputs = [name for name in sorted(_stored(sides)) if flow.is_read_below(name)]
+        each = [Flow(self.source, side) if side else None for side in sides]
+        binding = [{name for name in outputs if side and side.is_bound_by(name)} for side in each]
+        may_keep = {name for name in outputs if flow.is_bound_before(name)}
+        assigned_sometimes = any(
+            _stored([side]) & (set(outputs) - bound) for side, bound in zip(sides, binding, strict=True)
+        )
+        if not outputs or assigned_sometimes or not all(set(outputs) <= bound | may_keep for bound in binding):
+            return []
+        inputs = self._inputs(sides, [name for name in outputs if not all(name in bound for bound in binding)])
+        functions: list[str] = []
+        for name, side, bound in zip(_NAMES, sides, binding, strict=True):
+            values = [output if output in bound else f"{output}.clone()" for output in outputs]
+            functions += self._function(name, inputs, side, ", ".join(values))
+        return [*functions, f"{', '.join(outputs)} = {self._call(inputs)}"]
+
+    def _function(self, name: str, inputs: Sequence[str], side: list[ast.stmt], value: str) -> list[str]:
+        head = f"def {self._name(name)}({', '.join(inputs)}):"
+        body = [*self._text(side), *([f"return {value}"] if value else [])]
+        return [head, *(f"    {line}" if line.strip() else "" for line in body), ""]
+
+    def _text(self, side: list[ast.stmt]) -> list[str]:
+        """The lines of one side, without their common indentation."""
+        if not side:
+            return []
+        source, first = self.source, side[0]
+        text = source.text[source.offsets(first)[0] : source.offsets(side[-1])[1]]
+        indent = source.indent(first)
+        return [line.removeprefix(indent) if not indent.strip() else line for line in text.splitlines()]
+
+    def _call(self, inputs: Sequence[str]) -> str:
+        functions = ", ".join(map(self._name, _NAMES))
+        return f"{self.torch}.cond({self.condition}, {functions}, {tuple_text(inputs)})"
+
+    def _name(self, name: str) -> str:
+        return self.source.unused(name)
+
+    def _inputs(self, sides: Sequence[list[ast.stmt]], kept: Sequence[str]) -> list[str]:
+        """The names that a side both reads and assigns, or that are ``kept``: in a function, these are its own."""
+        flow = Flow(self.source, [self.statement])
+        read = {name for side in sides for statement in side for name in free_names(statement)} | set(kept)
+        return [name for name in sorted(_stored(sides)) if name in read and flow.is_bound_before(name)]
+
+    def _can_move(self, side: list[ast.stmt]) -> bool:
+        """Whether the statements can stand in a function of their own and store nothing elsewhere."""
+        own = _stored([side])
+        for node in (inner for statement in side for inner in ast.walk(statement)):
+            match node:
+                case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()) if name in own:
+                    continue
+                case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                    return False
+                case ast.Constant(value=str()) if node.lineno != node.end_lineno:
+                    return False
+            if isinstance(node, _NOT_TO_MOVE):
+                return False
+        return not side or len(side) == 1 or not self.source.indent(side[0]).strip()
+
+
+_NAMES = ("if_true", "if_false")
+
+
+def _returns(statement: ast.If) -> bool:
+    return any(isinstance(node, ast.Return) for node in ast.walk(statement))
+
+
+def _stored(sides: Sequence[list[ast.stmt]]) -> set[str]:
+    """The names that the statements assign."""
+    nodes = [node for side in sides for statement in side for node in ast.walk(statement)]
+    hidden = {name for node in nodes if isinstance(node, ast.comprehension) for name in bound_names(node)}
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)} - hidden

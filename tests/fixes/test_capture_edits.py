@@ -1,0 +1,104 @@
+"""The texts of the fixes for outputs, operators, NumPy and numbers that stop torch.export."""
+
+import ast
+from types import ModuleType
+
+import pytest
+
+from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.documents.positions import LineIndex
+from fx_lsp.fixes import fake_kernel, register_output, tensor_item, tuple_output, without_numpy
+from fx_lsp.fixes.editing.text_edits import applied
+
+CLASS = "import torch\nclass Out:\n    def __init__(self, a, b):\n        {}\n\ndef f(x):\n    return Out(x, x)\n"
+DATACLASS = (
+    "import torch\nfrom dataclasses import dataclass\n@dataclass\nclass Out:\n    a: int\n\n"
+    "def f(x):\n    return Out(x)\n"
+)
+OPERATOR = (
+    "import torch\n@torch.library.custom_op('a::g', mutates_args=())\n"
+    "def g(n: int, x: torch.Tensor) -> {}:\n    return x\n\ndef f(x):\n    return g(2, x)\n"
+)
+
+
+def fixed(fixes: ModuleType, text: str, part: str, error: str = "") -> list[str]:
+    """What becomes of ``text``, by each fix for ``part``, its last occurrence."""
+    start = text.rindex(part)
+    line, col = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start) - 1
+    span = Span("f.py", line, col, line, col + len(part))
+    found = fixes.fixes(Failure("export-error", error, (Step("f", span),)), lambda path: text)
+    return [applied(fix.changes, lambda path: LineIndex(text))["f.py"] for fix in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        (DATACLASS, "torch.export.register_dataclass(Out)"),
+        (
+            "import torch\nfrom outs import Out\n\ndef f(x):\n    return Out(x)\n",
+            "torch.export.register_dataclass(Out)",
+        ),
+        (
+            CLASS.format("self.one, self.b = a, b"),
+            "torch.utils._pytree.register_pytree_node(Out, lambda value: ([value.one, value.b], None), "
+            "lambda values, _: Out(*values))",
+        ),
+    ],
+)
+def test_a_class_is_registered(text: str, added: str) -> None:
+    (new,) = fixed(register_output, text, "return", "RuntimeError: Found <class 'net.Out'> in output")
+    (call,) = [ast.unparse(node) for node in ast.parse(new).body if isinstance(node, ast.Expr)]
+    assert call == added
+    kept = [node for node in ast.parse(new).body if not isinstance(node, ast.Expr)]
+    assert ast.unparse(kept) == ast.unparse(ast.parse(text).body)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "body", ["self.a = a", "self.a, self.b = a, b * 2", "self.a = a; self.b = b; a.add_(1)", "super().__init__(a, b)"]
+)
+def test_a_class_that_does_not_just_keep_its_arguments_is_not_registered(body: str) -> None:
+    text = CLASS.format(body)
+    assert fixed(register_output, text, "return", "RuntimeError: Found <class 'net.Out'> in output") == []
+
+
+def test_an_iterator_becomes_a_tuple() -> None:
+    text = "def f(x):\n    return iter([x])\n"
+    error = "RuntimeError: Found <class 'list_iterator'> in output"
+    assert fixed(tuple_output, text, "return iter([x])", error) == ["def f(x):\n    return tuple(iter([x]))\n"]
+    assert fixed(tuple_output, text, "return iter([x])", "RuntimeError: Found <class 'net.Out'> in output") == []
+
+
+def test_an_operator_gets_a_fake_implementation() -> None:
+    text = OPERATOR.format("torch.Tensor")
+    (new,) = fixed(fake_kernel, text, "g(2, x)")
+    added = "@g.register_fake\ndef g_fake(n: int, x: torch.Tensor):\n    return torch.empty_like(x)"
+    assert added in new
+    assert fixed(fake_kernel, OPERATOR.format("list[torch.Tensor]"), "g(2, x)") == []
+    assert fixed(fake_kernel, "from ops import g\ndef f(x):\n    return g(2, x)\n", "g(2, x)") == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "new"),
+    [
+        ("x + float(x.numpy().sum())", "x + (x.sum())"),
+        ("torch.from_numpy(np.sqrt(x.numpy()) * 2)", "(torch.sqrt(x) * 2)"),
+        ("np.linalg.norm(x.numpy())", "np.linalg.norm(x)"),
+    ],
+)
+def test_numpy_is_left_out(expression: str, new: str) -> None:
+    text = "import torch\nimport numpy as np\n\ndef f(x):\n    return {}\n"
+    assert fixed(without_numpy, text.format(expression), "x.numpy()") == [text.format(new)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "new"),
+    [
+        ("int(x.sum())", ["x.sum().item()", "x.sum().long()"]),
+        ("float(x)", ["x.item()", "x"]),
+        ("bool(x > 0)", ["(x > 0).item()", "(x > 0)"]),
+        ("int(*x)", []),
+        ("round(x)", []),
+    ],
+)
+def test_a_number_is_read_from_the_tensor(expression: str, new: list[str]) -> None:
+    assert fixed(tensor_item, f"y = {expression}\n", expression) == [f"y = {one}\n" for one in new]

@@ -1,0 +1,76 @@
+"""The texts that ``torch.cond`` turns a branch into, and the branches that it is not offered for."""
+
+import ast
+
+import pytest
+
+from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.documents.positions import LineIndex
+from fx_lsp.fixes.editing.text_edits import applied
+from fx_lsp.fixes.torch_cond import fixes
+
+HEAD = "import torch\n\ndef f(self, x):\n"
+
+
+def fixed(body: str) -> str | None:
+    """The new body; None if nothing is offered for the first condition in it."""
+    text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
+    test = next(node.test for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If | ast.IfExp))
+    span = Span("f.py", test.lineno, test.col_offset, test.end_lineno or 0, test.end_col_offset or 0)
+    found = list(fixes(Failure("data-dependent-guard", "", (Step("f", span),)), lambda path: text))
+    if not found:
+        return None
+    (new,) = applied(found[0].changes, lambda path: LineIndex(text)).values()
+    ast.parse(new)
+    return "".join(line.removeprefix("    ") for line in new.removeprefix(HEAD).splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    ("body", "new"),
+    [
+        (
+            "return self.a(x) if x.sum() > 0 else x",
+            "return torch.cond(x.sum() > 0, lambda: self.a(x), lambda: x.clone(), ())\n",
+        ),
+        (
+            "if x.sum() > 0:\n    return x + 1, x\nreturn self.a(x), x * 2",
+            "return torch.cond(x.sum() > 0, lambda: (x + 1, x.clone()), lambda: (self.a(x), x * 2), ())\n",
+        ),
+        (
+            "if x.sum() > 0:\n    return self.a(x)\nx = x - 1\nreturn x",
+            "def if_true(x):\n    return self.a(x)\n\ndef if_false(x):\n    x = x - 1\n    return x\n\n"
+            "return torch.cond(x.sum() > 0, if_true, if_false, (x,))\n",
+        ),
+        (
+            "y = x * 2\nif not x.any():\n    y = self.a(y)\n    y = y * 2\nreturn y",
+            "y = x * 2\ndef if_true(y):\n    y = self.a(y)\n    y = y * 2\n    return y\n\n"
+            "def if_false(y):\n    return y.clone()\n\n"
+            "y = torch.cond(torch.logical_not(x.any()), if_true, if_false, (y,))\nreturn y\n",
+        ),
+        (
+            "if x.any():\n    y = x * 2\nelse:\n    y = x * 3\nreturn y",
+            "def if_true():\n    y = x * 2\n    return y\n\ndef if_false():\n    y = x * 3\n    return y\n\n"
+            "y = torch.cond(x.any(), if_true, if_false, ())\nreturn y\n",
+        ),
+    ],
+)
+def test_both_sides_are_kept(body: str, new: str) -> None:
+    assert fixed(body) == new
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if x.any():\n    self.seen = x\n    y = x\nelse:\n    y = x + 1\nreturn y",
+        "if x.any():\n    x[0] = 1\nreturn x",
+        "if x.any():\n    raise ValueError\nreturn x",
+        "if x.any():\n    y = x\nreturn y",
+        "if x.any():\n    print(x)\nreturn x",
+        "for i in range(3):\n    if x.any():\n        break\n    x = x + 1\nreturn x",
+        "if x.any():\n    return x\nx = x + 1",
+        "if x.any():\n    y = x\nelif x.all():\n    y = x + 1\nelse:\n    y = x + 2\nreturn y",
+        "if x.any(): y = x; z = 1\nelse: y = 2 * x; z = 2\nreturn y, z",
+    ],
+)
+def test_a_side_that_does_more_than_compute_stays(body: str) -> None:
+    assert fixed(body) is None
