@@ -40,10 +40,12 @@ from fx_lsp.agent.running.observation import (
     Input,
     Observation,
     call,
+    filled_memory,
     forward_of,
     observe,
     perturb_weights,
     weight_names,
+    zero_unset_weights,
 )
 from fx_lsp.agent.running.plain_values import NotComparable, map_tensors, tensors_of, to_plain
 from fx_lsp.agent.running.search_budget import SearchBudget
@@ -116,7 +118,8 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
     """Build the program, and add noise to the weights in ``names``, by default to all. Raises `ProofEnded`."""
     seed_all()
     try:
-        built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=False)
+        with filled_memory():
+            built = build_target(target, file.workspace.file, file.namespace, file.workspace.folders, on_meta=False)
     except Exception as error:
         raise ProofEnded("untried", f"building the target raises {describe(error)}") from None
     if not is_traceable(built.root):
@@ -124,6 +127,7 @@ def build_program(file: ImportedFile, target: Target, names: frozenset[str] | No
     owner = getattr(built.root, "__self__", built.root)
     state = owner if isinstance(owner, torch.nn.Module) else torch.nn.Module()
     names = weight_names(state) if names is None else names
+    zero_unset_weights(state)
     perturb_weights(state, names)
     return Program(built, state, names)
 

@@ -323,6 +323,7 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
                 _changed(first, generator, resize=(dim, size, other), only=at) for other in (2 * size, size // 2)
             )
     yield _changed(first, generator)
+    yield _changed(first, generator, lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
 
 
 def _magnitude(tensor: torch.Tensor) -> torch.Tensor:

@@ -7,13 +7,16 @@ gradients that flow back through it.
 from __future__ import annotations
 
 import inspect
+import itertools
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from fx_lsp.agent.building.random_seeds import SEED, seed_all
 from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
@@ -101,6 +104,28 @@ def observe(
 def weight_names(root: torch.nn.Module) -> frozenset[str]:
     """The names of the module's weights and buffers."""
     return frozenset(name for values in (root.named_parameters(), root.named_buffers()) for name, _ in values)
+
+
+@contextmanager
+def filled_memory() -> Iterator[None]:
+    """Within the block, tensors that are made without values, as by ``torch.empty``, are filled with NaNs by torch.
+
+    Otherwise they would have whatever the memory held, which differs from process to process.
+    """
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+def zero_unset_weights(root: torch.nn.Module) -> None:
+    """Replace NaNs in weights and buffers by zeros: in a module built in `filled_memory`, nothing initialized them."""
+    with torch.no_grad():
+        for weight in itertools.chain(root.parameters(), root.buffers()):
+            if weight.is_floating_point() and not is_lazy(weight):
+                weight.masked_fill_(weight.isnan(), 0)
 
 
 def perturb_weights(root: torch.nn.Module, names: Collection[str]) -> None:

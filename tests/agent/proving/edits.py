@@ -84,6 +84,14 @@ class Output(collections.OrderedDict):
 PROVEN = {
     "len": Edit(program("return x / len(x)"), "len(x)", "x.size(0)"),
     "wrap": Edit(program("return x / len(x)"), "import torch.fx\n", 'import torch.fx\n\ntorch.fx.wrap("len")\n'),
+    "a weight that nothing initializes, and another dtype": Edit(
+        program(
+            "w = self.w if self.w.dtype == x.dtype else self.w.to(x.dtype)\nreturn x * w",
+            init="self.w = torch.nn.Parameter(torch.empty(8))",
+        ),
+        "self.w if self.w.dtype == x.dtype else self.w.to(x.dtype)",
+        "self.w.to(x.dtype)",
+    ),
     "where": Edit(
         program("if x.sum() > 0:\n    return x * 2\nreturn x - 1"),
         "if x.sum() > 0:\n            return x * 2\n        return x - 1",
