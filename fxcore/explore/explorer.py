@@ -341,9 +341,10 @@ class _Explorer:
             if value is None:
                 raise
             failure = caught(error)
-            if failure.kind is FailureKind.EXCEPTION and is_installed(function.__code__.co_filename):
+            is_library = is_installed(function.__code__.co_filename)
+            if is_library and failure.kind is FailureKind.EXCEPTION and _is_about_types(error):
                 failure.kind, failure.callee = FailureKind.FOREIGN_CALL, callee_name(function)
-        return self._failed_call(failure, value, function, args, kwargs, self._sites.place())
+        return self._failed_call(failure, value, function, args, kwargs, self._sites.place() if is_library else None)
 
     def _failed_call(
         self,
@@ -374,6 +375,11 @@ class _Explorer:
         failure = as_failure(error, FailureKind.FOREIGN_CALL)
         failure.callee = callee_name(function)
         return failure
+
+
+def _is_about_types(error: Exception) -> bool:
+    """Whether a library refuses a traced value as such; it may refuse other things because of an earlier assumption."""
+    return isinstance(error, TypeError | AttributeError) or Proxy.__name__ in str(error)
 
 
 def _asked_by_torch() -> bool:

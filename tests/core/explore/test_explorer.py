@@ -235,6 +235,22 @@ def test_each_call_of_a_library_that_refuses_traced_values_is_a_site() -> None:
     assert {site.failure.kind for site in sites} == {FailureKind.FOREIGN_CALL}
 
 
+def test_an_error_of_a_library_that_is_not_about_traced_values_may_come_from_an_assumption() -> None:
+    program = define(
+        """
+        import torch
+        from statistics import quantiles
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return quantiles(x, n=0)
+        """,
+        "Net",
+    )()
+    (site,) = explore(program).sites
+    assert site.failure.kind is FailureKind.EXCEPTION
+
+
 def test_the_keys_of_mappings_are_themselves_and_their_values_traced() -> None:
     def forward(features: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         kept = []
