@@ -83,6 +83,8 @@ class Conditions:
         """
         match test:
             case ast.BoolOp(op=operator, values=values):
+                if any(_is_guard(self._source.slice(value)) for value in values[:-1]):
+                    return None
                 parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
                 symbol = " & " if isinstance(operator, ast.And) else " | "
                 return symbol.join(f"({part})" for part in parts) if all(parts) else None
@@ -184,9 +186,14 @@ def _either(parts: list[list[str]]) -> list[str]:
 
     Empty if a part is not exactly one condition, or guards the other parts as ``x is None`` does.
     """
-    if not all(len(part) == 1 for part in parts) or any(" is " in part[0] or "isinstance" in part[0] for part in parts):
+    if not all(len(part) == 1 for part in parts) or any(_is_guard(part[0]) for part in parts):
         return []
     return [" | ".join(f"({part[0]})" for part in parts)]
+
+
+def _is_guard(condition: str) -> bool:
+    """Whether the conditions next to this one may be impossible to evaluate unless it decides that they have to be."""
+    return any(test in condition for test in (" is ", "isinstance(", "hasattr("))
 
 
 def _together(parts: list[list[str]]) -> list[str]:

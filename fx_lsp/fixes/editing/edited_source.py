@@ -173,7 +173,10 @@ class Source:
 
     def comments(self, node: Node, *, to: Node | None = None) -> list[str]:
         """The comments within ``node``, or from its start to the end of ``to``."""
-        start, end = self.offsets(node)[0], self.offsets(to or node)[1]
+        return self.comments_between(self.offsets(node)[0], self.offsets(to or node)[1])
+
+    def comments_between(self, start: int, end: int) -> list[str]:
+        """The comments in the text between two indices, of which neither is within a string."""
         readline = io.StringIO(f"({self.text[start:end]}\n)").readline
         try:
             tokens = list(tokenize.generate_tokens(readline))
