@@ -96,6 +96,7 @@ def test_numpy_is_left_out(expression: str, new: str) -> None:
         ("int(x.sum())", ["x.sum().item()", "x.sum().long()"]),
         ("float(x)", ["x.item()", "x"]),
         ("bool(x > 0)", ["(x > 0).item()", "(x > 0)"]),
+        ("int(x.sum().item())", ["x.sum().item()", "x.sum().long()"]),
         ("int(*x)", []),
         ("round(x)", []),
     ],
