@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -183,11 +182,12 @@ class FixTrials:
         shown = traced.report.recipe if traced.report else ""
         if shown in {recipe.root.source for recipe in (traced.target.recipe, *traced.target.fallbacks)}:
             return None
-        others = self._scheduler.results[path].traced.values()
+        result = self._scheduler.results.get(path)
+        others = result.traced.values() if result else ()
         built = [(other.report.recipe, other.target.recipe) for other in others if other.report and other is not traced]
         built += [(host.root.source, host) for host in traced.target.hosts]
         for start, recipe in built:
-            if start and re.match(r"[.(]", shown.removeprefix(start)) and shown.startswith(start):
+            if start and shown.startswith((f"{start}.", f"{start}(")):
                 return replace(recipe, is_host=True, inputs=None, concrete_args=None)
         return None
 
