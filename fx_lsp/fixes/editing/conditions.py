@@ -192,7 +192,7 @@ def _either(parts: list[list[str]]) -> list[str]:
 
 
 def _is_guard(condition: str) -> bool:
-    """Whether the conditions next to this one may be impossible to evaluate unless it decides that they have to be."""
+    """Whether the conditions beside this one may raise an error where it alone decides, as ``x is None`` often does."""
     return any(test in condition for test in (" is ", "isinstance(", "hasattr("))
 
 
