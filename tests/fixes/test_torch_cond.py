@@ -83,3 +83,13 @@ def test_both_sides_are_kept(body: str, new: str) -> None:
 )
 def test_a_side_that_does_more_than_compute_stays(body: str) -> None:
     assert fixed(body) is None
+
+
+def test_the_line_ends_of_the_file_are_kept() -> None:
+    text = f"{HEAD}    if x.any():\n        y = x * 2\n    else:\n        y = x * 3\n    return y\n"
+    text = text.replace("\n", "\r\n")
+    span = Span("f.py", 4, 7, 4, 14)
+    (fix,) = fixes(Failure("data-dependent-guard", "", (Step("f", span),)), lambda path: text)
+    new = applied(fix.changes, lambda path: LineIndex(text))["f.py"]
+    assert "torch.cond" in new
+    assert new.count("\n") == new.count("\r\n")
