@@ -26,11 +26,9 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
                 return
             torch = imported(source, "torch")
             fake = source.unused(f"{name}_fake")
-            text = (
-                f"\n\n\n@{name}.register_fake\ndef {fake}({parameters}):\n    return {torch.name}.empty_like({tensor})"
-            )
+            text = f"@{name}.register_fake\ndef {fake}({parameters}):\n    return {torch.name}.empty_like({tensor})"
             title = f"Register a fake implementation that returns a tensor like {tensor}"
-            yield Fix(title, (*torch.changes, source.behind(definition, text)))
+            yield Fix(title, (*torch.changes, source.below_definition(definition, text)))
 
 
 def _is_operator(source: Source, definition: ast.FunctionDef) -> bool:

@@ -46,7 +46,7 @@ def _added(source: Source, definition: ast.ClassDef | None, call: str, span: Spa
     None if nothing is at ``span``, since the text has changed.
     """
     if definition is not None:
-        return source.behind(definition, f"\n\n\n{call}")
+        return source.below_definition(definition, call)
     outermost = [item for item in source.tree.body if item.lineno <= span.line <= (item.end_lineno or item.lineno)]
     return source.above_definition(outermost[0], call) if outermost else None
 
