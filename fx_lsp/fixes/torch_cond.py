@@ -87,14 +87,13 @@ class _Branch:
                 return None
         if not all(map(self._can_move, sides)):
             return None
-        lines = self._returning(sides) if _returns(statement) else self._assigning(sides)
         last = [statement, *sides[1]][-1] if _returns(statement) else statement
+        lines = self._returning(sides, last) if _returns(statement) else self._assigning(sides)
         indent = source.indent(statement)
         text = textwrap.indent("\n".join(lines), indent).removeprefix(indent)
         return source.replaced(statement, text, to=last) if lines else None
 
-    def _returning(self, sides: Sequence[list[ast.stmt]]) -> list[str]:
-        last = [self.statement, *sides[1]][-1]
+    def _returning(self, sides: Sequence[list[ast.stmt]], last: ast.stmt) -> list[str]:
         match sides:
             case [[ast.Return(value=ast.expr() as one)], [ast.Return(value=ast.expr() as other)]]:
                 values = ", ".join(f"lambda: {_fresh(self.source, value)}" for value in (one, other))

@@ -275,10 +275,15 @@ def _may_run(budget: SearchBudget) -> bool:
 def _find_optional(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:
     """Inputs like ``first`` that lack an optional parameter, or that also have the parameters that are None in it."""
     root, fixed = program.built.root, search.fixed()
-    fewer = tuple(given for given in without_optional_inputs(root, first, fixed) if _runs(root, given))
+
+    def accepts(given: Input) -> bool:
+        ChildRunner.go_on()
+        return _runs(root, given)
+
+    fewer = tuple(filter(accepts, without_optional_inputs(root, first, fixed)))
     with SearchBudget() as budget:
         found = with_optional_inputs(root, first, fixed, partial(_may_run, budget), most_runs)
-        return *fewer, *itertools.islice((given for given in found if _runs(root, given)), MOST_OPTIONAL)
+        return *fewer, *itertools.islice(filter(accepts, found), MOST_OPTIONAL)
 
 
 def _for_any_values(root: Callable[..., Any], inputs: tuple[Input, ...]) -> tuple[Input, ...]:

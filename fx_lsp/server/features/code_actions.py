@@ -85,10 +85,10 @@ async def _quick_fixes(
     if not _fresh(scheduler, files, finding.moment):
         return [*ignored]
     fixes = await asyncio.to_thread(fixes_for, finding.failure, _texts(scheduler, path, files).get, calls)
+    fixes = await asyncio.to_thread(proofs.trials.in_order, finding.failure, fixes)
     # The user may have typed meanwhile; places in an older text are not valid in a newer one.
     if not _fresh(scheduler, files, finding.moment):
         return []
-    fixes = proofs.trials.in_order(finding.failure, fixes)
     proofs.want(finding.failure, fixes)
     tried = [(fix, proofs.trials.known(finding.failure, fix)) for fix in fixes]
     proven = [offers.action(fix, QUICK_FIX, diagnostic, proof=proof) for fix, proof in tried if _is(proof, "proven")]
