@@ -54,6 +54,10 @@ def fixed(body: str) -> str | None:
             "y = torch.cond(x.any(), if_true, if_false, ())\nreturn y\n",
         ),
         (
+            "return self.a(x) if self.b is not None and x.any() else x",
+            "return torch.cond((self.b is not None) & (x.any()), lambda: self.a(x), lambda: x.clone(), ())\n",
+        ),
+        (
             "if x.any():  # a\n    # b\n    y = x * 2  # c\n# d\nelse:\n    # e\n    y = x * 3  # f\nreturn y",
             "def if_true():\n    # a\n    # b\n    y = x * 2  # c\n    return y\n\n"
             "def if_false():\n    # d\n    # e\n    y = x * 3\n    return y\n\n"
