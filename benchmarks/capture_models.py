@@ -52,7 +52,7 @@ def more_cases() -> Iterator[Case]:
         inputs = functools.partial(image, "x", 2, 3, side, side)
         yield Case("torchvision", name, functools.partial(build_torchvision, name), inputs)
     for name in VIDEO.split():
-        size = (16, 224, 224) if name in ("mvit_v1_b", "swin3d_t") else (16, 112, 112)
+        size = (16, 224, 224) if name in ("mvit_v1_b", "s3d", "swin3d_t") else (16, 112, 112)
         inputs = functools.partial(image, "x", 1, 3, *size)
         yield Case("torchvision", name, functools.partial(build_torchvision, name), inputs)
     for name in TIMM.split():

@@ -85,6 +85,11 @@ def truth_of(case: Case, capture: str, output: Path) -> Result:
 
 async def found_by(agent: SupervisedAgent, folder: Path, case: Case, capture: Capture) -> Result:
     """What fx-lsp says, in the same form."""
+    return as_result(await report_on(agent, folder, case, capture))
+
+
+async def report_on(agent: SupervisedAgent, folder: Path, case: Case, capture: Capture) -> Report:
+    """The last report of fx-lsp's agent on a model; ``folder`` is the workspace."""
     path = folder / f"{case.library}_{case.name.replace('.', '_')}.py"
     path.write_text(FILE.format(library=case.library, name=case.name), encoding="utf-8")
     recipe = Recipe(Snippet(f"build({case.library!r}, {case.name!r})", 1), inputs=Snippet("(*given[0], **given[1])", 1))
@@ -95,7 +100,7 @@ async def found_by(agent: SupervisedAgent, folder: Path, case: Case, capture: Ca
         async for answer in answers:
             if isinstance(answer, Report):
                 reports.append(answer)
-    return as_result(reports[-1])
+    return reports[-1]
 
 
 def as_result(report: Report) -> Result:
@@ -134,16 +139,33 @@ def differences(case: Case, capture: Capture, truth: Result, found: Result) -> I
             yield Difference(f"{case.library}: {case.name}", capture, what, *sides)
 
 
+def workspace_in(folder: Path) -> Path:
+    """A folder with what builds the models."""
+    workspace = folder / "workspace"
+    for name in SOURCES:
+        target = workspace / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (target.parent / "__init__.py").touch()
+        shutil.copy(ROOT / name, target)
+    return workspace
+
+
+def agent_in(workspace: Path) -> SupervisedAgent:
+    """An agent that runs in this Python."""
+    return SupervisedAgent(
+        [sys.executable],
+        cwd=workspace,
+        env=dict(os.environ),
+        log=lambda line: None,
+        on_state=lambda state: None,
+    )
+
+
 class Bench:
     """The results so far, which are stored in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.workspace = folder / "workspace"
-        for name in SOURCES:
-            target = self.workspace / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (target.parent / "__init__.py").touch()
-            shutil.copy(ROOT / name, target)
+        self.workspace = workspace_in(folder)
         self._folder = folder
 
     def file(self, side: str, case: Case, capture: Capture) -> Path:
@@ -158,7 +180,7 @@ class Bench:
 
     async def measure(self, cases: Sequence[Case], until: float) -> None:
         """Get the results that are missing, until that time."""
-        agent = self._agent()
+        agent = agent_in(self.workspace)
         for case in cases:
             for capture in CAPTURES:
                 if time.time() > until:
@@ -176,7 +198,7 @@ class Bench:
 
     async def compare_seconds(self, cases: Sequence[Case]) -> str:
         """The CPU seconds that an export takes fx-lsp and torch, for models that can be exported."""
-        agent = self._agent()
+        agent = agent_in(self.workspace)
         lines, ratios = ["| model | fx-lsp | torch | ratio |", "|---|---|---|---|"], []
         for case in cases:
             await found_by(agent, self.workspace, case, "export")  # the agent learns what to import
@@ -187,15 +209,6 @@ class Bench:
                 lines.append(f"| {case.name} | {found['seconds']:.2f} | {truth['seconds']:.2f} | {ratios[-1]:.2f} |")
         await agent.close()
         return "\n".join([*lines, f"median ratio: {statistics.median(ratios):.2f}"])
-
-    def _agent(self) -> SupervisedAgent:
-        return SupervisedAgent(
-            [sys.executable],
-            cwd=self.workspace,
-            env=dict(os.environ),
-            log=lambda line: None,
-            on_state=lambda state: None,
-        )
 
     def table(self, cases: Sequence[Case]) -> str:
         """What was compared, as Markdown."""

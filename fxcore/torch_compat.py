@@ -261,8 +261,14 @@ def torch_fx_symbolic_trace() -> dict[str, Any] | None:
 
 
 def functions_wrapped_by_torch_fx() -> dict[tuple[int, str], dict[str, Any]]:
+    """A copy of `registry_of_torch_fx`."""
+    return dict(registry_of_torch_fx())
+
+
+def registry_of_torch_fx() -> dict[tuple[int, str], dict[str, Any]]:
     """The functions passed to ``torch.fx.wrap``: maps the id of a module's globals and a name there to the globals."""
-    return dict((torch_fx_symbolic_trace() or {}).get("_wrapped_fns_to_patch", {}))
+    registry: dict[tuple[int, str], dict[str, Any]] = (torch_fx_symbolic_trace() or {}).get("_wrapped_fns_to_patch", {})
+    return registry
 
 
 def methods_wrapped_by_torch_fx() -> list[tuple[type, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 from collections.abc import Callable, Collection
@@ -9,7 +10,12 @@ from types import BuiltinFunctionType
 from typing import Any, TypeVar, overload
 
 from fxcore.proxy import Proxy
-from fxcore.torch_compat import functions_wrapped_by_torch_fx, is_proxy_of_torch_fx, methods_wrapped_by_torch_fx
+from fxcore.torch_compat import (
+    functions_wrapped_by_torch_fx,
+    is_proxy_of_torch_fx,
+    methods_wrapped_by_torch_fx,
+    registry_of_torch_fx,
+)
 from fxcore.tracing.patching import PatchScope, originals
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -42,6 +48,17 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
         raise NotImplementedError(f"wrap({name!r}) must be called at the top level of a module")
     _wrapped_fns_to_patch[id(caller.f_globals), name] = caller.f_globals
     return fn_or_name
+
+
+def forget_unfinished_wraps() -> None:
+    """Forget the wrapped names that nothing defined, because the import of their module failed before it did.
+
+    A trace of any program would raise KeyError for them.
+    """
+    for wrapped in (_wrapped_fns_to_patch, registry_of_torch_fx()):
+        for key, namespace in list(wrapped.items()):
+            if key[1] not in namespace and not hasattr(builtins, key[1]):
+                del wrapped[key]
 
 
 def replace_wrapped(patches: PatchScope) -> None:

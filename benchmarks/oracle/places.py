@@ -16,8 +16,8 @@ Place = tuple[str, int, int, int, int]
 """An expression: file, first line from 1, last line, column of the first byte from 0, column after the last byte."""
 
 _TORCH = str(Path(torch.__file__).parent / "_")[:-1]
-_HERE = str(Path(__file__).parent)
-_NOT_THE_USERS = (_TORCH, _HERE, contextlib.__file__, "<frozen")
+_ORACLES = (str(Path(__file__).parent), str(Path(__file__).parents[1] / "capture_oracle"))
+_NOT_THE_USERS = (_TORCH, *_ORACLES, contextlib.__file__, "<frozen")
 _TRACE = torch.fx.Tracer.trace.__code__
 _ONLY_ASKING = ("POP_JUMP", "JUMP_IF", "GET_ITER", "UNARY_NOT", "CACHE", "COPY")
 
@@ -39,7 +39,7 @@ def _position(code: CodeType, lasti: int) -> tuple[int, int, int, int] | None:
 
 
 def is_users(code: CodeType) -> bool:
-    """Whether code is neither torch's nor the oracle's."""
+    """Whether code is neither torch's nor an oracle's."""
     return not code.co_filename.startswith(_NOT_THE_USERS)
 
 

@@ -33,8 +33,10 @@ that prints or logs can be left out under `torch.compiler.is_compiling()`. For P
 The message has torch's own explanation and hint, and the number of a page about this kind of break, such as GB0059.
 
 fx-lsp compiles with `fullgraph=True` and the backend `eager` to find the first break, and without `fullgraph=True`, on
-random weights, to find the others. A break is an error if your code compiles the class or function, or what it is a
-part of, with `fullgraph=True`. Otherwise it is information, since the program still runs.""",
+random weights, to find the other places that `fullgraph=True` refuses. Without `fullgraph=True`, torch also breaks the
+graph at `.item()` and at operations whose result has a size that depends on data. A break is an error if your code
+compiles the class or function, or what it is a part of, with `fullgraph=True`. Otherwise it is information, since the
+program still runs.""",
     bad="""\
 import torch
 from torch import nn

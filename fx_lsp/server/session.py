@@ -105,6 +105,8 @@ class ClientSession:
         )
         self.refresher = Refresher(self._refreshes(), ask)
         self.configured = False
+        self._saved_early: dict[str, None] = {}
+        """Documents that were saved before the settings were known, in order."""
         """Whether the settings are known. Nothing is traced before that, because they may name another Python."""
         self._notify = notify
         self._agent_state = AgentState("stopped"), Interpreter((), "")
@@ -146,6 +148,9 @@ class ClientSession:
         self.configured = True
         for path in self.documents.paths:
             self.engine.scheduler.opened(path)
+        for path in [path for path in self._saved_early if self.documents.is_open(path)]:
+            self.engine.scheduler.saved(path)
+        self._saved_early.clear()
 
     def settings_of(self, path: str) -> Settings:
         """The settings for a file: the editor's, and the project's where an editor setting is left at its default."""
@@ -174,7 +179,9 @@ class ClientSession:
     def saved(self, uri: str) -> None:
         """Trace a document that the client has saved, if it has to be traced then."""
         path = self.places.path(uri)
-        if path and self.configured and self.documents.is_open(path):
+        if path and not self.configured:
+            self._saved_early[path] = None
+        elif path and self.documents.is_open(path):
             self.engine.scheduler.saved(path)
 
     def set_paused(self, paused: bool) -> None:

@@ -60,7 +60,7 @@ def _syntax_at(place: Place) -> tuple[ast.AST, ast.AST] | None:
 def _syntax(source: str) -> dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]]:
     """For each range of source, the outermost expression (else the statement) with that range, and its parent."""
     found: dict[tuple[int, int, int, int], tuple[ast.AST, ast.AST]] = {}
-    for parent in nodes_of(source):
+    for parent in _all_nodes(source):
         for node in ast.iter_child_nodes(parent):
             if isinstance(node, ast.expr | ast.stmt) and node.end_lineno and node.end_col_offset is not None:
                 at = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
@@ -142,7 +142,7 @@ def call_at(place: Place, name: str) -> ast.Call | None:
     span = span_at(*place)
     if span is None:
         return None
-    calls = (node for node in nodes_of(f"({_text(span)})") if isinstance(node, ast.Call))
+    calls = (node for node in _all_nodes(f"({_text(span)})") if isinstance(node, ast.Call))
     return next((call for call in calls if _last_name(call.func) == name), None)
 
 
@@ -150,12 +150,36 @@ def statement_at(place: Place) -> ast.stmt | None:
     """The innermost statement around a place; None if the source can't be read."""
     span = span_at(*place)
     found: ast.stmt | None = None
-    for node in nodes_of("".join(linecache.getlines(span.file))) if span else ():
+    for node in _all_nodes("".join(linecache.getlines(span.file))) if span else ():
         if not isinstance(node, ast.stmt) or span is None:
             continue
         if node.lineno <= span.line and span.end_line <= (node.end_lineno or 0):
             found = node  # outer statements come first
     return found
+
+
+def span_of_syntax(file: str, line: int, col: int, end_col: int | None) -> SourceSpan | None:
+    """The range of the expression or statement that begins and ends there, if only its last line is not known.
+
+    Of a statement with a condition or items, e.g. ``if`` or ``for``, it is these: an instruction that jumps because of
+    a condition that doesn't compare has the range of the whole statement. If ``end_col`` is not known either, only such
+    statements are looked for. None if there is no such syntax.
+    """
+    for node in _all_nodes("".join(linecache.getlines(file))):
+        if not isinstance(node, ast.expr | ast.stmt) or (node.lineno, node.col_offset) != (line, col):
+            continue
+        asked = _asked_by(node)
+        if node.end_col_offset == end_col or (end_col is None and isinstance(node, ast.stmt) and asked is not node):
+            end_line, end = asked.end_lineno or asked.lineno, asked.end_col_offset or 0
+            return SourceSpan(file, asked.lineno, end_line, asked.col_offset, end)
+    return None
+
+
+def _asked_by(node: ast.expr | ast.stmt) -> ast.expr | ast.stmt:
+    """The condition or the items that a statement takes; any other node itself."""
+    if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+        return node.test
+    return node.iter if isinstance(node, ast.For | ast.AsyncFor) else node
 
 
 def _text(span: SourceSpan) -> str:
@@ -174,7 +198,7 @@ def _last_name(function: ast.expr) -> str | None:
 
 
 @functools.lru_cache(maxsize=8)
-def nodes_of(source: str) -> tuple[ast.AST, ...]:
+def _all_nodes(source: str) -> tuple[ast.AST, ...]:
     """All nodes of the source's syntax tree, outer ones first; none if it isn't valid Python."""
     try:
         return tuple(ast.walk(ast.parse(source)))

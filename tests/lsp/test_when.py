@@ -43,6 +43,21 @@ async def test_on_save_nothing_is_traced_before_a_save(folder: Path) -> None:
         assert await editor.diagnostics("net.py") == []
 
 
+async def test_on_save_reports_that_were_kept_are_checked_once_it_is_quiet(folder: Path) -> None:
+    other = GOOD.partition("class")[2].replace("Net", "Other").replace("x + 1", "len(x)")
+    async with Editor(folder).session(settings={"trace": "onSave", "cache": False}) as editor:
+        editor.open("net.py", f"{GOOD}\n\nclass{other}")
+        editor.save("net.py")  # perhaps before the settings have arrived
+        assert [item.code for item in await editor.diagnostics("net.py")] == ["len"]
+        for number in (1, 2):  # the first edit has all reports made anew
+            count = traces(editor)
+            editor.edit("net.py", f"x + {number}", f"x + {number + 1}")
+            editor.save("net.py")
+            await editor.until(lambda: traces(editor) > count)  # noqa: B023 (awaited at once)
+            await editor.settled()
+        await editor.until(lambda: traces(editor) > count + 1)
+
+
 async def test_manually_nothing_is_traced_until_asked(folder: Path) -> None:
     async with Editor(folder).session(settings={"trace": "manual", "cache": False}) as editor:
         editor.open("net.py", GOOD)

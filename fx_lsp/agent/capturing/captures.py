@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.messages import Failure, Step
-from fx_lsp.agent.running.observation import forward_of
+from fx_lsp.agent.running.observation import Input, forward_of
+from fx_lsp.agent.running.plain_values import tensors_of
 from fx_lsp.agent.traceback_steps import to_span
 from fxcore.source import SourceSpan, definition_span, is_user_file, return_span
 
@@ -47,6 +48,12 @@ def step_of_forward(root: Callable[..., Any], *, at_return: bool = False) -> tup
         return ()
     found: SourceSpan | None = (return_span(code) if at_return else None) or definition_span(code)
     return (Step(getattr(code, "co_qualname", code.co_name), to_span(found)),) if found else ()
+
+
+def batch_size(given: Input) -> int | None:
+    """The first size of all tensors of ``given``; None if they have none in common, or if it is 0."""
+    sizes = {tensor.shape[0] for tensor in tensors_of([*given.args, *given.kwargs.values()]) if tensor.dim()}
+    return sizes.pop() or None if len(sizes) == 1 else None
 
 
 def with_first(first: Failure, found: Iterable[Failure]) -> tuple[Failure, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.export import Dim, ExportedProgram
 
-from fx_lsp.agent.capturing.captures import Captured, step_of_forward
+from fx_lsp.agent.capturing.captures import Captured, batch_size, step_of_forward
 from fx_lsp.agent.capturing.torch_internals import (
     DATA_DEPENDENT,
     has_unknown_output,
@@ -22,7 +22,7 @@ from fx_lsp.agent.messages import Failure, Step
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
-from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frames, describe, is_user_code
+from fx_lsp.agent.traceback_steps import chain_of_error, chain_of_frames, describe, is_outside_python
 from fxcore.source import stack_places, traceback_places, user_frames
 from fxcore.source.syntax import operation_at
 
@@ -65,7 +65,7 @@ def export_failure(error: Exception, root: Callable[..., Any]) -> Failure:
     kind = kind_of(error)
     if kind == "unsupported-output":
         return Failure(kind, describe(error), step_of_forward(root, at_return=True))
-    chain = chain_of_error(error, is_user_code) or step_of_forward(root)
+    chain = chain_of_error(error, is_outside_python) or step_of_forward(root)
     return Failure(kind, describe(error), chain, operation=_operation(error))
 
 
@@ -88,16 +88,10 @@ def _operation(error: Exception) -> str:
 
 def _batched(given: Input) -> Input | None:
     """``given`` with a batch of at least 2, since torch takes a size of 1 for a constant; None if it has no batch."""
-    sizes = {tensor.shape[0] for tensor in _tensors(given) if tensor.dim()}
-    if len(sizes) != 1 or sizes == {0}:
-        return None
-    if sizes != {1}:
-        return given
+    size = batch_size(given)
+    if size != 1:
+        return given if size else None
     return Input(map_tensors(_twice, given.args), map_tensors(_twice, dict(given.kwargs)))
-
-
-def _tensors(given: Input) -> list[torch.Tensor]:
-    return tensors_of([*given.args, *given.kwargs.values()])
 
 
 def _twice(tensor: torch.Tensor) -> torch.Tensor:
@@ -133,7 +127,7 @@ def _limits_of_batch(root: Callable[..., Any], given: Input) -> tuple[Failure, .
     text = describe(error) if isinstance(error, Exception) else error
     if specialized:
         return (Failure("specialized-dimension", text, next(filter(None, specialized), ()) or step_of_forward(root)),)
-    chain = chain_of_error(error, is_user_code) if isinstance(error, Exception) else ()
+    chain = chain_of_error(error, is_outside_python) if isinstance(error, Exception) else ()
     return (Failure("violated-constraint", text, chain or step_of_forward(root)),)
 
 

@@ -1,8 +1,8 @@
 """Exports a program past its first failure, to find every place in one run.
 
 Where an export would end, this one notes the place and goes on under an assumption, as `fxcore.explore` does: a
-condition is false, unless that leads straight to a ``raise``; a number is one; what a call returns is like its first
-tensor. No values are needed, so even a loop whose length depends on data ends.
+condition is false, unless that leads straight to a ``raise``; a number is one; a call returns what it does for zeros.
+Further runs assume the opposite for conditions. No values are needed, so even a loop whose length depends on data ends.
 """
 
 from __future__ import annotations
@@ -14,18 +14,26 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+import torch
 from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.capturing.export_capture import export_failure, exported, kind_of
-from fx_lsp.agent.capturing.torch_internals import answering
+from fx_lsp.agent.capturing.torch_internals import answering, needs_data, real_tensors
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
-from fx_lsp.agent.running.plain_values import tensors_of
+from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.traceback_steps import chain_of_frames, describe
 from fxcore.explore.likely_answers import LOOP_TURNS, likely_truth, said
 from fxcore.source import is_user_file, stack_places, user_frames
+from fxcore.source.bytecode import raising_truth
 from fxcore.source.syntax import operation_at
+
+MOST_OTHER_RUNS = 3
+"""How many runs look at the other sides of conditions."""
+
+REVERSED_TURNS = 2
+"""How often a reversed condition of a loop gets the other answer, so that the loop ends."""
 
 MOST_EVENTS = 1_000
 """After this many failures, including repeated ones, the run is given up because it makes no progress."""
@@ -34,27 +42,36 @@ _PASSABLE = frozenset({"data-dependent-guard", "data-dependent-size", "missing-f
 """The kinds of failure that the run can go on after."""
 
 
-def failures_of_export(root: Callable[..., Any], given: Input) -> tuple[tuple[Failure, ...], bool]:
-    """Every failure of an export of the module ``root`` that can be found, in the order in which it reaches them.
+def failures_of_export(
+    make: Callable[[], tuple[Callable[..., Any], Input]],
+) -> Iterator[tuple[tuple[Failure, ...], bool]]:
+    """Every failure of an export that can be found, in the order in which it reaches them: each time more of them.
 
-    Also whether the export was followed to the end of the program, so that no other failure is behind these. Errors
-    that the program raises after an assumption are left out, since the assumption may have caused them.
+    Also whether no other failure is behind these: every run has followed the program to its end, and no condition is
+    left to be reversed.
+
+    ``make`` builds the module anew for each run, and its input. The first run makes the likely assumptions. Each
+    further run reverses all conditions that are known by then, and so reaches their other sides. Errors that the
+    program raises after an assumption are left out, since the assumption may have caused them.
     """
-    run = _Run(failures_of_export.__code__)
-    reached_end = False
-    try:
-        with answering(run.answer), run:
-            exported(root, given, None)
-        reached_end = True
-    except _GaveUp:
-        pass
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        last = export_failure(error, root)
-        run.end(last)
-        reached_end = last.kind == "unsupported-output"
-    return tuple(run.failures), reached_end
+    found: tuple[Failure, ...] = ()
+    reversed_: set[_Condition] = set()
+    reached_ends = True
+    for _ in range(1 + MOST_OTHER_RUNS):
+        run = _Run(failures_of_export.__code__, frozenset(reversed_))
+        reached_ends = run.export(*make()) and reached_ends
+        known = {failure.chain[-1].span for failure in found if failure.chain}
+        beyond = [item for item in run.failures if item.other_side and item.chain[-1].span not in known]
+        found = (*found, *beyond) if reversed_ else tuple(run.failures)
+        is_last = run.reversible <= reversed_
+        yield found, reached_ends and is_last
+        if is_last:
+            return
+        reversed_ |= run.reversible
+
+
+_Condition = tuple[str, CodeType, int]
+"""An instruction that tests a value: its file, code object and offset."""
 
 
 class _GaveUp(BaseException):
@@ -64,10 +81,15 @@ class _GaveUp(BaseException):
 class _Run(TorchFunctionMode):
     """One export that goes on after failures: it answers for torch, and stands in for calls that fail."""
 
-    def __init__(self, top: CodeType) -> None:
-        """``top`` is the code of the function that runs the export."""
+    def __init__(self, top: CodeType, reversed_: frozenset[_Condition]) -> None:
+        """``top`` is the code of the function that runs the export; in it, some conditions are ``reversed_``."""
         super().__init__()
         self.failures: list[Failure] = []
+        self.reversible: set[_Condition] = set()
+        """The conditions that were assumed, except for those whose other side leads straight to a ``raise``."""
+        self._reversed = reversed_
+        self._other_side = ""
+        """What was assumed at the last condition that was reversed."""
         self._top = top
         self._in_call = False
         """Whether a function of torch's is running; it may have a way to do without an answer."""
@@ -75,15 +97,32 @@ class _Run(TorchFunctionMode):
         """Whether that function is called again, because it has no such way."""
         self._guess: Span | None = None
         """The place of the last assumption."""
+        self._reversing = ""
+        """What is assumed at the condition that is being reversed."""
         self._events = 0
         self._turns: dict[tuple[int, int], int] = {}
         """By instruction and running function: how often a condition was answered there."""
+
+    def export(self, root: Callable[..., Any], given: Input) -> bool:
+        """Run the export; returns whether it followed the program to its end."""
+        try:
+            with answering(self.answer), self:
+                exported(root, given, None)
+        except _GaveUp:
+            return False
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            last = export_failure(error, root)
+            self.end(last)
+            return last.kind == "unsupported-output"
+        return True
 
     def answer(self, error: Exception, kind: type) -> bool | int | float:
         """What to assume where an export would raise ``error``. Raises it if a function of torch's may catch it."""
         if self._in_call and not self._assuming:
             raise error
-        value = self._likely_truth() if kind is bool else kind(1)
+        value = self._assumed_truth() if kind is bool else kind(1)
         if not self._assuming:
             self._note(error, said(value))
         return value
@@ -91,7 +130,7 @@ class _Run(TorchFunctionMode):
     def end(self, last: Failure) -> None:
         """Add the failure that ended the run, unless an assumption may have caused it."""
         if not self.failures or last.kind != "export-error":
-            self._add(dataclasses.replace(last, after=self._guess))
+            self._add(dataclasses.replace(last, after=self._guess, other_side=self._other_side))
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call a function of torch's, and go on if it fails."""
@@ -100,7 +139,7 @@ class _Run(TorchFunctionMode):
             with self._calling():
                 return func(*args, **kwargs)
         except Exception as error:
-            if kind_of(error) not in _PASSABLE:
+            if kind_of(error) not in _PASSABLE and not needs_data(func):
                 raise
             failed = error
         try:
@@ -109,8 +148,8 @@ class _Run(TorchFunctionMode):
             assumption = "it works"
         except Exception:
             is_answer = kind_of(failed) == "data-dependent-guard"
-            result = False if is_answer else _like_argument([*args, *kwargs.values()])
-            assumption = "it returns a tensor like its argument"
+            result = False if is_answer else _stand_in(func, args, kwargs)
+            assumption = "it returns what it does for other values"
         self._note(failed, said(result) if isinstance(result, bool | int | float) else assumption)
         return result
 
@@ -129,10 +168,18 @@ class _Run(TorchFunctionMode):
         chain = chain_of_frames(frames)
         self._add(
             Failure(
-                kind_of(error), describe(error), chain, assumption=assumption, after=self._guess, operation=operation
+                kind_of(error),
+                describe(error),
+                chain,
+                assumption=assumption,
+                after=self._guess,
+                other_side=self._other_side,
+                operation=operation,
             )
         )
         self._guess = chain[-1].span if chain else None
+        self._other_side = self._reversing or self._other_side
+        self._reversing = ""
 
     def _add(self, failure: Failure) -> None:
         self._events += 1
@@ -144,7 +191,7 @@ class _Run(TorchFunctionMode):
                 return
         self.failures.append(failure)
 
-    def _likely_truth(self) -> bool:
+    def _assumed_truth(self) -> bool:
         frame = _users_frame()
         if frame is None:
             return False
@@ -152,7 +199,30 @@ class _Run(TorchFunctionMode):
         self._turns[place] = turn = self._turns.get(place, 0) + 1
         if turn > 4 * LOOP_TURNS:
             raise _GaveUp
-        return likely_truth(frame, turn)
+        likely = likely_truth(frame, turn)
+        condition = frame.f_code.co_filename, frame.f_code, frame.f_lasti
+        if raising_truth(frame.f_code, frame.f_lasti) is not (not likely):
+            self.reversible.add(condition)
+        if condition not in self._reversed or turn > REVERSED_TURNS:
+            return likely
+        self._reversing = said(not likely)
+        return not likely
+
+
+def _stand_in(func: Any, args: Any, kwargs: Any) -> Any:
+    """What a call returns for other values of the same shapes; if that fails too, a copy of its first tensor."""
+    try:
+        with real_tensors():
+            result = func(*map_tensors(_arbitrary, list(args)), **map_tensors(_arbitrary, kwargs))
+    except Exception:
+        return _like_argument([*args, *kwargs.values()])
+    first = tensors_of([*args, *kwargs.values()])[0]
+    return map_tensors(lambda tensor: first.new_empty(tensor.shape, dtype=tensor.dtype), result)
+
+
+def _arbitrary(tensor: torch.Tensor) -> torch.Tensor:
+    """A real tensor of the same shape and dtype; zeros are valid as indices, too."""
+    return torch.zeros([int(size) for size in tensor.shape], dtype=tensor.dtype)
 
 
 def _like_argument(values: list[Any]) -> Any:

@@ -1,52 +1,111 @@
-"""Lists every graph break of a program, from a run without ``fullgraph``."""
+"""Lists every place that stops ``torch.compile(fullgraph=True)``, from a run without ``fullgraph``."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable
+from traceback import FrameSummary
 from typing import Any
 
 import torch
 
-from fx_lsp.agent.capturing.compile_capture import break_failure
-from fx_lsp.agent.capturing.torch_internals import watching_graph_breaks, without_logging
+from fx_lsp.agent.capturing.break_places import failure_of, knows_columns, steps_of
+from fx_lsp.agent.capturing.torch_internals import (
+    answering,
+    as_in_one_graph,
+    breaking_at_operators,
+    is_in_operator,
+    resuming_in_loops,
+    running_frames,
+    text_and_frames,
+    watching_graph_breaks,
+    with_fewer_breaks,
+)
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.traceback_steps import describe
+
+MOST_TURNS = 50
+"""How often the same question is answered; then the loop that asks it is ended by a graph break."""
 
 
 def graph_breaks(build: Callable[[], Callable[..., Any]], given: Input) -> tuple[Failure, ...]:
-    """The breaks in a run with ``given``, in the order in which torch meets them.
+    """The breaks in runs with ``given``, in the order in which torch meets them.
 
     ``build`` makes the program, which is modified by a run. It and ``given`` have real tensors. An error that the
-    program raises ends the run; the breaks before it are returned.
+    program raises ends a run; the breaks before it are returned.
 
-    After a break in a loop, torch runs the rest of that function uncompiled. A second run, which leaves out what prints
-    and logs, finds the breaks behind such calls.
+    The first run breaks the graph wherever it has to. Behind a break the graph begins anew, with numbers and sizes that
+    are known. So another run avoids breaks: it leaves out what prints and logs, which would break a whole ``with``
+    block, and where it needs a number that depends on data, it assumes one and goes on.
     """
-    found = _breaks(build(), given)
-    if found:
-        with without_logging():
-            found = {**found, **{place: item for place, item in _breaks(build(), given).items() if place not in found}}
-    return tuple(found.values())
+    found = _Breaks()
+    with as_in_one_graph(), breaking_at_operators():
+        with resuming_in_loops():
+            ended = found.run(build(), given)
+            with answering(found.assume):
+                ended = ended or found.run(build(), given)
+                with with_fewer_breaks():
+                    found.run(build(), given)
+        if not ended:  # resuming may have taken too many calls: each turn of a loop takes one
+            found.run(build(), given)
+    return found.failures
 
 
-def _breaks(root: Callable[..., Any], given: Input) -> dict[Span, Failure]:
-    """The breaks in one run, by their places."""
-    found: dict[Span, Failure] = {}
+class _Breaks:
+    """The graph breaks of several runs of one program."""
 
-    def seen(error: BaseException) -> None:
-        failure = break_failure(error, root)
-        if failure is not None and failure.chain:
-            place = failure.chain[-1].span
-            count = found[place].count + 1 if place in found else 1
-            found[place] = dataclasses.replace(found.get(place, failure), count=count)
+    def __init__(self) -> None:
+        self._found: dict[Span, Failure] = {}
+        self._lines: dict[Span, Failure] = {}
+        """The breaks of which only the line is known."""
+        self._counts: Counter[Span] = Counter()
+        """How often each place was met in the present run."""
 
-    torch.compiler.reset()
-    try:
-        with watching_graph_breaks(seen):
-            torch.compile(root, backend="eager")(*given.args, **given.kwargs)
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-    return found
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Each break once."""
+        known = {(place.file, line) for place in self._found for line in range(place.line, place.end_line + 1)}
+        lines = [failure for place, failure in self._lines.items() if (place.file, place.line) not in known]
+        return (*self._found.values(), *lines)
+
+    def run(self, root: Callable[..., Any], given: Input) -> bool:
+        """Compile and call the program; returns whether it came to its end."""
+        torch.compiler.reset()
+        self._counts.clear()
+        try:
+            with watching_graph_breaks(self._seen):
+                torch.compile(root, backend="eager")(*given.args, **given.kwargs)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            return False
+        return True
+
+    def assume(self, error: Exception, kind: type) -> bool | int | float:
+        """What to assume where torch.compile would raise ``error``. Raises it if a function of torch's asks.
+
+        That function may have a way to do without an answer.
+        """
+        frames = running_frames()
+        if is_in_operator() or not steps_of(frames):
+            raise error
+        failure = Failure("graph-break", describe(error).partition("\n")[0], steps_of(frames))
+        self._add(failure, frames)
+        if self._counts[failure.chain[-1].span] > MOST_TURNS:
+            raise error
+        return False if kind is bool else 1
+
+    def _seen(self, error: BaseException) -> None:
+        failure = failure_of(error)
+        if failure.chain:  # otherwise a function of Python's own broke, compiled by itself
+            self._add(failure, text_and_frames(error)[1])
+
+    def _add(self, failure: Failure, frames: list[FrameSummary]) -> None:
+        place = failure.chain[-1].span
+        self._counts[place] += 1
+        found = self._found if knows_columns(frames) else self._lines
+        known = found.get(place, failure)
+        found[place] = dataclasses.replace(known, count=max(known.count, self._counts[place]))

@@ -6,26 +6,34 @@ import contextlib
 import io
 import logging
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from traceback import FrameSummary
 from typing import Any
 
 import torch
+import torch.fx.experimental.proxy_tensor
 from torch._dynamo import config
-from torch._dynamo.exc import Unsupported, UserError
+from torch._dynamo import utils as _dynamo_utils
+from torch._dynamo.exc import RecompileError, Unsupported, UserError
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+from torch._guards import TracingContext
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
     FakeTensorMode,
     UnsupportedOperatorException,
+    unset_fake_temporarily,
 )
 from torch.fx.experimental import symbolic_shapes
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
 DATA_DEPENDENT = (GuardOnDataDependentSymNode, DataDependentOutputException, DynamicOutputShapeException)
 """What a program on fake tensors raises where it needs a value that only a run can tell."""
+
+Recompiled = RecompileError
+"""Raised where `refusing_to_recompile` is in effect."""
 
 _sympy: Any = vars(symbolic_shapes)["sympy"]
 
@@ -74,17 +82,32 @@ def lacks_fake_kernel(error: BaseException) -> bool:
     return isinstance(error, UnsupportedOperatorException) or any(text in str(error).lower() for text in _NO_KERNEL)
 
 
+def needs_data(function: Any) -> bool:
+    """Whether a function of torch's hands the data of a tensor to code that isn't torch's, which a fake one lacks."""
+    return function in (torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.__format__, torch.Tensor.data_ptr)
+
+
+@contextlib.contextmanager
+def real_tensors() -> Iterator[None]:
+    """Within the block, an export does not record what is called, and new tensors have data."""
+    with unset_fake_temporarily(), torch.fx.experimental.proxy_tensor.disable_proxy_modes_tracing():
+        yield
+
+
 def has_unknown_output(error: BaseException) -> bool:
     """Whether the program returns an object that is not registered as a pytree."""
     return isinstance(error, RuntimeError) and _NO_PYTREE in str(error)
 
 
-def graph_break(error: BaseException) -> tuple[str, list[FrameSummary]] | None:
-    """The text of a graph break and the frames that lead to it, the outermost first; None for any other error."""
-    if not isinstance(error, Unsupported | UserError):
-        return None
+def is_graph_break(error: BaseException) -> bool:
+    """Whether torch.compile can't put something into its graph, rather than that the program is wrong."""
+    return isinstance(error, Unsupported | UserError | GuardOnDataDependentSymNode) or lacks_fake_kernel(error)
+
+
+def text_and_frames(error: BaseException) -> tuple[str, list[FrameSummary]]:
+    """What stopped torch.compile and the frames that lead there, the outermost first; none if torch tells none."""
     # `real_stack` has the innermost frame last since 2.13, and before as well where there was more than one frame.
-    frames = list(error.real_stack or ())
+    frames = list(getattr(error, "real_stack", None) or ())
     for frame in frames:
         frame.name = _of_whole_function(frame.name)
     text = _of_whole_function(str(error).partition("\n\nfrom user code")[0])
@@ -96,11 +119,75 @@ def _of_whole_function(text: str) -> str:
     return re.sub(r"\btorch_dynamo_resume_in_(\w+?)_at_\d+", r"\1", text)
 
 
-def without_logging() -> contextlib.AbstractContextManager[None]:
-    """Within the block, ``torch.compile`` leaves out calls that print or log, which would break the graph."""
+def with_fewer_breaks() -> contextlib.AbstractContextManager[None]:
+    """Within the block, ``torch.compile`` leaves out calls that print or log, and puts LSTMs and the like into a graph.
+
+    Each of them would break the graph, and torch might then leave the rest of the function uncompiled.
+    """
     methods = (getattr(logging.Logger, name) for name in ("debug", "info", "warning", "error", "log"))
     setting = "ignore_logging_functions" if hasattr(config, "ignore_logging_functions") else "ignore_logger_methods"
-    patched: contextlib.AbstractContextManager[None] = config.patch({setting: {print, warnings.warn, *methods}})
+    patched: contextlib.AbstractContextManager[None] = config.patch(
+        {setting: {print, warnings.warn, *methods}, "allow_rnn": True}
+    )
+    return patched
+
+
+def as_in_one_graph() -> contextlib.AbstractContextManager[None]:
+    """Within the block, ``torch.compile`` puts into a graph what it would put there with ``fullgraph=True``.
+
+    These are numbers such as those of ``.item()``, and tensors whose size depends on data.
+    """
+    settings = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_ops": True}
+    patched: contextlib.AbstractContextManager[None] = config.patch(settings)
+    return patched
+
+
+@contextlib.contextmanager
+def breaking_at_operators() -> Iterator[None]:
+    """Within the block, an operator that fails on fake tensors breaks the graph, rather than to end the run."""
+    name = "_wrap_graph_break_with_torch_runtime_err"
+    if not hasattr(_dynamo_utils, name):  # an older torch, in which the run ends there
+        yield
+        return
+    original = getattr(_dynamo_utils, name)
+    setattr(_dynamo_utils, name, lambda break_graph: break_graph())
+    try:
+        yield
+    finally:
+        setattr(_dynamo_utils, name, original)
+
+
+def is_in_operator() -> bool:
+    """Whether an operator is running on fake tensors."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_name != "__torch_dispatch__":
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None
+
+
+def running_frames() -> list[FrameSummary]:
+    """The user's frames that torch.compile is looking into, the outermost first."""
+    return list(TracingContext.extract_stack())
+
+
+@contextlib.contextmanager
+def resuming_in_loops() -> Iterator[None]:
+    """Within the block, ``torch.compile`` goes on after a graph break in a loop, as it does after any other.
+
+    Otherwise it leaves the rest of the function uncompiled, so that it finds no more breaks there.
+    """
+    name = "maybe_has_backedge" if hasattr(InstructionTranslatorBase, "maybe_has_backedge") else "has_backedge"
+    original = getattr(InstructionTranslatorBase, name)
+    setattr(InstructionTranslatorBase, name, lambda self: False)
+    try:
+        yield
+    finally:
+        setattr(InstructionTranslatorBase, name, original)
+
+
+def refusing_to_recompile() -> contextlib.AbstractContextManager[None]:
+    """Within the block, `Recompiled` is raised where ``torch.compile`` would compile a function again."""
+    patched: contextlib.AbstractContextManager[None] = config.patch(error_on_recompile=True)
     return patched
 
 

@@ -31,6 +31,7 @@ from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, describe
+from fxcore.wrap import forget_unfinished_wraps
 
 _NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)'")
 """Python's message about a name that an import did not find.
@@ -186,6 +187,7 @@ class FileLoader:
             is_own = self._workspace.owns(file) and name not in self._bare
             if is_own or name.partition(".")[0] not in sys.modules:
                 del sys.modules[name]
+        forget_unfinished_wraps()
 
 
 def _spec_of(package: str) -> importlib.machinery.ModuleSpec | None:

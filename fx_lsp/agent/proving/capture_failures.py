@@ -130,4 +130,5 @@ def _found(file: ImportedFile, request: Trace, *, on_meta: bool) -> tuple[Report
     if report.outcome != "failed":
         return report, True
     ChildRunner.go_on()
-    return run.further(report), run.reached_end
+    *_, last = run.further(report)
+    return last, run.reached_end

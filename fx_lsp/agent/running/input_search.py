@@ -164,7 +164,8 @@ def solutions(
     yield from solve_inputs(root, [*names, *numbers], known, guessed, numbers, optional, may_run=may_run)
     if optional:  # the program may not run without them
         every = [{**dict.fromkeys(optional, next(iter(guess.values()), None)), **guess} for guess in guessed]
-        yield from solve_inputs(root, [*names, *numbers, *optional], known, every, numbers, may_run=may_run)
+        every_name = [*names, *numbers, *optional]
+        yield from solve_inputs(root, every_name, known, every, numbers, may_be_none=optional, may_run=may_run)
 
 
 def with_optional_inputs(

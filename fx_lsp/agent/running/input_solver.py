@@ -275,12 +275,14 @@ def solve_inputs(
     guessed: Sequence[Mapping[str, Any]],
     numbers: Collection[str] = (),
     left_out: Collection[str] = (),
+    may_be_none: Collection[str] = (),
     most_runs: int = MOST_RUNS,
     may_run: Callable[[], bool] = lambda: True,
 ) -> Iterator[Input]:
     """Inputs that ``root`` accepts: a value for each of ``names``, and ``flags``, which stay as they are.
 
-    There are none if ``root`` needs one of the parameters that are ``left_out``, whose default is None.
+    There are none if ``root`` needs one of the parameters that are ``left_out``, whose default is None. Of those that
+    ``may_be_none``, each is also tried alone.
 
     ``guessed`` are first guesses, the likeliest first. The values of ``numbers``, and of what the text of ``root`` uses
     as a size, are numbers at first, all others are tensors. The program is run at most ``most_runs`` times; ``may_run``
@@ -302,8 +304,17 @@ def solve_inputs(
     is_certain = any(found.is_certain for found in lists.values())
     tensors = [name for name in names if name not in numeric]
     unlikely: list[Wanted] = [{**starts[0], **ranked} for ranked in _of_different_ranks(tensors, _widths(root))]
+    starts += list(_one_by_one(starts[0], may_be_none))
     solver = _InputSolver(root, flags, left_out, most_runs, may_run)
     yield from solver.solve(listed, []) if is_certain else solver.solve([*starts, *listed], unlikely)
+
+
+def _one_by_one(start: Wanted, names: Collection[str]) -> Iterator[Wanted]:
+    """``start`` with only one of ``names``, a tensor or a number, and with None for the others."""
+    without = {path: TensorLike((), "none") if path[0] in names else like for path, like in start.items()}
+    for name in names if len(names) > 1 else ():
+        for like in (start[name,], TensorLike((NUMBER,), "number")):
+            yield {**without, (name,): like}
 
 
 def _described_tensors(root: Callable[..., Any]) -> dict[str, TensorLike]:

@@ -11,7 +11,7 @@ from functools import partial
 from types import FrameType
 
 from fx_lsp.agent.building.build import Built, build_target
-from fx_lsp.agent.messages import Failure, Heartbeat, Limits, Report, Target, Trace
+from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from fx_lsp.agent.processes.priority import give_way_to_traces
@@ -110,28 +110,42 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
     except InconclusiveOnMeta:
         emit(RetryOnCpu())
         return
-    if answer.outcome == "failed" or run.has_batch(answer):
-        answer = _completed(run, answer, request.limits, emit)
+    if answer.outcome in ("failed", "traced"):
+        answer = _completed(run, answer, request, emit)
     emit(answer)
 
 
-def _completed(run: CaptureRun, answer: Report, limits: Limits, emit: Emit) -> Report:
-    """``answer``, which is emitted at once, with what takes another run; if that exceeds a limit, this is noted."""
+def _completed(run: CaptureRun, answer: Report, request: Trace, emit: Emit) -> Report:
+    """``answer``, which is emitted at once, with what takes other runs; if they exceed a limit, this is noted."""
     emit(dataclasses.replace(answer, partial=True))
-    too_slow = unfinished(answer, f"took longer than {limits.seconds:g} seconds")
+    limits = request.limits
+
+    def ended(why: str) -> Report:
+        return unfinished(answer, request.capture, why)
+
+    def too_slow(_frame: FrameType | None) -> None:
+        emit(_timed(ended(f"took longer than {limits.seconds:g} seconds")))
+
     try:
-        with time_limit(limits.seconds, lambda frame: emit(_timed(too_slow))):
-            return run.complete(answer)
+        with time_limit(limits.seconds, too_slow):
+            for found in run.complete(answer):
+                answer = found
     except Exception as error:
         if is_out_of_memory(error):
             lift_memory_limit()
-            return unfinished(answer, f"took more than {limits.memory_mb} MiB of memory")
-        return unfinished(answer, f"raised {describe(error)}")
+            return ended(f"took more than {limits.memory_mb} MiB of memory")
+        return ended(f"raised {describe(error)}")
+    return answer
 
 
-def unfinished(answer: Report, why: str) -> Report:
+def unfinished(answer: Report, capture: Capture, why: str) -> Report:
     """The report on a capture after which `CaptureRun.complete` was ended; ``why`` is the end of a sentence."""
-    what = "the search for further failures" if answer.outcome == "failed" else "the export with a dynamic batch"
+    if answer.outcome == "failed":
+        what = "the search for further failures"
+    elif capture == "export":
+        what = "the export with a dynamic batch"
+    else:
+        what = "the search for recompilations"
     return dataclasses.replace(answer, partial=False, unfinished=f"{what} {why}")
 
 

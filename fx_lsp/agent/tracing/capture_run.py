@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -58,50 +58,54 @@ class CaptureRun(TargetRun):
         self._on_meta = on_meta
         return super().run(on_meta=on_meta)
 
-    def complete(self, first: Report) -> Report:
-        """``first``, the report of a capture, with what takes another run: further failures, or the limits of a batch.
+    def complete(self, first: Report) -> Iterator[Report]:
+        """``first``, the report of a capture, with what takes other runs: further failures, or the limits of a batch.
 
-        Both runs are made on a fresh build, since the capture may have modified what was built for it.
+        Each report tells more than the one before. Every run is made on a fresh build, since a capture may have
+        modified what was built for it.
         """
         if first.outcome == "failed":
-            return self.further(first)
-        return self._with_batch(first) if self.has_batch(first) else first
-
-    def has_batch(self, first: Report) -> bool:
-        """Whether `complete` finds out if the batch of what was captured can be dynamic."""
-        return self._capture == "export" and first.outcome == "traced"
+            yield from self.further(first)
+        elif first.outcome == "traced":
+            yield self._with_batch(first)
 
     def _with_batch(self, first: Report) -> Report:
+        """``first``, the report of a capture that worked, with what keeps it from serving for other batches, too."""
         from fx_lsp.agent.capturing.export_capture import limits_of_batch
+        from fx_lsp.agent.capturing.recompilations import recompilation
         from fx_lsp.agent.capturing.torch_internals import silence
 
         assert self._given is not None
-        root = self._build(self._on_meta).root
-        faked = self._fake(root)[1]
+        root, given = self._fresh(self._given)
         with silence():
-            limits = limits_of_batch(root, faked(self._given))
+            if self._capture == "compile":
+                return dataclasses.replace(first, notices=recompilation(root, given))
+            limits = limits_of_batch(root, given)
         return first if limits is None else dataclasses.replace(first, notices=limits, dynamic_batch=not limits)
 
-    def further(self, first: Report) -> Report:
-        """``first``, the report of a capture that failed, with all further failures that can be found."""
+    def further(self, first: Report) -> Iterator[Report]:
+        """``first``, the report of a capture that failed, with further failures: each time with more of them."""
         from fx_lsp.agent.capturing.captures import with_first
         from fx_lsp.agent.capturing.torch_internals import silence
 
         assert self._given is not None
         with silence():
             if self._capture == "export":
-                found = self._further_of_export(self._given)
+                rounds = self._further_of_export(self._given)
             else:
-                found = self._further_of_compile(self._given)
-        return dataclasses.replace(first, failures=with_first(first.failures[0], found))
+                rounds = iter([(self._further_of_compile(self._given), False)])
+            for found, self.reached_end in rounds:
+                yield dataclasses.replace(first, failures=with_first(first.failures[0], found))
 
-    def _further_of_export(self, given: Input) -> tuple[Failure, ...]:
+    def _further_of_export(self, given: Input) -> Iterator[tuple[tuple[Failure, ...], bool]]:
         from fx_lsp.agent.capturing.further_export_failures import failures_of_export
 
+        return failures_of_export(partial(self._fresh, given))
+
+    def _fresh(self, given: Input) -> tuple[Callable[..., Any], Input]:
+        """A new build of the program, and ``given``, both fake if the capture was made with fake weights."""
         root = self._build(self._on_meta).root
-        faked = self._fake(root)[1]
-        found, self.reached_end = failures_of_export(root, faked(given))
-        return found
+        return root, self._fake(root)[1](given)
 
     def _further_of_compile(self, given: Input) -> tuple[Failure, ...]:
         from fx_lsp.agent.capturing.graph_breaks import graph_breaks

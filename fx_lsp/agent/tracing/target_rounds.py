@@ -171,7 +171,7 @@ class TargetRounds:
             report = death_report(self._request, attempt.target.key, process)
             self._reported(with_notices(report, self._notices), attempt)
         elif self._request.capture != "fx" and attempt.last is not None and attempt.last.partial:
-            last = unfinished(attempt.last, death_of_search(self._request, process))
+            last = unfinished(attempt.last, self._request.capture, death_of_search(self._request, process))
             self._reported(dataclasses.replace(last, processor_seconds=process.processor_seconds), attempt)
 
 

@@ -13,6 +13,10 @@ _NAMES: Mapping[Capture, str] = {
     "compile": "`torch.compile` with `fullgraph=True`",
 }
 _DONE: Mapping[Capture, str] = {"fx": "traced", "export": "exported", "compile": "compiled into one graph"}
+_OF_BATCH: Mapping[Capture, str] = {
+    "export": "Whether the batch can be dynamic",
+    "compile": "Whether each size of the batch makes torch compile it again",
+}
 _NOT_SHOWN = "*Your code does not use this on it, so this is not shown as a problem.*"
 _NOT_REACHED = {"not-built": "it can't be built", "not-imported": "the file can't be imported"}
 _ENDINGS = {"timed-out": "it took too long", "out-of-memory": "it took too much memory", "crashed": "the process died"}
@@ -43,7 +47,7 @@ def in_full(capture: Capture, captured: Traced, *, is_judged: bool) -> str:
             False: ", but only with this size of the batch",
             None: "",
         }[report.dynamic_batch]
-        unknown = f" Whether the batch can be dynamic is not known: {report.unfinished}." if report.unfinished else ""
+        unknown = f" {_OF_BATCH[capture]} is not known: {report.unfinished}." if report.unfinished else ""
         text = f"{_NAMES[capture]}: it can be {_DONE[capture]}{inputs}{batch}.{unknown}"
     elif report.outcome == "failed":
         why = f" {captured.findings[0].message}" if captured.findings else ""  # a comment may suppress them

@@ -51,6 +51,22 @@ async def test_a_missing_package_gets_a_stand_in(client: Client, use: str) -> No
     assert noticed(report) == [("missing-package", use.split("\n")[0])]
 
 
+@pytest.mark.parametrize("package", ["torch.fx", "fxcore"])
+async def test_what_an_attempt_wrapped_and_did_not_define_is_forgotten(client: Client, package: str) -> None:
+    wrapped = f"""
+import {package}
+{package}.wrap("scaled")
+import nowhere
+
+def scaled(x):
+    return x if x.sum() > 0 else -x
+
+def model(x):
+    return scaled(x)
+"""
+    assert (await traced(client, wrapped, "model")).outcome == "traced"
+
+
 UNKNOWN = {
     "a function called on a traced value": "def model(x):\n    return nowhere.f(x)",
     "a base that has the forward": "class A(nowhere.Module):\n    pass",

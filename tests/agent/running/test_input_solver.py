@@ -169,6 +169,21 @@ class Decoder(torch.nn.Module):
         return found
 
 
+class Kernel1d(torch.nn.Module):
+    """Needs a length, which is a number, and may have a state, which nothing here can invent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(4, 8))
+
+    def forward(self, state: Any = None, rate: float = 1.0, L: Any = None) -> torch.Tensor:
+        if state is not None:
+            state = state.hidden.state
+        times = torch.linspace(0, rate, round(rate * L))
+        kernel: torch.Tensor = self.weight @ torch.exp(-times * torch.ones(8, 1))
+        return kernel
+
+
 class LabelledPoints(torch.nn.Module):
     """A pair of points and their labels, which has one dimension less."""
 
@@ -270,6 +285,7 @@ class Skips(torch.nn.Module):
         Assignment(),
         Decoder(),
         LabelledPoints(),
+        Kernel1d(),
         Pixels(),
         Pyramid(),
         Detections(),

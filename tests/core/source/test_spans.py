@@ -14,6 +14,7 @@ from fxcore.failures import TraceFailure
 from fxcore.source import spans
 from fxcore.source.bytecode import is_assertion, unpack_count
 from fxcore.source.spans import SourceSpan, _expression_at, definition_span, disown, is_user_file, return_span
+from fxcore.source.syntax import span_of_syntax
 from tests.core.snippets import define, text_of
 
 REPOSITORY = Path(__file__).parents[3]
@@ -35,6 +36,17 @@ def test_an_expression_of_several_lines() -> None:
     assert span is not None
     assert (span.line, span.end_line) == (3, 5)
     assert text_of(span) == "bool(\n            x\n        )"
+
+
+def test_syntax_whose_last_line_is_not_known() -> None:
+    f = define(
+        "def f(x):\n    if not x:\n        return x\n    for i in range(2):\n        x = max(\n            i, 2)\n"
+    )
+    file = f.__code__.co_filename
+    found = [span_of_syntax(file, *start) for start in ((2, 4, 16), (4, 4, 17), (5, 12, 17), (2, 0, 1))]
+    assert [span and text_of(span) for span in found] == ["not x", "range(2)", "max(\n            i, 2)", None]
+    found = [span_of_syntax(file, *start, None) for start in ((2, 4), (4, 4), (5, 8), (5, 12))]
+    assert [span and text_of(span) for span in found] == ["not x", "range(2)", None, None]
 
 
 def test_nodes_know_their_expressions() -> None:

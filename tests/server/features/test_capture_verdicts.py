@@ -67,6 +67,11 @@ def test_a_hover_says_what_a_verdict_is_for(exported: Traced, shown: str) -> Non
     assert told.endswith("so this is not shown as a problem.*") if fails else told.endswith(shown)
 
 
+def test_a_hover_says_that_recompilations_are_not_known() -> None:
+    told = in_full("compile", traced("traced", unfinished="it was slow"), is_judged=True)
+    assert told.endswith(". Whether each size of the batch makes torch compile it again is not known: it was slow.")
+
+
 @pytest.mark.parametrize(
     ("outcome", "shown"),
     [
