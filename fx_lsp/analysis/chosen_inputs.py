@@ -20,7 +20,7 @@ from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.directives import are_arguments
 
-NO_ARGUMENTS = "it is not a valid list of arguments, such as torch.rand(1, 3, 32, 32)"
+NO_ARGUMENTS = "it is not a valid list of arguments; an example is torch.rand(1, 3, 32, 32)"
 
 LONGEST_PROBLEM = 200
 """How many characters of a problem are kept: it is shown beside the field in which the input is entered."""

@@ -182,7 +182,8 @@ class FixTrials:
         shown = traced.report.recipe if traced.report else ""
         if shown in {recipe.root.source for recipe in (traced.target.recipe, *traced.target.fallbacks)}:
             return None
-        others = [other.target for other in self._scheduler.results[path].traced.values() if other is not traced]
+        result = self._scheduler.results.get(path)  # None if the file has been closed meanwhile
+        others = [other.target for other in result.traced.values() if other is not traced] if result else []
         recipes = [recipe for other in others for recipe in (other.recipe, *other.fallbacks)]
         host = next((recipe for recipe in (*recipes, *traced.target.hosts) if has_part(recipe, shown)), None)
         return host and replace(host, is_host=True, inputs=None, concrete_args=None)

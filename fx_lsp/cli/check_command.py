@@ -131,7 +131,9 @@ def _add_fixes(check: argparse.ArgumentParser) -> None:
         "--diff", action="store_true", help="print the edits that --fix would make instead of the problems"
     )
     diff_or_fix.add_argument(
-        "--fix", action="store_true", help="apply all proven fixes, and show the remaining problems"
+        "--fix",
+        action="store_true",
+        help="apply all proven fixes, and show the edited files and the remaining problems",
     )
     fixes.add_argument(
         "--unproven-fixes", action="store_true", help="with --diff or --fix: include fixes that could not be tested"
@@ -209,9 +211,15 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 
 def _print(checked: Checked, arguments: argparse.Namespace) -> int:
-    """Print the problems that are not in the baseline, write the requested files, and return the exit status."""
+    """Print which files were fixed and the problems that are not in the baseline, and write the requested files.
+
+    Returns the exit status.
+    """
+    from fx_lsp.check.shown_places import shown_path
     from fx_lsp.cli import baseline, formats
 
+    for edited in checked.edits if arguments.fix else ():
+        say(f"{shown_path(edited)} was edited")
     if arguments.write_baseline:
         baseline.write(arguments.baseline, checked)
     if arguments.baseline:

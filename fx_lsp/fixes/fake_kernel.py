@@ -21,16 +21,14 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     for definition in source.tree.body:
         if isinstance(definition, ast.FunctionDef) and definition.name == name and _is_operator(source, definition):
             parameters = ast.unparse(definition.args)
-            tensor = next((one.arg for one in definition.args.args if _is_tensor(source, one)), None)
-            if tensor is None or not _is_tensor(source, ast.arg("", definition.returns)):
+            tensor = next((one.arg for one in definition.args.args if _is_tensor(source, one.annotation)), None)
+            if tensor is None or not _is_tensor(source, definition.returns):
                 return
             torch = imported(source, "torch")
             fake = source.unused(f"{name}_fake")
-            text = (
-                f"\n\n\n@{name}.register_fake\ndef {fake}({parameters}):\n    return {torch.name}.empty_like({tensor})"
-            )
+            text = f"@{name}.register_fake\ndef {fake}({parameters}):\n    return {torch.name}.empty_like({tensor})"
             title = f"Register a fake implementation that returns a tensor like {tensor}"
-            yield Fix(title, (*torch.changes, source.behind(definition, text)))
+            yield Fix(title, (*torch.changes, source.below_definition(definition, text)))
 
 
 def _is_operator(source: Source, definition: ast.FunctionDef) -> bool:
@@ -38,5 +36,5 @@ def _is_operator(source: Source, definition: ast.FunctionDef) -> bool:
     return "torch.library.custom_op" in map(source.names.qualified, functions)
 
 
-def _is_tensor(source: Source, argument: ast.arg) -> bool:
-    return argument.annotation is not None and source.names.qualified(argument.annotation) == "torch.Tensor"
+def _is_tensor(source: Source, annotation: ast.expr | None) -> bool:
+    return annotation is not None and source.names.qualified(annotation) == "torch.Tensor"

@@ -35,15 +35,20 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         call = f"{how}(\n    {name},\n    lambda value: ([{values}], None),\n    lambda values, _: {name}(*values),\n)"
     else:
         return
-    yield Fix(f"Register {name} with {how}", (*torch.changes, _added(source, definition, call, span)))
+    change = _added(source, definition, call, span)
+    if change is not None:
+        yield Fix(f"Register {name} with {how}", (*torch.changes, change))
 
 
-def _added(source: Source, definition: ast.ClassDef | None, call: str, span: Span) -> TextChange:
-    """The change that registers the class below its definition or, if it is imported, above what returns it."""
+def _added(source: Source, definition: ast.ClassDef | None, call: str, span: Span) -> TextChange | None:
+    """The change that registers the class below its definition or, if it is imported, above what returns it.
+
+    None if nothing is at ``span``, since the text has changed.
+    """
     if definition is not None:
-        return source.behind(definition, f"\n\n\n{call}")
-    outermost = next(item for item in source.tree.body if item.lineno <= span.line <= (item.end_lineno or item.lineno))
-    return source.above_definition(next(ast.iter_child_nodes(outermost)), call)
+        return source.below_definition(definition, call)
+    outermost = [item for item in source.tree.body if item.lineno <= span.line <= (item.end_lineno or item.lineno)]
+    return source.above_definition(outermost[0], call) if outermost else None
 
 
 def _is_dataclass(source: Source, definition: ast.ClassDef) -> bool:

@@ -22,7 +22,15 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
         case ast.Call(func=ast.Name(id="int" | "float" | "bool" as name), args=[value], keywords=[]):
             if isinstance(value, ast.Starred):
                 return
-            operand = source.operand(value)
+            operand = source.operand(_tensor(value))
             yield Fix("Read the number with .item()", (source.replaced(node, f"{operand}.item()"),))
             tensor = f"{operand}.long()" if name == "int" else operand
             yield Fix(f"Compute with the tensor instead of {name}", (source.replaced(node, tensor),))
+
+
+def _tensor(value: ast.expr) -> ast.expr:
+    """The tensor that ``value`` is, or whose ``.item()`` it is."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=tensor, attr="item"), args=[], keywords=[]):
+            return tensor
+    return value

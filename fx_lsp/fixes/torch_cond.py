@@ -7,6 +7,7 @@ Each side becomes a function that returns what the branch assigns or returns. On
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -86,20 +87,22 @@ class _Branch:
                 return None
         if not all(map(self._can_move, sides)):
             return None
-        lines = self._returning(sides) if _returns(statement) else self._assigning(sides)
         last = [statement, *sides[1]][-1] if _returns(statement) else statement
-        return source.replaced(statement, f"\n{source.indent(statement)}".join(lines), to=last) if lines else None
+        lines = self._returning(sides, last) if _returns(statement) else self._assigning(sides)
+        indent = source.indent(statement)
+        text = textwrap.indent("\n".join(lines), indent).removeprefix(indent)
+        return source.replaced(statement, text, to=last) if lines else None
 
-    def _returning(self, sides: Sequence[list[ast.stmt]]) -> list[str]:
-        last = [self.statement, *sides[1]][-1]
+    def _returning(self, sides: Sequence[list[ast.stmt]], last: ast.stmt) -> list[str]:
         match sides:
             case [[ast.Return(value=ast.expr() as one)], [ast.Return(value=ast.expr() as other)]]:
                 values = ", ".join(f"lambda: {_fresh(self.source, value)}" for value in (one, other))
                 call = f"return {self.torch}.cond({self.condition}, {values}, ())"
                 return [*self.source.comments(self.statement, to=last), call]
         inputs = self._inputs(sides, ())
-        functions = [self._function(name, inputs, side, "") for name, side in zip(_NAMES, sides, strict=True)]
-        return [*functions[0], *functions[1], f"return {self._call(inputs)}"]
+        texts = zip(_NAMES, self._texts(sides), strict=True)
+        functions = [line for name, text in texts for line in self._function(name, inputs, text)]
+        return [*functions, f"return {self._call(inputs)}"]
 
     def _assigning(self, sides: Sequence[list[ast.stmt]]) -> list[str]:
         flow = Flow(self.source, [self.statement])
@@ -114,24 +117,30 @@ class _Branch:
             return []
         inputs = self._inputs(sides, [name for name in outputs if not all(name in bound for bound in binding)])
         functions: list[str] = []
-        for name, side, bound in zip(_NAMES, sides, binding, strict=True):
+        for name, text, bound in zip(_NAMES, self._texts(sides), binding, strict=True):
             values = [output if output in bound else f"{output}.clone()" for output in outputs]
-            functions += self._function(name, inputs, side, ", ".join(values))
+            functions += self._function(name, inputs, [*text, f"return {', '.join(values)}"])
         return [*functions, f"{', '.join(outputs)} = {self._call(inputs)}"]
 
-    def _function(self, name: str, inputs: Sequence[str], side: list[ast.stmt], value: str) -> list[str]:
+    def _function(self, name: str, inputs: Sequence[str], body: Sequence[str]) -> list[str]:
         head = f"def {self._name(name)}({', '.join(inputs)}):"
-        body = [*self._text(side), *([f"return {value}"] if value else [])]
         return [head, *(f"    {line}" if line.strip() else "" for line in body), ""]
 
-    def _text(self, side: list[ast.stmt]) -> list[str]:
-        """The lines of one side, without their common indentation."""
-        if not side:
-            return []
-        source, first = self.source, side[0]
-        text = source.text[source.offsets(first)[0] : source.offsets(side[-1])[1]]
-        indent = source.indent(first)
-        return [line.removeprefix(indent) if not indent.strip() else line for line in text.splitlines()]
+    def _texts(self, sides: Sequence[list[ast.stmt]]) -> Iterator[list[str]]:
+        """The lines of each side, without their common indentation, and with the comments above them."""
+        source, end = self.source, self.source.offsets(self.statement)[0]
+        for number, side in enumerate(sides):
+            if not side:
+                yield []
+                continue
+            start, above = source.offsets(side[0])[0], end
+            end = source.offsets(side[-1])[1]
+            if any(sides[number + 1 :]):  # a comment behind the last side stays where it is
+                end = source.text.index("\n", end)
+            indent = source.indent(side[0])
+            lines = source.text[start:end].splitlines()
+            own = [line.removeprefix(indent) if not indent.strip() else line for line in lines]
+            yield [*source.comments_between(above, start), *own]
 
     def _call(self, inputs: Sequence[str]) -> str:
         functions = ", ".join(map(self._name, _NAMES))

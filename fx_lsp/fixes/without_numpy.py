@@ -22,8 +22,10 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     match node:
         case ast.Call(func=ast.Attribute(value=tensor, attr="numpy"), args=[], keywords=[]):
             torch = imported(source, "torch")
-            changes = [source.replaced(node, source.slice(tensor)), *_around(source, node, torch.name)]
-            yield Fix("Stay in torch: leave out .numpy()", (*torch.changes, *changes))
+            around = [*_around(source, node, torch.name)]
+            needed = torch.changes if any(change.text for change in around) else ()
+            changes = (*needed, source.replaced(node, source.slice(tensor)), *around)
+            yield Fix("Stay in torch: leave out .numpy()", changes)
 
 
 def _around(source: Source, node: ast.expr, torch: str) -> Iterator[TextChange]:

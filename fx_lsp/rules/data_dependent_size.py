@@ -44,7 +44,7 @@ model(torch.ones(3, 4))
 """,
     text=(
         "{subject} needs a plain number that depends on the values in a tensor, which torch.export does not know. Use "
-        "`.item()` instead of `int`, which yields a symbol, or compute the number in `__init__`."
+        "the symbol that `.item()` yields, without `int`, or compute the number in `__init__`."
     ),
     kinds=("data-dependent-size",),
     capture="export",

@@ -77,7 +77,7 @@ def test_diff_prints_the_edits_and_writes_nothing(tmp_path: Path) -> None:
 def test_fix_applies_proven_fixes_until_no_problem_is_left(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(MODEL, encoding="utf-8")
     run = check("--fix", "net.py", cwd=tmp_path)
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "fx-lsp: net.py was edited\n")
     mended = (tmp_path / "net.py").read_text(encoding="utf-8")
     assert "# as rows" in mended
     subprocess.run([sys.executable, "net.py"], cwd=tmp_path, check=True, capture_output=True)

@@ -69,9 +69,11 @@ def test_an_iterator_becomes_a_tuple() -> None:
 
 
 def test_an_operator_gets_a_fake_implementation() -> None:
-    text = OPERATOR.format("torch.Tensor")
+    text = OPERATOR.format("torch.Tensor").replace("return x", "return x  # é")
     (new,) = fixed(fake_kernel, text, "g(2, x)")
-    added = "@g.register_fake\ndef g_fake(n: int, x: torch.Tensor):\n    return torch.empty_like(x)"
+    added = (
+        "    return x  # é\n\n\n@g.register_fake\ndef g_fake(n: int, x: torch.Tensor):\n    return torch.empty_like(x)"
+    )
     assert added in new
     assert fixed(fake_kernel, OPERATOR.format("list[torch.Tensor]"), "g(2, x)") == []
     assert fixed(fake_kernel, "from ops import g\ndef f(x):\n    return g(2, x)\n", "g(2, x)") == []
@@ -96,6 +98,7 @@ def test_numpy_is_left_out(expression: str, new: str) -> None:
         ("int(x.sum())", ["x.sum().item()", "x.sum().long()"]),
         ("float(x)", ["x.item()", "x"]),
         ("bool(x > 0)", ["(x > 0).item()", "(x > 0)"]),
+        ("int(x.sum().item())", ["x.sum().item()", "x.sum().long()"]),
         ("int(*x)", []),
         ("round(x)", []),
     ],

@@ -22,6 +22,7 @@ def fixed(body: str) -> str | None:
         return None
     (new,) = applied(found[0].changes, lambda path: LineIndex(text)).values()
     ast.parse(new)
+    assert [line for line in new.splitlines() if line != line.rstrip()] == []
     return "".join(line.removeprefix("    ") for line in new.removeprefix(HEAD).splitlines(keepends=True))
 
 
@@ -52,6 +53,16 @@ def fixed(body: str) -> str | None:
             "def if_true():\n    y = x * 2\n    return y\n\ndef if_false():\n    y = x * 3\n    return y\n\n"
             "y = torch.cond(x.any(), if_true, if_false, ())\nreturn y\n",
         ),
+        (
+            "return self.a(x) if self.b is not None and x.any() else x",
+            "return torch.cond((self.b is not None) & (x.any()), lambda: self.a(x), lambda: x.clone(), ())\n",
+        ),
+        (
+            "if x.any():  # a\n    # b\n    y = x * 2  # c\n# d\nelse:\n    # e\n    y = x * 3  # f\nreturn y",
+            "def if_true():\n    # a\n    # b\n    y = x * 2  # c\n    return y\n\n"
+            "def if_false():\n    # d\n    # e\n    y = x * 3\n    return y\n\n"
+            "y = torch.cond(x.any(), if_true, if_false, ())  # f\nreturn y\n",
+        ),
     ],
 )
 def test_both_sides_are_kept(body: str, new: str) -> None:
@@ -63,6 +74,8 @@ def test_both_sides_are_kept(body: str, new: str) -> None:
     [
         "if x.any():\n    self.seen = x\n    y = x\nelse:\n    y = x + 1\nreturn y",
         "if x.any():\n    x[0] = 1\nreturn x",
+        "if self.mask is not None and self.mask.any():\n    x = x + 1\nreturn x",
+        "if hasattr(self, 'mask') and self.mask.any():\n    x = x + 1\nreturn x",
         "if x.any():\n    raise ValueError\nreturn x",
         "if x.any():\n    y = x\nreturn y",
         "if x.any():\n    print(x)\nreturn x",
@@ -74,3 +87,13 @@ def test_both_sides_are_kept(body: str, new: str) -> None:
 )
 def test_a_side_that_does_more_than_compute_stays(body: str) -> None:
     assert fixed(body) is None
+
+
+def test_the_line_ends_of_the_file_are_kept() -> None:
+    text = f"{HEAD}    if x.any():\n        y = x * 2\n    else:\n        y = x * 3\n    return y\n"
+    text = text.replace("\n", "\r\n")
+    span = Span("f.py", 4, 7, 4, 14)
+    (fix,) = fixes(Failure("data-dependent-guard", "", (Step("f", span),)), lambda path: text)
+    new = applied(fix.changes, lambda path: LineIndex(text))["f.py"]
+    assert "torch.cond" in new
+    assert new.count("\n") == new.count("\r\n")

@@ -68,6 +68,7 @@ def test_a_choice_becomes_one_operation(case: tuple[str, str], tmp_path: Path) -
         "return 1 if x.shape[0] > 1 else 2.0",
         "return 1 if x.sum() > 1 else 2",
         "n = x.shape[0]\nreturn 6 // n if n > 0 else 0",
+        "return x + 1 if x is not None and x.sum() > 1 else x",
         "return x.add_(1) if x.shape[0] > 1 else x",
         "if x.shape[0] > 1:\n    y = x\n    x = x + 1\nreturn x",
         "if x.shape[0] > 1:\n    y = x\nelse:\n    z = x",

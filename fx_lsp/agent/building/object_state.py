@@ -62,6 +62,9 @@ _CHANGEABLE = frozenset(
 )
 """Classes of values of variables that may collect something."""
 
+_CHANGEABLE_IN_CLASS = _CHANGEABLE | {functools._lru_cache_wrapper}
+"""Among the variables of a class, these are its methods that keep their results, each for one instance."""
+
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 
 Parts = list[Any]
@@ -77,6 +80,7 @@ class ObjectState:
     def __init__(self, root: object) -> None:
         """Record the state that ``root`` has now. Raises `ChangesUnseenError`."""
         self._storages: dict[int, bytes] = {}
+        self._bytes = 0
         self._parts: list[tuple[object, Parts]] = []
         self._known: set[int] = set()
         self._classes: set[type] = set()
@@ -112,12 +116,12 @@ class ObjectState:
     def _record_variables(self, cls: type) -> None:
         """Record the variables of a class and of its module, and what they contain; those of torch do not change."""
         module = sys.modules.get(cls.__module__)
-        if cls.__module__ == "builtins" or cls.__module__.partition(".")[0] == "torch" or module is None:
+        if cls.__module__ == "builtins" or cls.__module__.partition(".")[0] == "torch":
             return
-        for variables in (vars(cls), vars(module)):
+        for variables, classes in ((vars(cls), _CHANGEABLE_IN_CLASS), (vars(module) if module else {}, _CHANGEABLE)):
             self._parts.append((variables, _parts(variables)))
             own = [value for name, value in variables.items() if not name.startswith("__")]
-            self._found += [value for value in own if type(value) in _CHANGEABLE]
+            self._found += [value for value in own if type(value) in classes]
 
     def _record_storage(self, tensor: torch.Tensor) -> None:
         if tensor.device.type == "meta":
@@ -126,7 +130,8 @@ class ObjectState:
         at = storage.data_ptr()
         if at in self._storages:
             return
-        if storage.nbytes() + sum(map(len, self._storages.values())) > MOST_BYTES:
+        self._bytes += storage.nbytes()
+        if self._bytes > MOST_BYTES:
             raise ChangesUnseenError("its tensors are too large")
         self._storages[at] = _bytes_at(at, storage.nbytes())
 
@@ -182,6 +187,14 @@ def _function_parts(one: types.FunctionType) -> Parts:
     return [one.__code__, *(one.__closure__ or ()), one.__defaults__, one.__kwdefaults__, one.__dict__]
 
 
+def _cache_parts(one: Any) -> Parts:
+    """The attributes of a function that keeps its results, and how often it computed one: this adds a result.
+
+    A result may hold what belongs to a trace, such as a proxy, and be found again in the next trace of an instance.
+    """
+    return [one.cache_info().misses, one.cache_info().currsize, one.__dict__]
+
+
 _READERS: dict[type, Callable[[Any], Parts]] = {
     torch.Tensor: _tensor_parts,
     torch.nn.Parameter: _tensor_parts,
@@ -190,6 +203,7 @@ _READERS: dict[type, Callable[[Any], Parts]] = {
     tuple: lambda one: [*one],
     types.FunctionType: _function_parts,
     types.CellType: _cell_parts,
+    functools._lru_cache_wrapper: _cache_parts,
     types.MethodType: lambda one: [one.__self__, one.__func__],
     types.BuiltinFunctionType: lambda one: [one.__self__],
     types.MappingProxyType: lambda one: [*one.keys(), *one.values()],

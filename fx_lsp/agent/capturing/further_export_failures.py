@@ -61,7 +61,7 @@ def failures_of_export(
         run = _Run(failures_of_export.__code__, frozenset(reversed_))
         reached_ends = run.export(*make()) and reached_ends
         known = {failure.chain[-1].span for failure in found if failure.chain}
-        beyond = [item for item in run.failures if item.other_side and item.chain[-1].span not in known]
+        beyond = [item for item in run.failures if item.other_side and item.chain and item.chain[-1].span not in known]
         found = (*found, *beyond) if reversed_ else tuple(run.failures)
         is_last = run.reversible <= reversed_
         yield found, reached_ends and is_last

@@ -81,8 +81,8 @@ def _check_sizes(program: torch.fx.GraphModule, given: Input) -> None:
         _SizeCheck(program).run(*values, enable_io_processing=False)
     except _OtherSize as found:
         name = str(found).partition("\n")[0]  # the interpreter adds where that was
-        shown = f"`{name}` has another size or dtype than torch.export took it to have"
-        raise ProofEnded("refuted", f"given {given}, in the captured program, {shown}") from None
+        why = f"`{name}` does not have the size and dtype in the captured program that torch.export computed for it"
+        raise ProofEnded("refuted", f"given {given}, {why}") from None
 
 
 def _check_batch(program: Program, first: ProgramRuns) -> None:

@@ -137,11 +137,13 @@ def check_capture_places(
     """
     check_mended(before, after, mended)
     new = after.certain - (before.places - mended)
+    if not new:
+        return
     in_edit = {place for place, file, line in after.lines if (file, line) in edited}
-    for place in sorted(new, key=lambda place: (place not in in_edit, place)):
-        if before.complete or place in in_edit:
-            raise ProofEnded("refuted", f"after the edit, the capture fails at {_shown(place)}")
-        raise ProofEnded("untried", f"after the edit, the capture fails at {_shown(place)}, perhaps as before")
+    place = min(new, key=lambda place: (place not in in_edit, place))
+    if before.complete or place in in_edit:
+        raise ProofEnded("refuted", f"after the edit, the capture fails at {_shown(place)}")
+    raise ProofEnded("untried", f"after the edit, the capture fails at {_shown(place)}, perhaps as before")
 
 
 def replaced_expressions(old: str, new: str) -> set[Place]:

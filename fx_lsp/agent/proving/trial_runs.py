@@ -35,6 +35,7 @@ from fx_lsp.agent.running.input_search import (
     find_inputs,
     solutions,
     with_optional_inputs,
+    without_optional_inputs,
 )
 from fx_lsp.agent.running.observation import (
     Input,
@@ -272,11 +273,17 @@ def _may_run(budget: SearchBudget) -> bool:
 
 
 def _find_optional(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:
-    """Inputs like ``first`` that also have the parameters that are None in it; none if there are no such inputs."""
-    root = program.built.root
+    """Inputs like ``first`` that lack an optional parameter, or that also have the parameters that are None in it."""
+    root, fixed = program.built.root, search.fixed()
+
+    def accepts(given: Input) -> bool:
+        ChildRunner.go_on()
+        return _runs(root, given)
+
+    fewer = tuple(filter(accepts, without_optional_inputs(root, first, fixed)))
     with SearchBudget() as budget:
-        found = with_optional_inputs(root, first, search.fixed(), partial(_may_run, budget), most_runs)
-        return tuple(itertools.islice((given for given in found if _runs(root, given)), MOST_OPTIONAL))
+        found = with_optional_inputs(root, first, fixed, partial(_may_run, budget), most_runs)
+        return *fewer, *itertools.islice(filter(accepts, found), MOST_OPTIONAL)
 
 
 def _for_any_values(root: Callable[..., Any], inputs: tuple[Input, ...]) -> tuple[Input, ...]:

@@ -192,6 +192,16 @@ def with_optional_inputs(
         yield from itertools.chain([full], around(full, root, fixed))
 
 
+def without_optional_inputs(root: Callable[..., Any], first: Input, fixed: Mapping[str, Any]) -> Iterator[Input]:
+    """Inputs like ``first``, each with None for one of the parameters that are None by default."""
+    signature = inspect.signature(forward_of(root))
+    for name, parameter in signature.parameters.items():
+        bound = signature.bind(*first.args, **first.kwargs)
+        if parameter.default is None and name not in fixed and bound.arguments.get(name) is not None:
+            bound.arguments[name] = None
+            yield Input(bound.args, bound.kwargs)
+
+
 def _guessed(root: Callable[..., Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Inputs that the layers suggest; ``given`` are values that are known."""
     return list(itertools.islice(_distinct(guesses(root, given, sides=SIDES)), MOST_GUESSES))

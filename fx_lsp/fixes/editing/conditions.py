@@ -7,6 +7,7 @@ comparison, ``|`` and ``torch.sym_not`` are recorded.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from fx_lsp.fixes.editing.edited_source import Source
@@ -83,6 +84,8 @@ class Conditions:
         """
         match test:
             case ast.BoolOp(op=operator, values=values):
+                if any(_guards(value, values[index + 1 :]) for index, value in enumerate(values)):
+                    return None
                 parts = [self.recorded(value, of_tensors=of_tensors) for value in values]
                 symbol = " & " if isinstance(operator, ast.And) else " | "
                 return symbol.join(f"({part})" for part in parts) if all(parts) else None
@@ -187,6 +190,19 @@ def _either(parts: list[list[str]]) -> list[str]:
     if not all(len(part) == 1 for part in parts) or any(" is " in part[0] or "isinstance" in part[0] for part in parts):
         return []
     return [" | ".join(f"({part[0]})" for part in parts)]
+
+
+def _guards(test: ast.expr, others: Sequence[ast.expr]) -> bool:
+    """Whether ``others`` read a value of which ``test`` tells what it is, e.g. not None, and so may rely on that."""
+    guarded: set[str] = set()
+    for node in ast.walk(test):
+        match node:
+            case ast.Compare(left=value, ops=[ast.Is() | ast.IsNot()]):
+                guarded.add(ast.unparse(value))
+            case ast.Call(func=ast.Name(id="isinstance" | "hasattr"), args=[value, *_]):
+                guarded.add(ast.unparse(value))
+    read = (node for other in others for node in ast.walk(other) if isinstance(node, ast.expr))
+    return bool(guarded) and any(ast.unparse(node) in guarded for node in read)
 
 
 def _together(parts: list[list[str]]) -> list[str]:

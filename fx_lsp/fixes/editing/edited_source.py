@@ -158,6 +158,12 @@ class Source:
             definition = definition.replace("\r\n", "\n").replace("\n", "\r\n")
         return TextChange(Span(self.path, line, 0, line, 0), definition)
 
+    def below_definition(self, definition: ast.stmt, text: str) -> TextChange:
+        """The change that puts ``text`` below the module-level ``definition`` and the comment in its last line."""
+        line = definition.end_lineno or definition.lineno
+        col = len(self.lines.line(line - 1).encode())
+        return TextChange(Span(self.path, line, col, line, col), f"\n\n\n{text}")
+
     def unused(self, name: str) -> str:
         """``name``, with a number appended if the file already uses it."""
         used = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)} | set(self.names.module.bindings)
@@ -173,7 +179,10 @@ class Source:
 
     def comments(self, node: Node, *, to: Node | None = None) -> list[str]:
         """The comments within ``node``, or from its start to the end of ``to``."""
-        start, end = self.offsets(node)[0], self.offsets(to or node)[1]
+        return self.comments_between(self.offsets(node)[0], self.offsets(to or node)[1])
+
+    def comments_between(self, start: int, end: int) -> list[str]:
+        """The comments in the text between two indices, of which neither is within a string."""
         readline = io.StringIO(f"({self.text[start:end]}\n)").readline
         try:
             tokens = list(tokenize.generate_tokens(readline))

@@ -39,8 +39,13 @@ def _applied(changes: Iterable[TextChange], lines: LineIndex) -> str:
     for change in sorted(changes, key=lambda change: _ends(change.span), reverse=True):
         (start_line, start_col), (end_line, end_col) = _ends(change.span)
         start, end = lines.offset_of_python(start_line, start_col), lines.offset_of_python(end_line, end_col)
-        text = text[:start] + change.text + text[end:]
+        text = text[:start] + _with_line_ends_of(lines.text, change.text) + text[end:]
     return text
+
+
+def _with_line_ends_of(text: str, added: str) -> str:
+    """``added`` with the line ends of ``text``; most fixes write every line end as a line feed."""
+    return added.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else added
 
 
 def _ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -56,6 +56,10 @@ class Net(nn.Module):
         self.pair = (1, [2])
         self.number = 10**20
 
+    @functools.lru_cache(maxsize=1)  # noqa: B019
+    def computed(self, number: int) -> int:
+        return number
+
 
 def count_up() -> None:
     global COUNT
@@ -90,6 +94,7 @@ CHANGES: dict[str, Callable[[Net], object]] = {
     "an argument of a partial": lambda net: net.partial.args[0].append(1),
     "the object of a method": lambda net: setattr(net.method.__self__, "width", 6),
     "a list in a tuple": lambda net: net.pair[1].append(1),
+    "what a method caches": lambda net: net.computed(1),
     "a variable of the class": lambda net: net.seen.append(1),
     "another one": lambda net: setattr(Net, "latest", net),
     "a list of the module": lambda net: COLLECTED.append(1),

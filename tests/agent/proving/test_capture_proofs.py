@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fx_lsp.agent.messages import Capture, Prove
+from fx_lsp.agent.messages import Capture, Prove, Snippet
 from tests.agent.client import PATIENT, Client, target_of
 from tests.agent.proving.edits import program
 
@@ -97,6 +97,18 @@ async def test_the_captured_program_is_run_too(
     request = Prove(file, target, target, failures, {}, edited, (str(client.root),), PATIENT, capture=capture)
     proof = await client.agent.prove(request)
     assert (proof.verdict, reason in proof.reason) == (verdict, True), proof
+
+
+async def test_an_optional_input_is_left_out_too(client: Client) -> None:
+    old = program("if mask is not None and mask.sum() > 0:\n    x = x * 2\nreturn x + 1")
+    new = program("x = torch.where((mask is not None) & (mask.sum() > 0), x * 2, x)\nreturn x + 1")
+    old, new = (text.replace("(self, x)", "(self, x, mask=None)") for text in (old, new))
+    file = client.write("net.py", old)
+    target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4), torch.randn(3, 4))", 1))
+    failures = (await client.trace(file, target, capture="export")).only.failures
+    request = Prove(file, target, target, failures, {}, {file: new}, (str(client.root),), PATIENT, capture="export")
+    proof = await client.agent.prove(request)
+    assert (proof.verdict, "None" in proof.reason) == ("refuted", True), proof
 
 
 OPERATOR = """
