@@ -57,7 +57,7 @@ async def fixed(engine: Engine, body: str, capture: Capture) -> list[tuple[str, 
     for fix in engine.proofs.trials.fixes(first):
         proof = await engine.proofs.trials.prove(first, fix)
         (text,) = applied(fix.changes, engine.documents.lines).values()
-        forward = text.partition("def forward(self, x):\n")[2].partition("\n\n")[0]
+        forward = text.partition("def forward(self, x):\n")[2].partition("\n\n\n")[0]
         told.append((proof.verdict, proof.reason, "\n".join(line[8:] for line in forward.splitlines())))
     return told
 
