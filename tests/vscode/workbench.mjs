@@ -6,6 +6,31 @@ import { LIMIT, until } from "./until.mjs";
 
 const EDITOR = ".editor-instance .monaco-editor";
 
+/**
+ * In the page: whether what VS Code has stored about its editors contains a text. VS Code stores it once a minute, or when the
+ * window loses the focus.
+ */
+const IS_STORED = async (text) => {
+  window.dispatchEvent(new Event("blur"));
+  const done = (request) =>
+    new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+    });
+  for (const { name } of await indexedDB.databases()) {
+    if (name.startsWith("vscode-web-state-db-")) {
+      const database = await done(indexedDB.open(name));
+      const items = database.transaction("ItemTable").objectStore("ItemTable");
+      const editors = await done(items.get("memento/workbench.parts.editor"));
+      database.close();
+      if (editors?.includes(text)) {
+        return true;
+      }
+    }
+  }
+  return false;
+};
+
 export class Workbench {
   /** Takes the page and all else that belongs to a window of the bed. */
   attach(window) {
@@ -45,6 +70,12 @@ export class Workbench {
       url.searchParams.set(name, value);
     }
     await this.page.goto(url.href, { waitUntil: "domcontentloaded" });
+  }
+
+  /** Loads the window anew once VS Code has stored an editor's state with `text`, so that this editor is restored. */
+  async reload(text) {
+    await until(`${text} in what VS Code has stored`, () => this.page.evaluate(IS_STORED, text));
+    await this.goto([]); // an address without a file to open: the window restores its editors
   }
 
   /** How the window, which is a remote one, names a file. */

@@ -32,7 +32,7 @@ def recompilation(root: Callable[..., Any], given: Input) -> tuple[Failure, ...]
     """Why ``root`` is compiled once more for a third size of the batch, as a notice; nothing if it isn't.
 
     ``root`` can be compiled for the example ``given``. For a second size, torch compiles it again with a size that may
-    vary, which is meant. If the program rejects another size, nothing is told.
+    vary, which is meant. If the program rejects another size, there is no notice.
     """
     size = batch_size(given)
     if size is None:

@@ -29,7 +29,7 @@ class Net(nn.Module):
 
 
 async def recompilations(client: Client, body: str, size: int = 2) -> list[tuple[str, str]]:
-    """The guard and the text of each place that a compiled ``forward`` with the lines of ``body`` is told for."""
+    """The guard and the text of each place at which a compiled ``forward`` with the lines of ``body`` recompiles."""
     lines = "".join(f"        {line}\n" for line in body.splitlines())
     file = client.write("net.py", HEAD + lines)
     report = (

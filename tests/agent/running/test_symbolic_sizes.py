@@ -11,7 +11,7 @@ SYMBOLS = Symbols({"b": 2, "h": 224, "w": 96}, factor=2, check=3)
 
 
 def told(size: Callable[[int, int, int], int]) -> str:
-    """What is told of a size that is ``size`` of b, h and w."""
+    """How a size that is ``size`` of b, h and w is shown."""
     b, h, w = SYMBOLS.sizes.values()
     alone = {"b": size(2 * b, h, w), "h": size(b, 2 * h, w), "w": size(b, h, 2 * w)}
     return SYMBOLS.size(size(b, h, w), alone, size(3 * b, 3 * h, 3 * w))
