@@ -39,6 +39,7 @@ from torch.utils.flop_counter import FlopCounterMode
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import fxcore
+import tests.zoo  # torchvision can't be imported before
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.counting.cost_run import costs_of
 from fx_lsp.agent.messages import Costs, Recipe, Snippet
