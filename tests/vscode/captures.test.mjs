@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { cpSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { before, test } from "node:test";
+import { GraphPage } from "./graph_page.mjs";
 import { suite } from "./suite.mjs";
 
 const MODELS = resolve(import.meta.dirname, "../workspaces/captures/export_one_of_several");
@@ -29,6 +30,21 @@ suite("captures", { viewport: { width: 1500, height: 900 } }, (editor) => {
     await editor.click(await editor.lens("exported program"));
     await editor.page.locator(".tab", { hasText: "export.py" }).first().waitFor();
     await editor.line("torch.ops.aten");
+  });
+
+  test("the graph view switches from fx to the exported program", async () => {
+    const graph = new GraphPage(editor.page);
+    await editor.goInto("captures/models.py", "class Classifier");
+    await editor.command("fx-lsp: Show Graph");
+    await graph.frame.getByRole("heading", { name: "✗ fx: 2 places" }).waitFor();
+    await graph.frame.getByRole("combobox", { name: "Capture" }).selectOption("export");
+    await graph.frame.locator("#summary").filter({ hasText: "shapes for x: [2, 4]" }).waitFor();
+    await graph.ready();
+    await graph.tab("Table").click();
+    const table = graph.frame.getByRole("grid", { name: "Nodes in the order of execution" });
+    await table.getByRole("row").filter({ hasText: "aten." }).first().click();
+    await editor.page.locator("#status\\.editor\\.selection").filter({ hasText: "Ln" }).waitFor();
+    assert.equal(await graph.frame.locator("#failures").isVisible(), false);
   });
 
   test("a model that nobody captures is captured on request", async () => {
