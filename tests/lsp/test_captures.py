@@ -119,6 +119,20 @@ async def test_the_graph_of_an_export_that_fails_tells_where(editor_with_views: 
     assert [failure.code for failure in graph.failures] == ["data-dependent-guard"]
 
 
+async def test_a_call_that_exports_can_ask_for_a_dynamic_batch(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    editor.write("save.py", EXPORT)
+    editor.open("net.py", NET)
+    editor.open("save.py", EXPORT)
+    await lens_becomes(editor, "net.py", "✗ fx: 1 place · ✓ export (dynamic batch)")
+    at = types.Position(3, 8)
+    context = types.CodeActionContext([], only=[types.CodeActionKind.RefactorRewrite])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(editor.uri("save.py")), types.Range(at, at), context)
+    actions = await editor.client.text_document_code_action_async(params)
+    assert [action.title for action in actions or []] == ["Export with a dynamic batch"]
+    assert 'dynamic_shapes={"x": {0: torch.export.Dim.DYNAMIC}}' in str(actions)
+
+
 async def test_failures_of_export_are_shown_where_it_is_used(editor_with_views: Editor) -> None:
     editor = editor_with_views
     show(editor, "export_all", "models.py")
