@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from fx_lsp.agent.capturing.break_places import span_of_line
 from fx_lsp.agent.messages import Details, GraphNode, ModuleCall, ParameterUse, Span
 from fx_lsp.agent.running.symbolic_sizes import value_of
 from fxcore.nodes.node_text import pretty_target
@@ -79,15 +79,9 @@ def _scope(node: Node) -> str:
 def _span(node: Node) -> Span | None:
     """The line of the user's code that made ``node``; torch tells no columns."""
     for file, number in reversed(_FRAME.findall(node.meta.get("stack_trace") or "")):
-        line = linecache.getline(file, int(number)).rstrip()
-        if line and is_user_file(file):
-            indent = len(line) - len(line.lstrip())
-            return Span(file, int(number), _bytes(line[:indent]), int(number), _bytes(line))
+        if is_user_file(file):
+            return span_of_line(file, int(number))
     return None
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode())
 
 
 def _calls(
