@@ -112,12 +112,13 @@ def filled_memory() -> Iterator[None]:
 
     Otherwise they would have whatever the memory held, which differs from process to process.
     """
-    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # torch.use_deterministic_algorithms does the same, but also loads torch.compile's machinery, which takes seconds.
+    before = torch.get_deterministic_debug_mode()
+    torch.set_deterministic_debug_mode("warn")
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.set_deterministic_debug_mode(before)
 
 
 def zero_unset_weights(root: torch.nn.Module) -> None:

@@ -1,5 +1,8 @@
 """Weights that nothing initializes have the same values in each process."""
 
+import sys
+
+import pytest
 import torch
 
 from fx_lsp.agent.running.observation import filled_memory, zero_unset_weights
@@ -16,6 +19,13 @@ def test_what_nothing_initializes_is_zero() -> None:
     assert [linear.bias.tolist(), linear.get_buffer("table").tolist()] == [[0, 0], [0, 0, 0]]
     assert linear.weight.equal(initialized)
     assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_memory_is_filled_without_the_compiler_which_takes_seconds_to_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("torch._inductor", "torch._inductor.config"):
+        monkeypatch.setitem(sys.modules, name, None)  # importing it raises an exception
+    with filled_memory():
+        assert torch.empty(2).isnan().all()
 
 
 def test_tensors_that_torch_can_not_search_or_change_stay() -> None:
