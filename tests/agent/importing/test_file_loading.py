@@ -291,6 +291,35 @@ async def test_modules_below_a_failing_package_are_still_imported(client: Client
     assert noticed(report) == [("import", "os.environ['NO_SUCH_VARIABLE']")]
 
 
+async def test_of_an_imported_module_that_fails_only_what_fails_is_missing(client: Client) -> None:
+    client.write("parts.py", f"data = open('no such file').read()\n{NET}\nclass Other(Net):\n    width = len(data)\n")
+    file = client.write("net.py", "from parts import Net, Other\n\nclass A(Net):\n    pass\n")
+    report = (await client.trace(file, "A()")).only
+    assert (report.outcome, report.failures, "layer" in report.code) == ("traced", (), True)
+    assert noticed(report) == [("import", "open('no such file')")]
+
+
+async def test_a_failing_module_of_a_package_still_does_all_else(client: Client) -> None:
+    client.write("pkg/__init__.py", "from . import net")
+    text = f"{NET}\nwidths = []\nraise_error()\nfor width in (3, 4):\n    widths.append(width)\n"
+    report = (await client.trace(client.write("pkg/net.py", text), "Net(widths[-1])")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+    assert noticed(report) == [("import", "raise_error")]
+
+
+async def test_a_package_whose_fallback_fails_gets_a_stand_in(client: Client) -> None:
+    client.write("pkg/__init__.py", "from .net import Net")
+    fallback = "try:\n    from nowhere import a, b\nexcept ImportError:\n    a, b = None\n"
+    file = client.write(
+        "pkg/net.py", f"{fallback}{NET}\nclass A(Net):\n    def forward(self, x):\n        return a(x)\n"
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+    assert noticed(report) == [("missing-package", "from nowhere import a, b")]
+    report = (await client.trace(file, "A()")).only
+    assert (report.outcome, report.reason) == ("unchecked", "it calls `nowhere.a`, which is missing")
+
+
 LACKING = {
     "a module that is generated": ("version.py", "from .version import __version__"),
     "a compiled extension": ("", "from . import _extension"),
