@@ -109,6 +109,25 @@ class A(Net):
     def __init__(self):
         super().__init__(3 if nowhere.size() == "small" else 4)
 """,
+    "a size that a method returns": """
+class A(Net):
+    def __init__(self):
+        super().__init__(nowhere.Size.get())
+""",
+    "an argument of torch": """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.log(nowhere.scale())
+""",
+    "an attribute that a method may have set": """
+class A(Net):
+    def __init__(self):
+        cfg = nowhere.config.create()
+        cfg.width = 3
+        cfg.merge_from_file("net.yaml")
+        super().__init__(cfg.width)
+""",
     "an attribute of a module": """
 class A(Net):
     def __init__(self):
@@ -135,20 +154,54 @@ class A(Net):
 @pytest.mark.parametrize("definition", UNKNOWN.values(), ids=UNKNOWN)
 async def test_what_a_stand_in_decides_is_not_known(client: Client, definition: str) -> None:
     expression = "A()" if "class A" in definition else "model"
-    report = await traced(client, f"import nowhere\n{NET}\n{definition}\n", expression)
+    report = await traced(client, f"import torch\nimport nowhere\n{NET}\n{definition}\n", expression)
     assert (report.outcome, report.failures) == ("unchecked", ())
-    assert "`nowhere" in report.reason
+    assert "`nowhere" in report.reason or "missing package" in report.reason
 
 
 KNOWN = {
     "a class decorator": ("@nowhere.register()\nclass A(Net): pass", ""),
     "a class decorator without arguments": ("@nowhere.register\nclass A(Net): pass", ""),
+    "a class that a registry is given": ("class A(Net): pass\nA = nowhere.models.register_module(A)", ""),
     "a decorator on a method that is not called": (
         "class A(Net):\n    @nowhere.cached\n    def extra(self): pass",
         "",
     ),
     "a function called for its effect": (
         "class A(Net):\n    def __init__(self):\n        super().__init__()\n        nowhere.init_(self.layer.weight)",
+        "",
+    ),
+    "a method called for its effect": (
+        """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        nowhere.get_logger("net").info("made")
+
+    def forward(self, x):
+        nowhere.logger.debug("called")
+        return self.layer(x)
+""",
+        "",
+    ),
+    "an attribute that the program has set": (
+        """
+class A(Net):
+    def __init__(self):
+        cfg = nowhere.Config.create()
+        cfg.width = 5
+        super().__init__(cfg.width)
+""",
+        "",
+    ),
+    "a value that only methods use": (
+        """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.tokenizer = nowhere.Tokenizer.from_pretrained("small")
+        self.tokenizer.add_special_tokens({"bos_token": "[DEC]"})
+""",
         "",
     ),
     "a base that does nothing": (
