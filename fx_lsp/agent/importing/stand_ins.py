@@ -172,9 +172,10 @@ class _Method(StandIn):
 
 def _is_about_to_call(frame: FrameType) -> bool:
     """Whether an opening parenthesis follows the attribute that ``frame`` is looking up; False if that is not known."""
-    if sys.version_info < (3, 11):
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None:  # before Python 3.11
         return False
-    places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+    places = itertools.islice(positions(), frame.f_lasti // 2, None)
     _, line, _, column = next(places, (None, None, None, None))
     if line is None or column is None:
         return False
