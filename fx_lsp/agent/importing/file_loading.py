@@ -1,8 +1,8 @@
 """Imports the file whose targets are traced, whatever state its packages are in.
 
 The file is imported as Python would import it. If that fails because something is not installed, the file is imported
-again with stand-ins (``stand_ins.py``); if it fails for another reason, or if the file would do more than define names,
-only its definitions are run (``script_definitions.py``).
+again with stand-ins (``stand_ins.py``). If the file or a module of the workspace that it imports fails for another
+reason, or would do more than define names, only that module's definitions are run (``script_definitions.py``).
 """
 
 from __future__ import annotations
@@ -68,33 +68,26 @@ class FileLoader:
 
     def run(self) -> LoadedFile:
         """Import the file. Raises only errors that leave nothing of it to use, such as a syntax error."""
-        self._workspace.repair = self._provides_import
+        self._workspace.repair = self._makes_up_for_import
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
         with empty_command_line():
             while True:
                 try:
-                    return self._loaded(self._workspace.load(self._name), complete=True)
+                    return self._loaded(self._workspace.load(self._name), complete=not self._workspace.failing)
                 except (Exception, SystemExit) as error:
                     if is_out_of_memory(error):
                         raise
                     if is_consequence(error) and self._name in sys.modules:
                         return self._loaded(sys.modules[self._name], complete=False)
                     if not self._makes_up_for(error):
-                        return self._defined(error)
+                        raise
                 self._forget()
 
     def _loaded(self, module: ModuleType, *, complete: bool) -> LoadedFile:
         self._workspace.define_entry_point_names(module)
         notices = [*self._notices.values(), *self._workspace.left_out]
         return LoadedFile(module, complete and not self._workspace.left_out, tuple(dict.fromkeys(notices)))
-
-    def _defined(self, error: BaseException) -> LoadedFile:
-        """Run only the file's definitions, since running all of it raises ``error``."""
-        self._note("definitions-only" if isinstance(error, SystemExit) else "import", error)
-        self._forget()
-        module = self._workspace.define(self._name)
-        return self._loaded(module, complete=False)
 
     def _makes_up_for(self, error: BaseException) -> bool:
         """Work around ``error``, so that the next attempt does not raise it; return whether that was possible."""
@@ -103,13 +96,30 @@ class FileLoader:
             self._without.add(loads)
             self._note("import", error)
             return True
-        if self._provides_import(error):
+        if self._makes_up_for_import(error):
             return True
         above = self._name.rpartition(".")[0]
         if above in sys.modules or not above:
             return False
         self._note("import", error)
         self._bare |= set(self._workspace.put_up(above))
+        return True
+
+    def _makes_up_for_import(self, error: BaseException) -> bool:
+        """Work around an ``error`` that an import raised; return whether that was possible."""
+        return self._provides_import(error) or self._skips_what_fails(error)
+
+    def _skips_what_fails(self, error: BaseException) -> bool:
+        """From now on, skip what fails in the module of the workspace that raised ``error``.
+
+        False if the error was raised elsewhere, or if that is already done.
+        """
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == "<module>"]
+        own = [path for frame in frames if self._workspace.owns(path := frame.f_code.co_filename)]
+        if not own or own[-1] in self._workspace.failing:
+            return False
+        self._workspace.failing.add(own[-1])
+        self._note("definitions-only" if isinstance(error, SystemExit) else "import", error)
         return True
 
     def _provides_import(self, error: BaseException) -> bool:
@@ -122,7 +132,8 @@ class FileLoader:
             self._stand_ins.missing.add(broken)
             self._note("missing-package", error)
             return True
-        return False
+        missing = _import_error(error, stated=False)  # what the file does without the package fails as well
+        return missing is not None and self._provide(missing, missing)
 
     def _provide(self, missing: ImportError, error: BaseException) -> bool:
         """Provide what the import did not find. False if that is not possible or if the workspace has to define it."""
@@ -212,9 +223,12 @@ def _is_submodule(missing: ImportError, name: str) -> bool:
     return Path(path).name == "__init__.py" and re.search(rf"\b{name}\b", source) is None
 
 
-def _import_error(error: BaseException | None) -> ImportError | None:
-    """``error``, or the one that it was raised from, if it says that something could not be imported."""
-    return next((cause for cause in causes(error, stated=True) if isinstance(cause, ImportError)), None)
+def _import_error(error: BaseException | None, *, stated: bool = True) -> ImportError | None:
+    """``error``, or one that it was raised from, if it says that something could not be imported.
+
+    Unless only ``stated`` causes count, it may also be an error that was being handled when ``error`` was raised.
+    """
+    return next((cause for cause in causes(error, stated=stated) if isinstance(cause, ImportError)), None)
 
 
 def _package_that_raised(error: BaseException, belongs: Belongs) -> str | None:

@@ -32,23 +32,35 @@ MOST_REPAIRS = 20
 
 
 def run_definitions(
-    tree: ast.Module, file: str, namespace: dict[str, Any], repair: Callable[[BaseException], bool]
+    tree: ast.Module,
+    file: str,
+    namespace: dict[str, Any],
+    repair: Callable[[BaseException], bool],
+    *,
+    leave_out_work: bool = True,
 ) -> None:
-    """Run the definitions of ``tree`` in ``namespace``.
+    """Run the definitions of ``tree`` in ``namespace``; without ``leave_out_work``, run all that does not raise.
 
     ``repair`` receives the error of an import statement, and returns whether it did something about the error, so that
     the statement can be run again.
     """
-    _Definitions(tree, file, namespace, repair).run(tree.body)
+    _Definitions(tree, file, namespace, repair, leave_out_work=leave_out_work).run(tree.body)
 
 
 class _Definitions:
     def __init__(
-        self, tree: ast.Module, file: str, namespace: dict[str, Any], repair: Callable[[BaseException], bool]
+        self,
+        tree: ast.Module,
+        file: str,
+        namespace: dict[str, Any],
+        repair: Callable[[BaseException], bool],
+        *,
+        leave_out_work: bool,
     ) -> None:
         self._file = file
         self._namespace = namespace
         self._repair = repair
+        self._is_left_out = _is_left_out if leave_out_work else _is_never_left_out
         self._flags = 0
         for statement in tree.body:
             if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
@@ -60,9 +72,9 @@ class _Definitions:
             match statement:
                 case ast.If():
                     self.run(statement.body if self._holds(statement.test) else statement.orelse)
-                case ast.Try() if any(map(_is_left_out, statement.body)):
+                case ast.Try() if any(map(self._is_left_out, statement.body)):
                     self.run([*statement.body, *statement.orelse, *statement.finalbody])
-                case _ if _is_left_out(statement):
+                case _ if self._is_left_out(statement):
                     self._leave_out(statement)
                 case _:
                     self._execute(statement)
@@ -109,6 +121,10 @@ def is_preparation(statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call(func=function)):
             name = _last_name(function)
             return name in _SETTING_UP or name.startswith("register")  # e.g. `register_dataclass(Result)`
+    return False
+
+
+def _is_never_left_out(statement: ast.stmt) -> bool:
     return False
 
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
+import linecache
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
-from types import FunctionType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -44,8 +47,15 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):  # Python checks for a protocol, which is not supported
             raise AttributeError(name)
-        is_class = _CLASS_NAME.search(name) and "()" not in self._name
-        return StandIn(f"{self._name}.{name}") if is_class else self._another(f".{name}")
+        if _CLASS_NAME.search(name) and "()" not in self._name:
+            return StandIn(f"{self._name}.{name}")
+        if _is_about_to_call(sys._getframe(1)) and not self._has_own_attributes():
+            return _Method(f"{self._name}.{name}"[:200])
+        return self._another(f".{name}")
+
+    def _has_own_attributes(self) -> bool:
+        """Whether the program has set attributes, which a method of the missing class might change."""
+        return len(self.__dict__) > 1
 
     def _another(self, part: str = "") -> StandIn:
         _touched[self._name] = None
@@ -63,6 +73,10 @@ class StandIn:
             return _noting_calls(args[0], self._name)
         for traced in _traced((*args, *kwargs.values())):
             return self._recorded(traced, args, kwargs)
+        return self._result()
+
+    def _result(self) -> Any:
+        """What a call returns that has neither a traced value nor a definition as its argument."""
         if "()" in self._name:
             return self._another("()")
         if _CLASS_NAME.search(self._name):
@@ -104,7 +118,11 @@ class StandIn:
         _touched[self._name] = None
         return id(self)
 
-    __setattr__ = __setitem__ = __delitem__ = __exit__ = _nothing
+    def __setattr__(self, name: str, value: object) -> None:
+        """Remember the value, which is then what reading the attribute returns, as for any configuration."""
+        self.__dict__[name] = value
+
+    __setitem__ = __delitem__ = __exit__ = _nothing
 
     def __iter__(self) -> Iterator[Any]:
         _touched[self._name] = None
@@ -143,6 +161,25 @@ class StandIn:
 
     def __subclasscheck__(self, subclass: type) -> bool:
         return False
+
+
+class _Method(StandIn):
+    """A method that is about to be called. As with a function, what it returns matters only once that is used."""
+
+    def _result(self) -> StandIn:
+        return StandIn(f"{self._name}()"[:200])
+
+
+def _is_about_to_call(frame: FrameType) -> bool:
+    """Whether an opening parenthesis follows the attribute that ``frame`` is looking up; False if that is not known."""
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is None:  # before Python 3.11
+        return False
+    places = itertools.islice(positions(), frame.f_lasti // 2, None)
+    _, line, _, column = next(places, (None, None, None, None))
+    if line is None or column is None:
+        return False
+    return linecache.getline(frame.f_code.co_filename, line).encode()[column:].startswith(b"(")
 
 
 def _traced(values: Iterable[object]) -> Iterator[Proxy]:

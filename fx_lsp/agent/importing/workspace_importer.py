@@ -46,6 +46,8 @@ class Workspace:
         """Files whose saved text had to be compiled, and that `take_compiled` has not returned yet."""
         self.left_out: list[Failure] = []
         """For each script of which only the definitions were run, the first statement that was left out."""
+        self.failing: set[str] = set()
+        """The files whose import failed; from then on, what fails in them is skipped."""
         self.repair: Callable[[BaseException], bool] = lambda error: False
         """Tries to remedy the error of an import; returns whether it did, so that the import can be tried again."""
         self._slow_work = request.slow_work
@@ -95,16 +97,6 @@ class Workspace:
             return loaded  # its package has imported it
         module, loader = self._new_module(name)
         loader.exec_module(module)
-        return module
-
-    def define(self, name: str) -> ModuleType:
-        """Run only the file's definitions, as module ``name``."""
-        parent = name.rpartition(".")[0]
-        if parent:
-            importlib.import_module(parent)
-        module, loader = self._new_module(name)
-        text = loader.get_source(name) or ""
-        run_definitions(ast.parse(text, self.file), self.file, vars(module), self.repair)
         return module
 
     def slow_work_in(self, path: str) -> Failure | None:
@@ -278,17 +270,21 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Run the module, or only its definitions if it is a notebook or a script that does work while it is imported.
 
-        Not all cells of a notebook are meant to be run, and they may call functions that only Jupyter provides.
+        Not all cells of a notebook are meant to be run, and they may call functions that only Jupyter provides. Of a
+        module whose import failed before, what fails is skipped.
         """
         slow = self._workspace.slow_work_in(self.path)
-        tree = self._script() if slow is None else self._parsed()
-        notice = slow or (self._notice_of_work(tree) if tree else None)
-        if tree is None or not (notice or is_notebook(self.path)):
+        has_failed = self.path in self._workspace.failing
+        is_script = self._workspace.is_script(self.path)
+        tree = self._parsed() if slow or has_failed else self._script()
+        notice = slow or (self._notice_of_work(tree) if tree and is_script else None)
+        if tree is None or not (notice or has_failed or is_notebook(self.path)):
             super().exec_module(module)
             return
         if notice is not None:
             self._workspace.left_out.append(notice)
-        run_definitions(tree, self.path, vars(module), self._workspace.repair)
+        leave_out_work = is_script or slow is not None
+        run_definitions(tree, self.path, vars(module), self._workspace.repair, leave_out_work=leave_out_work)
 
     def _notice_of_work(self, tree: ast.Module) -> Failure | None:
         """A notice about the first statement that does work; None if there is none, or for a notebook."""

@@ -43,6 +43,8 @@ def missing_dependency(
     if name is None and isinstance(root, StandInBase) and is_only_a_stand_in(root):
         name = root._name
     name = name or _handled(error, (*_VALUES, MissingModule, StandInBase) if building else _VALUES)
+    if name is None and any(StandIn.__name__ in str(cause) for cause in causes(error, stated=True)):
+        return "it depends on a value from a missing package"  # `log(): argument 'input' must be Tensor, not StandIn`
     return None if name is None else f"it depends on `{name}`, which is missing"
 
 

@@ -109,6 +109,25 @@ class A(Net):
     def __init__(self):
         super().__init__(3 if nowhere.size() == "small" else 4)
 """,
+    "a size that a method returns": """
+class A(Net):
+    def __init__(self):
+        super().__init__(nowhere.Size.get())
+""",
+    "an argument of torch": """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.log(nowhere.scale())
+""",
+    "an attribute that a method may have set": """
+class A(Net):
+    def __init__(self):
+        cfg = nowhere.config.create()
+        cfg.width = 3
+        cfg.merge_from_file("net.yaml")
+        super().__init__(cfg.width)
+""",
     "an attribute of a module": """
 class A(Net):
     def __init__(self):
@@ -135,20 +154,54 @@ class A(Net):
 @pytest.mark.parametrize("definition", UNKNOWN.values(), ids=UNKNOWN)
 async def test_what_a_stand_in_decides_is_not_known(client: Client, definition: str) -> None:
     expression = "A()" if "class A" in definition else "model"
-    report = await traced(client, f"import nowhere\n{NET}\n{definition}\n", expression)
+    report = await traced(client, f"import torch\nimport nowhere\n{NET}\n{definition}\n", expression)
     assert (report.outcome, report.failures) == ("unchecked", ())
-    assert "`nowhere" in report.reason
+    assert "`nowhere" in report.reason or "missing package" in report.reason
 
 
 KNOWN = {
     "a class decorator": ("@nowhere.register()\nclass A(Net): pass", ""),
     "a class decorator without arguments": ("@nowhere.register\nclass A(Net): pass", ""),
+    "a class that a registry is given": ("class A(Net): pass\nA = nowhere.models.register_module(A)", ""),
     "a decorator on a method that is not called": (
         "class A(Net):\n    @nowhere.cached\n    def extra(self): pass",
         "",
     ),
     "a function called for its effect": (
         "class A(Net):\n    def __init__(self):\n        super().__init__()\n        nowhere.init_(self.layer.weight)",
+        "",
+    ),
+    "a method called for its effect": (
+        """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        nowhere.get_logger("net").info("made")
+
+    def forward(self, x):
+        nowhere.logger.debug("called")
+        return self.layer(x)
+""",
+        "",
+    ),
+    "an attribute that the program has set": (
+        """
+class A(Net):
+    def __init__(self):
+        cfg = nowhere.Config.create()
+        cfg.width = 5
+        super().__init__(cfg.width)
+""",
+        "",
+    ),
+    "a value that only methods use": (
+        """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.tokenizer = nowhere.Tokenizer.from_pretrained("small")
+        self.tokenizer.add_special_tokens({"bos_token": "[DEC]"})
+""",
         "",
     ),
     "a base that does nothing": (
@@ -289,6 +342,35 @@ async def test_modules_below_a_failing_package_are_still_imported(client: Client
     report = (await client.trace(file, "model")).only
     assert report.outcome == "traced"
     assert noticed(report) == [("import", "os.environ['NO_SUCH_VARIABLE']")]
+
+
+async def test_of_an_imported_module_that_fails_only_what_fails_is_missing(client: Client) -> None:
+    client.write("parts.py", f"data = open('no such file').read()\n{NET}\nclass Other(Net):\n    width = len(data)\n")
+    file = client.write("net.py", "from parts import Net, Other\n\nclass A(Net):\n    pass\n")
+    report = (await client.trace(file, "A()")).only
+    assert (report.outcome, report.failures, "layer" in report.code) == ("traced", (), True)
+    assert noticed(report) == [("import", "open('no such file')")]
+
+
+async def test_a_failing_module_of_a_package_still_does_all_else(client: Client) -> None:
+    client.write("pkg/__init__.py", "from . import net")
+    text = f"{NET}\nwidths = []\nraise_error()\nfor width in (3, 4):\n    widths.append(width)\n"
+    report = (await client.trace(client.write("pkg/net.py", text), "Net(widths[-1])")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+    assert noticed(report) == [("import", "raise_error")]
+
+
+async def test_a_package_whose_fallback_fails_gets_a_stand_in(client: Client) -> None:
+    client.write("pkg/__init__.py", "from .net import Net")
+    fallback = "try:\n    from nowhere import a, b\nexcept ImportError:\n    a, b = None\n"
+    file = client.write(
+        "pkg/net.py", f"{fallback}{NET}\nclass A(Net):\n    def forward(self, x):\n        return a(x)\n"
+    )
+    report = (await client.trace(file, "Net()")).only
+    assert (report.outcome, report.failures) == ("traced", ())
+    assert noticed(report) == [("missing-package", "from nowhere import a, b")]
+    report = (await client.trace(file, "A()")).only
+    assert (report.outcome, report.reason) == ("unchecked", "it calls `nowhere.a`, which is missing")
 
 
 LACKING = {
