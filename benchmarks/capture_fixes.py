@@ -2,10 +2,11 @@
 
     python benchmarks/capture_fixes.py FOLDER [--models PART ...] [--programs PART ...] [--minutes M]
 
-The programs are those of `capture_programs.py` and the models of `capture_models.py` that can't be captured, whose
-packages are copied into FOLDER, so that their files can be edited. Of places at which several models fail, only the
-first is counted. Results are stored in FOLDER, and those that it contains are reused. A proven edit is tried once more,
-on other values than the proof has used: by `capture_fix_truth.py`, in a process that knows nothing of fx-lsp. The last
+The programs are those of `capture_programs.py`, some of them held out, and the models of `capture_models.py` that can't
+be captured, whose packages are copied into FOLDER, so that their files can be edited. Of places at which several models
+fail, only the first is counted. Results are stored in FOLDER, and those that it contains are reused. A proven edit is
+tried once more, on other values than the proof has used: by `capture_fix_truth.py`, in a process that knows nothing of
+fx-lsp. The last
 thing that is printed is a table for docs/captures.md.
 """
 
@@ -28,7 +29,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.capture_models import all_cases
-from benchmarks.capture_programs import PROGRAMS, text_of
+from benchmarks.capture_programs import HELD_OUT, PROGRAMS, text_of
 from benchmarks.fixes import Attempt, Taken, copy_sources, grouped, packages, share, told
 from benchmarks.recall_models import CASES, Case
 from fx_lsp.agent.messages import Capture, Failure
@@ -136,7 +137,7 @@ class Worker:
             logging.info("%s: %s: %s, %s", taken.place, fix.title, proof.verdict, proof.reason)
             taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
             if proof.verdict == "proven":
-                if taken.library == "programs":
+                if taken.library in ("programs", "held out"):
                     taken.attempts[-1].full_size = self._checked(path, fix, capture)
                 break
         if not taken.attempts:
@@ -165,11 +166,16 @@ def rows(places: Sequence[Taken]) -> Iterator[str]:
         yield f"| {what} | {len(group)} | {offered} | {proven} | {wrong} |"
 
 
+def _sample(taken: Taken) -> str:
+    """What a place is counted with: the programs, those that were held out, or the models of all libraries."""
+    return taken.library if taken.library in ("programs", "held out") else "models"
+
+
 def summary(bench: Bench) -> str:
     """The tables, and every place without a proven fix."""
     lines = []
-    for what, of_programs in {"small programs": True, "models": False}.items():
-        places = [taken for taken in bench.places if (taken.library == "programs") is of_programs]
+    for what in ("programs", "held out", "models"):
+        places = [taken for taken in bench.places if _sample(taken) == what]
         lines += [f"{what}:", "", *rows(places), ""]
     for taken in bench.places:
         tried = "; ".join(f"{one.title}: {one.verdict}, {one.reason} {one.full_size}" for one in taken.attempts)
@@ -198,9 +204,11 @@ def main() -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     options.folder.mkdir(parents=True, exist_ok=True)
     bench = Bench(options.folder.resolve())
-    names = [name for name in PROGRAMS if any(part in name for part in options.programs)]
     work: list[tuple[str, str, Any]] = [
-        ("programs", name, lambda name=name: bench.write_program(name)) for name in names
+        (library, name, lambda name=name: bench.write_program(name))
+        for library, programs in (("programs", PROGRAMS), ("held out", HELD_OUT))
+        for name in programs
+        if any(part in name for part in options.programs)
     ]
     cases = [case for case in all_cases() if any(part in case.name for part in options.models)]
     work += [(case.library, case.name, lambda case=case: bench.write_model(case)) for case in cases]

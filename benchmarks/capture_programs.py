@@ -103,6 +103,27 @@ PROGRAMS = {
 """By name: the lines of ``forward``."""
 
 
+HELD_OUT = {
+    "clip_norm": "norm = x.norm()\nif norm > 1.0:\n    x = x * (1.0 / norm)\nreturn x * 1",
+    "no_valid_item": "mask = x > 0\nif mask.sum() == 0:\n    return x.sum() * 0\nreturn x[mask].mean()",
+    "trim_padding": "lengths = (x > 0).sum(1)\nlongest = int(lengths.max())\nreturn x[:, :longest] * 2",
+    "loop_over_indices": (
+        "out = x.clone()\nfor i in (x[:, 0] > 0).nonzero().flatten().tolist():\n    out[i] = out[i] * 2\nreturn out"
+    ),
+    "skip_by_chance": "if torch.rand(1).item() > 2:\n    return x * 1\nreturn x * 2",
+    "finite": "assert torch.isfinite(x).all(), 'not finite'\nreturn self.first(x)",
+    "split_at_count": "n = int((x[:, 0] > 0).sum())\na, b = x.split([n, 3 - n])\nreturn a.sum() + b.sum()",
+    "warn": "import warnings\n\nif (x < 0).any():\n    warnings.warn('negative')\nreturn x * 2",
+    "temperature": "t = x.std().item()\nreturn x / max(t, 1e-6)",
+    "one_hot": "ids = x[:, 0].abs().long()\nreturn nn.functional.one_hot(ids, int(ids.max()) + 1)",
+    "three_ways": "m = x.mean()\nif m < 0:\n    x = -x\nelif m > 0.4:\n    x = x * 2\nreturn self.first(x)",
+    "lost_loss": "loss = x.pow(2).mean()\nif torch.isnan(loss):\n    loss = torch.zeros_like(loss)\nreturn loss * 1",
+    "top_values": "k = min(int((x > 0).sum()), 2)\nreturn x.flatten().topk(k).values",
+    "debug_shape": "if self.verbose:\n    logger.debug(f'{x.shape} {x.mean():.3f}')\nreturn self.second(x)",
+}
+"""Programs that nobody has looked at while the fixes were written."""
+
+
 def text_of(name: str) -> str:
     """The file with one of the programs."""
-    return HEAD.replace("{name}", f"capture_{name}").replace("{body}", indent(PROGRAMS[name], " " * 8))
+    return HEAD.replace("{name}", f"capture_{name}").replace("{body}", indent({**PROGRAMS, **HELD_OUT}[name], " " * 8))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +18,10 @@ _TYPE = re.compile(r"torch\.cuda\.(\w+Tensor)")
 # Matches somewhere in the text of every program that may use an accelerator.
 _SAID = re.compile(r"cuda|hip|mps|xpu|\bto\(\s*(\d|\w*rank)")
 
+# The classes of most arguments of a module's constructor; their instances never name a device. A constructor makes
+# thousands of calls, and looking at each argument closely would take as long as the calls themselves.
+_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, torch.Size, torch.dtype, float, bool, type(None)})
+
 
 class OnCpu(TorchFunctionMode):
     """A mode in which torch functions use the CPU instead of an accelerator, except in calls that a trace records."""
@@ -26,7 +30,7 @@ class OnCpu(TorchFunctionMode):
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         keywords = kwargs or {}
-        if not all(issubclass(kind, torch.Tensor) for kind in types):
+        if types and not all(issubclass(kind, torch.Tensor) for kind in types):
             return function(*args, **keywords)
         if function in (torch.Tensor.cuda, torch.Tensor.pin_memory):
             return args[0]
@@ -34,13 +38,16 @@ class OnCpu(TorchFunctionMode):
             return torch.device("cpu")
         return self.call(function, args, keywords)
 
-    def call(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def call(self, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Call a torch function, none of whose arguments is a proxy, with the CPU in place of any accelerator."""
         number = function is torch.Tensor.to
+        args = [value if type(value) in _PLAIN else _on_cpu(value, number=number) for value in args]
+        if not keywords:
+            return function(*args)
         moved = {name: _on_cpu(value, number=name == "device") for name, value in keywords.items()}
         if "pin_memory" in moved:
             moved["pin_memory"] = False
-        return function(*(_on_cpu(value, number=number) for value in args), **moved)
+        return function(*args, **moved)
 
 
 def is_accelerator(value: object, *, number: bool = False) -> bool:

@@ -173,11 +173,12 @@ class Trace:
     id: int = 0
     """Identifies the request in its answers; the sender numbers its requests."""
     details: bool = False
-    """Whether the `Report` of each target that was traced or failed is to be followed by `Details`."""
+    """Whether the `Report` of each target that was traced or failed is to be followed by `Details`. With another
+    capture than ``fx``, `Details` are sent only of what could be captured, and the report has only the verdict."""
     slow_work: Failure | None = None
     """The statement in which an earlier import ran out of time. If it is given, only the file's definitions are run."""
     capture: Capture = "fx"
-    """How to capture the targets. ``details`` and ``costs`` are sent only for ``fx``."""
+    """How to capture the targets. ``costs`` are sent only for ``fx``."""
     costs: bool = False
     """Whether the `Report` of each target that was traced is to be followed by `Costs`."""
     inputs: str = ""

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from fx_lsp.agent.messages import Preload
+from fx_lsp.analysis.capture_graphs import CaptureGraphs
 from fx_lsp.analysis.chosen_inputs import ChosenInputs
 from fx_lsp.analysis.costs.cost_counts import CostCounts
 from fx_lsp.analysis.costs.cost_growth import CostGrowth
@@ -123,9 +124,10 @@ class Engine:
         self.growth = CostGrowth(self.scheduler, self.costs)
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
         self.idle_captures = IdleCaptures(self.scheduler, self.captures)
+        self.capture_graphs = CaptureGraphs(self.scheduler, self.captures, after=self.idle_captures)
         checks = KeptReportChecks(self.scheduler, self.agent_for, after=self.idle_captures)
         counting = (self.costs, self.chosen_inputs, self.growth)
-        idle = (self.proofs, self.descriptions, *counting, self.idle_captures, checks)
+        idle = (self.proofs, self.descriptions, *counting, self.idle_captures, self.capture_graphs, checks)
         self._idle_work: tuple[IdleWork, ...] = idle if interactive else ()
 
     def agent_for(self, path: str) -> TracingAgent:

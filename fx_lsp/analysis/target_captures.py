@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 
-from fx_lsp.agent.messages import Capture, Report
+from fx_lsp.agent.messages import Capture, Details, Report, Trace
+from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
+from fx_lsp.documents.documents import Snapshot
 from fx_lsp.supervisor.agent_pool import TracingAgent
 
 CAPTURE_TIME_FACTOR = 6
@@ -36,10 +38,7 @@ class TargetCaptures:
             return
         silent = {item.target.key for item in wanted}
         snapshot = self._scheduler.documents.snapshot()
-        request = self._scheduler.request(path, wanted, snapshot, CAPTURE_TIME_FACTOR)
-        # Without hosts: a part of another model is captured alone.
-        targets = tuple(dataclasses.replace(target, hosts=()) for target in request.targets)
-        request = dataclasses.replace(request, targets=targets, capture=capture)
+        request = self._request(path, capture, wanted, snapshot)
         async with contextlib.aclosing(self._agent_for(path).trace(request)) as answers:
             async for answer in answers:
                 if isinstance(answer, Report):
@@ -48,6 +47,16 @@ class TargetCaptures:
                     self.on_captured(path)
                 elif not answer.cancelled:
                     self._end(path, capture, silent)
+
+    def described(self, path: str, capture: Capture, item: Traced, snapshot: Snapshot) -> AsyncGenerator[Details, None]:
+        """Capture a target of a file again; yields the details of the graph if it can be captured."""
+        return self._agent_for(path).describe(self._request(path, capture, [item], snapshot))
+
+    def _request(self, path: str, capture: Capture, wanted: list[Traced], snapshot: Snapshot) -> Trace:
+        request = self._scheduler.request(path, wanted, snapshot, CAPTURE_TIME_FACTOR)
+        # Without hosts: a part of another model is captured alone.
+        targets = tuple(dataclasses.replace(target, hosts=()) for target in request.targets)
+        return dataclasses.replace(request, targets=targets, capture=capture)
 
     def _end(self, path: str, capture: Capture, silent: Collection[str]) -> None:
         """Drop what no report has confirmed or replaced; there is none on the targets with the keys ``silent``."""

@@ -1,4 +1,4 @@
-"""Leave out a call that only prints or logs while ``torch.compile`` captures the program."""
+"""Leave out what only prints or logs while ``torch.compile`` or ``torch.export`` captures the program."""
 
 from __future__ import annotations
 
@@ -14,17 +14,28 @@ from fx_lsp.fixes.editing.import_edits import imported
 _LEVELS = frozenset({"debug", "info", "warning", "warn", "error", "critical", "exception", "log"})
 """The methods of a logger that write, and ``warnings.warn``."""
 
+_OF_COMPILE = ("graph-break", "compile-error")
+"""The kinds of the failures of ``torch.compile``; the others are those of ``torch.export``."""
+
 _LOGGERS = ("log", "logger", "logging", "warnings")
 
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix if the innermost editable expression is in a statement that does nothing but print or log.
+    """One fix if the innermost editable expression is in a statement that does nothing but print or log, or in the
+    condition of an ``if`` with only such statements.
 
     The graph may break further in, in the library that logs.
     """
     for source, node in itertools.islice(editable(failure.chain, read), 1):
-        statement = source.statement(node)
+        statement, doing = source.statement(node), "compiling" if failure.kind in _OF_COMPILE else "exporting"
         match statement:
+            case ast.If(test=test, body=body, orelse=[]) if source.contains(test, node) and (logs := _logs(body)):
+                torch = imported(source, "torch")
+                first = f"not {torch.name}.compiler.is_compiling() and "
+                text = source.slice(test)
+                is_loose = isinstance(test, (ast.IfExp, ast.Lambda, ast.NamedExpr, ast.BoolOp)) and not _is_and(test)
+                change = source.replaced(test, f"{first}({text})" if is_loose else f"{first}{text}")
+                yield Fix(f"Leave `{logs}` out while {doing}", (*torch.changes, change))
             case ast.Expr(value=ast.Call(func=function)) if _is_log(function) and _is_alone(source, statement):
                 torch = imported(source, "torch")
                 guard = f"if not {torch.name}.compiler.is_compiling():"
@@ -32,8 +43,19 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
                     guard = f"{guard}\n{source.indent(statement)}    "
                 else:  # in a string, other white space would be another string
                     guard = f"{guard} "
-                title = f"Leave `{ast.unparse(function)}` out while compiling"
+                title = f"Leave `{ast.unparse(function)}` out while {doing}"
                 yield Fix(title, (*torch.changes, source.before(statement, guard)))
+
+
+def _logs(body: list[ast.stmt]) -> str:
+    """The first function that ``body`` calls, if it does nothing but print or log; else empty."""
+    calls = [one.value for one in body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call)]
+    are_logs = len(calls) == len(body) and all(_is_log(call.func) for call in calls)
+    return ast.unparse(calls[0].func) if are_logs else ""
+
+
+def _is_and(test: ast.expr) -> bool:
+    return isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
 
 
 def _is_alone(source: Source, statement: ast.stmt) -> bool:

@@ -11,6 +11,7 @@ The program runs, but `torch.export` cannot run it on tensors that have a shape 
 
 - Stay within operations of torch: a tensor has most methods of an array. The results may differ in their last bits, and
   then fx-lsp doesn't call the edit proven.
+- Leave out what only prints or logs: `if not torch.compiler.is_compiling():`.
 - Or put the code into an operator of its own with `torch.library.custom_op`, and register its fake implementation.""",
     bad="""\
 import torch
@@ -44,5 +45,5 @@ model(torch.ones(3, 4))
     ),
     kinds=("export-error",),
     capture="export",
-    fixes=("without_numpy",),
+    fixes=("skip_while_compiling", "without_numpy"),
 )

@@ -275,11 +275,12 @@ def module(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
 
 @server.feature(GRAPH)
 def graph(ls: FxLanguageServer, params: Any) -> dict[str, Any] | None:
-    """The graph of a target, for the input that the parameters name, if they name one."""
+    """The graph of a target, for the input or the capture that the parameters name, if they name one."""
+    views, capture = ls.session.views, getattr(params, "capture", None)
+    if capture in ("export", "compile"):
+        return views.captured_graph(params.textDocument.uri, *_chosen(params), capture)
     inputs = getattr(params, "inputs", None)
-    return ls.session.views.graph(
-        params.textDocument.uri, *_chosen(params), inputs=inputs if isinstance(inputs, str) else ""
-    )
+    return views.graph(params.textDocument.uri, *_chosen(params), inputs=inputs if isinstance(inputs, str) else "")
 
 
 def _at(session: ClientSession, params: types.HoverParams | types.CompletionParams) -> tuple[str | None, int | None]:

@@ -74,6 +74,7 @@ class ClientSession:
             interactive=True,
         )
         self.engine.descriptions.on_described = lambda path, key: self._views_changed(path, [key])
+        self.engine.capture_graphs.on_described = lambda path, key: self._views_changed(path, [key])
         self.engine.captures.on_captured = self._on_captured
         self.engine.costs.on_counted = self._on_counted
         self.engine.chosen_inputs.on_result_for_input = lambda path, key: self._views_changed(path, [key])
@@ -100,6 +101,7 @@ class ClientSession:
             self.engine.descriptions,
             self.engine.costs,
             self.engine.chosen_inputs,
+            self.engine.capture_graphs,
             self.outlines,
             self.places,
         )
@@ -273,6 +275,7 @@ class ClientSession:
         self._views_changed(path, list(result.traced) if result else [])
 
     def _on_captured(self, path: str) -> None:
+        self.engine.capture_graphs.on_captured(path)
         self._on_result(path, not self.engine.scheduler.is_tracing(path))
 
     def _on_counted(self, path: str, key: str) -> None:

@@ -48,3 +48,23 @@ def test_only_a_statement_that_prints_or_logs_is_left_out(body: str, new: str | 
 )
 def test_no_other_statement_is_left_out(body: str) -> None:
     assert fixed(body) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "new"),
+    [
+        (
+            "if x.any():\n    print(1)\n    log.info(2)",
+            "if not torch.compiler.is_compiling() and x.any():\n    print(1)\n    log.info(2)\n",
+        ),
+        (
+            "if x.any() or x.all():\n    print(1)",
+            "if not torch.compiler.is_compiling() and (x.any() or x.all()):\n    print(1)\n",
+        ),
+        ("if x.any():\n    print(1)\n    x = -x", None),
+        ("if x.any():\n    print(1)\nelse:\n    print(2)", None),
+        ("if x.any():\n    pass", None),
+    ],
+)
+def test_a_branch_that_only_prints_or_logs_is_not_decided(body: str, new: str | None) -> None:
+    assert fixed(body) == new

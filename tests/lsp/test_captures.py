@@ -91,6 +91,48 @@ async def test_an_exported_program_can_be_shown(editor_with_views: Editor) -> No
     assert (await editor.ask("fx/forward", {**asked, "capture": None})).text == "", "it can't be traced"
 
 
+async def test_the_graph_of_an_exported_program_can_be_shown(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    editor.write("save.py", EXPORT)
+    editor.open("net.py", NET)
+    await lens_becomes(editor, "net.py", "✗ fx: 1 place · ✓ export (dynamic batch)")
+    asked = {**editor.document("net.py"), "capture": "export"}
+    while not (graph := await editor.ask("fx/graph", asked)).nodes:
+        await changed(editor, len(editor.changes))
+    assert (graph.capture, graph.captures, graph.outcome) == ("export", ["fx", "export"], "traced")
+    assert (graph.input, graph.failures) == ("x: [3, 4]", [])
+    assert [(node.target, node.shape) for node in graph.nodes][1] == ("aten.div.Tensor", ["3", "4"])
+    source = graph.nodes[1].source.range
+    assert (source.start.line, source.start.character, source.end.character) == (6, 8, 31)
+    traced = await editor.ask("fx/graph", {**asked, "capture": "fx"})
+    assert (traced.capture, traced.outcome, len(traced.failures)) == ("fx", "failed", 1)
+    untried = await editor.ask("fx/graph", {**asked, "capture": "compile"})
+    assert (untried.capture, untried.outcome, untried.nodes) == ("compile", None, [])
+
+
+async def test_the_graph_of_an_export_that_fails_tells_where(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    show(editor, "export_all", "models.py")
+    await editor.until(lambda: shown(editor, "models.py") == [("data-dependent-guard", "x.sum() > 0")])
+    graph = await editor.ask("fx/graph", {**editor.document("models.py"), "capture": "export"})
+    assert (graph.outcome, graph.nodes) == ("failed", [])
+    assert [failure.code for failure in graph.failures] == ["data-dependent-guard"]
+
+
+async def test_a_call_that_exports_can_ask_for_a_dynamic_batch(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    editor.write("save.py", EXPORT)
+    editor.open("net.py", NET)
+    editor.open("save.py", EXPORT)
+    await lens_becomes(editor, "net.py", "✗ fx: 1 place · ✓ export (dynamic batch)")
+    at = types.Position(3, 8)
+    context = types.CodeActionContext([], only=[types.CodeActionKind.RefactorRewrite])
+    params = types.CodeActionParams(types.TextDocumentIdentifier(editor.uri("save.py")), types.Range(at, at), context)
+    actions = await editor.client.text_document_code_action_async(params)
+    assert [action.title for action in actions or []] == ["Export with a dynamic batch"]
+    assert 'dynamic_shapes={"x": {0: torch.export.Dim.DYNAMIC}}' in str(actions)
+
+
 async def test_failures_of_export_are_shown_where_it_is_used(editor_with_views: Editor) -> None:
     editor = editor_with_views
     show(editor, "export_all", "models.py")

@@ -1,14 +1,22 @@
 /** What the server answers beyond LSP: docs/protocol.md has the meaning of each field. */
 import type { Location, Position, Range } from "vscode-languageserver-protocol";
 
+/** A way to get a graph of a model. */
+export type Capture = "fx" | "export" | "compile";
+
 export interface TargetParams {
   textDocument: { uri: string };
   target?: string;
   position?: Position;
   /** For `fx/forward`: the exported program instead of the forward. */
   capture?: "export";
-  /** For `fx/graph`: the input that shapes and costs are to be for. */
+}
+
+export interface GraphParams extends Omit<TargetParams, "capture"> {
+  /** The input that shapes and costs are to be for. */
   inputs?: string;
+  /** Whose graph. */
+  capture?: Capture;
 }
 
 export interface Target {
@@ -80,6 +88,10 @@ export interface TraceFailure {
 
 export interface Graph {
   target: Target;
+  capture: Capture;
+  /** Those whose result is known. */
+  captures: Capture[];
+  outcome: string | null;
   stale: boolean;
   input: string | null;
   symbols: Record<string, number>;

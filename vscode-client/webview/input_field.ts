@@ -48,8 +48,8 @@ export class InputField {
   show(graph: Graph, inputs: string): void {
     const { placeholder, status, isInvalid } = fieldTexts(graph);
     this.entered ??= this.input.value = inputs;
-    // A target that fails has no shapes, whatever its input is.
-    this.label.hidden = graph.target.outcome !== "traced";
+    // A target that fails has no shapes, whatever its input is; another capture's are for the input that it was made for.
+    this.label.hidden = graph.outcome !== "traced" || graph.capture !== "fx";
     this.input.placeholder = placeholder;
     this.input.setAttribute("aria-invalid", String(isInvalid));
     this.status.textContent = this.label.hidden ? "" : status;

@@ -2,6 +2,7 @@
 import ElkConstructor from "elkjs/lib/elk-api";
 import type { FromPage, PageState, ToPage } from "../src/graph/messages";
 import type { Graph, GraphNode } from "../src/protocol";
+import { CaptureSwitch } from "./capture_switch";
 import { listen } from "./controls";
 import { toDot } from "./dot";
 import { GraphView } from "./graph_view";
@@ -41,6 +42,13 @@ class Page {
   private readonly order: Grid<OrderRow>;
   private readonly searchBar: SearchBar;
   private readonly inputField: InputField;
+  private readonly captureSwitch = new CaptureSwitch(
+    element("capture-label"),
+    element("capture") as HTMLSelectElement,
+    (capture) => {
+      editor.postMessage({ type: "capture", capture });
+    },
+  );
   private shown = "graph";
 
   constructor(workerAddress: string) {
@@ -99,11 +107,13 @@ class Page {
   }
 
   async show(graph: Graph, { inputs = "" }: PageState): Promise<void> {
-    const anew = this.graph?.target.key !== graph.target.key || this.graph.nodes.length === 0;
+    const isAnother = this.graph?.target.key !== graph.target.key || this.graph.capture !== graph.capture;
+    const anew = isAnother || this.graph?.nodes.length === 0;
     this.graph = graph;
     this.hierarchy = hierarchyOf(graph);
     element("title").textContent = `Graph of ${graph.target.title}`;
     this.showFailures(graph);
+    this.captureSwitch.show(graph);
     this.inputField.show(graph, inputs);
     this.table.show(nodeRows(graph, this.hierarchy));
     this.order.show(orderRows(graph));

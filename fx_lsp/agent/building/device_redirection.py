@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -31,17 +31,17 @@ class Devices(OnCpu):
         super().__init__()
         self._on_meta = on_meta
 
-    def call(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def call(self, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Call a function of torch; if the mode is ``on_meta``, weights get no memory and are not initialized."""
-        asked = keywords.get("device")
-        is_free = asked is None or is_accelerator(asked, number=True)
-        if self._on_meta and function in FACTORIES and is_free and "out" not in keywords:
-            keywords = {**keywords, "device": "meta"}
-        if self._on_meta and function in IN_PLACE and _is_without_effect(function, *args, *keywords.values()):
+        if self._on_meta and function in FACTORIES and "out" not in keywords:
+            asked = keywords.get("device")
+            if asked is None or is_accelerator(asked, number=True):
+                keywords = {**keywords, "device": "meta"}
+        elif self._on_meta and function in IN_PLACE and _is_without_effect(function, *args, *keywords.values()):
             return self._initialize(function, args, keywords)
         return super().call(function, args, keywords)
 
-    def _initialize(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _initialize(self, function: Callable[..., Any], args: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Make an in-place call on an empty tensor instead of the given one, which has no memory to change."""
         tensor = args[0] if args else keywords["tensor"]
         empty = tensor.new_empty(0, device="cpu")  # torch still checks the other arguments

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import linecache
+import tokenize
 from collections.abc import Iterable
 from traceback import FrameSummary
 
@@ -38,7 +41,15 @@ def _span(frame: FrameSummary) -> Span:
     if start is not None and end is not None:
         found = span_of_syntax(frame.filename, line, start, end)  # torch does not tell the last line
         return to_span(found) if found else Span(frame.filename, line, start, line, max(start, end))
-    text = linecache.getline(frame.filename, line).rstrip()
-    indent = len(text) - len(text.lstrip())
-    found = span_of_syntax(frame.filename, line, indent, None)  # a break at a condition is the likeliest in its line
-    return to_span(found) if found else Span(frame.filename, line, indent, line, len(text.encode()))
+    whole = span_of_line(frame.filename, line)
+    found = span_of_syntax(frame.filename, line, whole.col, None)  # a break at a condition is the likeliest in its line
+    return to_span(found) if found else whole
+
+
+def span_of_line(file: str, line: int) -> Span:
+    """The code of a line, without the space and the comment around it."""
+    text = linecache.getline(file, line).rstrip()
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):  # its brackets may be closed in another line
+        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+        text = next((text[: token.start[1]].rstrip() for token in tokens if token.type == tokenize.COMMENT), text)
+    return Span(file, line, len(text) - len(text.lstrip()), line, len(text.encode()))

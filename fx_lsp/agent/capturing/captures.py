@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -29,6 +29,10 @@ class Captured:
     """Why the program can't be captured; empty if it can."""
     code: str = ""
     """The exported program as text, with the shape of each value; empty if there is none."""
+    graph: torch.fx.GraphModule | None = None
+    """What was captured; None if that failed."""
+    state: Mapping[str, str] = field(default_factory=dict)
+    """The paths of the parameters and buffers that placeholders of ``graph`` stand for, by the placeholders' names."""
     is_certain: bool = True
     """Whether the failures are the capture's, whatever the weights are and even if the program rejects the input."""
 

@@ -21,13 +21,19 @@ def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
     What the program or torch raises becomes a failure; only the error that memory ran out is raised.
     """
     torch.compiler.reset()
+    graphs: list[torch.fx.GraphModule] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: object) -> Callable[..., Any]:
+        graphs.append(graph)
+        return graph.forward
+
     try:
-        torch.compile(root, backend="eager", fullgraph=True)(*given.args, **given.kwargs)
+        torch.compile(root, backend=backend, fullgraph=True)(*given.args, **given.kwargs)
     except Exception as error:
         if is_out_of_memory(error):
             raise
         return _failed(error, root)
-    return Captured()
+    return Captured(graph=graphs[0] if graphs else None)
 
 
 def _failed(error: Exception, root: Callable[..., Any]) -> Captured:

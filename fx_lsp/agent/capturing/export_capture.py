@@ -42,7 +42,10 @@ def capture_by_export(root: Callable[..., Any], given: Input) -> Captured:
             raise
         failure = export_failure(error, root)
         return Captured((failure,), is_certain=failure.kind in _CERTAIN)
-    return Captured(code=program.graph_module.print_readable(print_output=False))
+    signature = program.graph_signature
+    state = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    code = program.graph_module.print_readable(print_output=False)
+    return Captured(code=code, graph=program.graph_module, state=state)
 
 
 def limits_of_batch(root: Callable[..., Any], given: Input) -> tuple[Failure, ...] | None:

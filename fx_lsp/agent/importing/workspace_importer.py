@@ -82,7 +82,7 @@ class Workspace:
         sys.argv[:] = [self.file]
         sys.dont_write_bytecode = True
         sys.meta_path.insert(0, _Finder(self))
-        importlib.invalidate_caches()
+        _list_folders_again()
         return name
 
     def load(self, name: str) -> ModuleType:
@@ -229,6 +229,17 @@ class Workspace:
         for name in list(sys.modules) if shadowed else ():
             if name.partition(".")[0] in shadowed:
                 del sys.modules[name]
+
+
+def _list_folders_again() -> None:
+    """Have imports list the folders on ``sys.path`` again, or notice that one exists now.
+
+    ``importlib.invalidate_caches`` would do the same for each folder of each package that is loaded, and copy the
+    memory of hundreds of finders that this process shares with the one that forked it. Python notices by itself when
+    these folders change.
+    """
+    for entry in sys.path:
+        sys.path_importer_cache.pop(entry, None)
 
 
 def is_notebook(path: str) -> bool:

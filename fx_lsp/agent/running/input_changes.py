@@ -35,6 +35,8 @@ _ABOUT_KIND = re.compile(r"dtype|long|int|float|bool|indices|type|index out|attr
 
 _ABOUT_DIMENSIONS = re.compile(r"dimension|too many indices|unpack|\bdims?\b|\dD\b", re.IGNORECASE)
 
+_WIDTHS = re.compile(r"to have (\d+) channels, but got (\d+)|multiplied \(\d+x(?P<found>\d+) and (?P<wanted>\d+)x")
+
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
 _NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
@@ -58,6 +60,9 @@ class ErrorText:
             (math.prod(map(int, view.split(","))), int(found)) for view, found in _VIEW.findall(text) if "-" not in view
         ]
         """How many elements a tensor would need for a view, and how many it has."""
+        widths = [(width["wanted"] or width[1], width["found"] or width[2]) for width in _WIDTHS.finditer(text)]
+        self.widths = [(int(wanted), int(found)) for wanted, found in widths if int(found) > 0]
+        """How wide the input of a layer would have to be, and how wide it is."""
         sizes = [*numbers, *map(int, _NUMBER.findall(text)), *_products(shapes)]
         self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
 
@@ -140,22 +145,49 @@ def with_alike_changed(wanted: Wanted, alike: TensorLike, others: Iterable[Tenso
         }
 
 
-def with_shared_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
-    """The inputs with another one of ``sizes`` instead of one that is in several inputs, wherever it is.
+def with_shared_sizes(wanted: Wanted, told: ErrorText) -> Iterator[Wanted]:
+    """The inputs with another size that is ``told`` instead of one that is in several inputs, wherever it is.
 
-    The size of the first dimension of the first input, probably the batch size, stays.
+    The size of the first dimension of the first input, probably the batch size, stays. At first, the new size
+    is in proportion to the widths that do not fit: where two inputs of equal width are joined, it is half of the old.
     """
+    sizes = told.sizes
     counts = Counter(size for like in wanted.values() for size in {*like.shape})
     batch = next((like.shape[:1] for like in wanted.values()), ())
     shared = [size for size in sizes if counts[size] > 1 and size not in batch]
     shared += [size for size, count in counts.items() if count > 1 and size not in (*shared, *batch, 1)]
-    for old, new in itertools.product(shared, sizes):
-        changed = {
-            path: replace(like, shape=tuple(new if size == old else size for size in like.shape))
-            for path, like in wanted.items()
-        }
-        if old != new:
-            yield from _possible(changed)
+    for old in shared:
+        scaled = [old * width // found for width, found in told.widths if old * width % found == 0]
+        for new in dict.fromkeys([*scaled, *sizes]):
+            changed = {
+                path: replace(like, shape=tuple(new if size == old else size for size in like.shape))
+                for path, like in wanted.items()
+            }
+            if old != new:
+                yield from _possible(changed)
+
+
+def with_width_moved(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:
+    """The inputs with one that is as wide as one of ``sizes`` made as wide as another, and another input narrower.
+
+    Where two inputs are joined, such as what a cell gets and its state, the sum of their widths stays the same.
+    """
+    likes = _given(wanted)
+    for (name, like), (other, narrowed) in itertools.permutations(likes.items(), 2):
+        for dim in range(1, min(len(like.shape), len(narrowed.shape))):
+            old, rest = like.shape[dim], narrowed.shape[dim]
+            for new in sizes if old in sizes else ():
+                if new != old and rest + old - new > 0:
+                    moved = {
+                        name: with_size(like.shape, dim, new),
+                        other: with_size(narrowed.shape, dim, rest + old - new),
+                    }
+                    yield from _possible(
+                        {
+                            path: replace(one, shape=moved.get(without_indices(path), one.shape))
+                            for path, one in wanted.items()
+                        }
+                    )
 
 
 def with_last_sizes(wanted: Wanted, sizes: Sequence[int]) -> Iterator[Wanted]:

@@ -33,6 +33,7 @@ from fx_lsp.agent.running.input_changes import (
     with_shared_sizes,
     with_two_broadcast,
     with_two_numbers,
+    with_width_moved,
 )
 from fx_lsp.agent.running.missing_keys import innermost, with_missing_key
 from fx_lsp.agent.running.observation import Input, forward_of
@@ -230,7 +231,8 @@ class _InputSolver:
             yield from with_other_dimensions(wanted)
         numbers = [alike for alike in groups if alike.kind == "number"]
         items = [(path, like) for path, like in wanted.items() if isinstance(path[-1], int)]
-        moves = [with_shared_sizes(wanted, told.sizes), with_last_sizes(wanted, told.sizes)]
+        moves = [with_shared_sizes(wanted, told), with_last_sizes(wanted, told.sizes)]
+        moves += [with_width_moved(wanted, told.sizes)]
         moves += [with_alike_changed(wanted, alike, others(alike)) for alike in numbers]
         moves += [with_one_changed(wanted, name, others(like)) for name, like in likes.items()]
         moves += [with_item_changed(wanted, path, others(like)) for path, like in items]

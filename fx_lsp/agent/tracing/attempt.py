@@ -110,6 +110,10 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
     except InconclusiveOnMeta:
         emit(RetryOnCpu())
         return
+    if request.details:  # only what was captured is wanted, not what takes other runs
+        emit(answer)
+        _describe(run, request, emit)
+        return
     if answer.outcome in ("failed", "traced"):
         answer = _completed(run, answer, request, emit)
     emit(answer)

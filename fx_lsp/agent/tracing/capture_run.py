@@ -15,7 +15,7 @@ import torch
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.invented_values import InventedModule
 from fx_lsp.agent.building.random_seeds import seed
-from fx_lsp.agent.messages import Capture, Failure, Outcome, Report, Target, Trace
+from fx_lsp.agent.messages import Capture, Details, Failure, Outcome, Report, Target, Trace
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.example_inputs import example_input
 from fx_lsp.agent.running.input_search import solutions
@@ -24,7 +24,7 @@ from fx_lsp.agent.running.node_shapes import described
 from fx_lsp.agent.running.observation import Input, call, forward_of
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
-from fx_lsp.agent.tracing.graph_details import inputs_for
+from fx_lsp.agent.tracing.graph_details import inputs_for, parameter_count
 from fx_lsp.agent.tracing.trace_target import LONGEST_CODE, ImportedFile, InconclusiveOnMeta, TargetRun
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ class CaptureRun(TargetRun):
         self._inputs = ""
         self._given: Input | None = None
         """The example inputs of the capture that was reported."""
+        self._captured_graph: Captured | None = None
+        """The capture that was reported, if it worked."""
         self.reached_end = False
         """Whether `further` has followed the program to its end, so that there is no other failure behind those found.
         After a graph break, it never does for certain: torch may leave the rest of a function uncompiled."""
@@ -57,6 +59,16 @@ class CaptureRun(TargetRun):
             return self.report("unchecked", reason=f"{_NAMES[self._capture]} was not tried: {reason}")
         self._on_meta = on_meta
         return super().run(on_meta=on_meta)
+
+    def details(self, inputs: str) -> Iterator[Details]:
+        """Yield the details of the graph of a capture that worked, for the input of that capture."""
+        from fx_lsp.agent.capturing.captured_graph import details_of_graph
+
+        captured = self._captured_graph
+        if captured is not None and captured.graph is not None:
+            yield details_of_graph(
+                self._request, self._target.key, captured.graph, captured.state, self.root, self._inputs
+            )
 
     def complete(self, first: Report) -> Iterator[Report]:
         """``first``, the report of a capture, with what takes other runs: further failures, or the limits of a batch.
@@ -197,7 +209,9 @@ class CaptureRun(TargetRun):
         bound = inspect.signature(forward_of(built.root)).bind(*given.args, **given.kwargs)
         self._inputs, self._given = described(bound), given
         outcome: Outcome = "failed" if captured.failures else "traced"
-        return self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])
+        self._captured_graph = captured if outcome == "traced" else None
+        report = self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])
+        return dataclasses.replace(report, parameters=parameter_count(built.root))
 
     def _by_default(self, built: Built, on_meta: bool) -> Report | None:
         return None

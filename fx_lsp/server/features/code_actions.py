@@ -18,7 +18,7 @@ from fx_lsp.fixes import Fix, fixes_for
 from fx_lsp.fixes.editing.directive_edits import ignoring, stating_inputs
 from fx_lsp.server.features.client_places import ClientPlaces
 from fx_lsp.server.features.diagnostics import FINDING, SOURCE, identity
-from fx_lsp.server.features.refactorings import on_definition, on_selection
+from fx_lsp.server.features.refactorings import on_definition, on_export_call, on_selection
 
 FIX_ALL = "source.fixAll.fx"
 """The kind of the action that applies all proven fixes of a file."""
@@ -134,6 +134,10 @@ async def _refactorings(
     actions: list[types.CodeAction | None] = []
     if _wanted(params.context, REWRITE):
         actions += [offers.action(fix, REWRITE) for fix in on_definition(path, text, start, result)]
+        with contextlib.suppress(ImportError):  # this Python has no libcst
+            fix = await asyncio.to_thread(on_export_call, path, text, start, scheduler.results)
+            if fix and scheduler.documents.text(path) == text:
+                actions.append(offers.action(fix, REWRITE))
     if start < end and _wanted(params.context, EXTRACT):
         with contextlib.suppress(ImportError):  # this Python has no libcst
             fix = await asyncio.to_thread(on_selection, path, text, start, end)

@@ -1,12 +1,14 @@
-"""Code actions that need no diagnostic: they write a comment above a class, or move an expression to a function."""
+"""Code actions that need no diagnostic: a comment above a class, a helper function, a dynamic batch of an export."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import partial
+from pathlib import PurePath
 
 from fx_lsp.agent.messages import Span
-from fx_lsp.analysis.results import FileResult
+from fx_lsp.analysis.results import FileResult, Results
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import Fix
 from fx_lsp.fixes.editing.directive_edits import skipping, tracing
@@ -44,6 +46,36 @@ def on_selection(path: str, text: str, start: int, end: int) -> Fix | None:
     node = source.expression(_span(path, LineIndex(text), start, end)) if source else None
     fix = wrapped(source, node) if source and node else None
     return dataclasses.replace(fix, title=WRAP_SELECTED) if fix else None
+
+
+def on_export_call(path: str, text: str, offset: int, results: Results) -> Fix | None:
+    """The edit that asks for a dynamic batch where ``torch.export.export`` is called, if that was tried and worked.
+
+    Raises ImportError if libcst is not installed.
+    """
+    if "torch" not in text or "export" not in text:
+        return None
+    from fx_lsp.fixes.dynamic_shapes import with_dynamic_batch  # libcst takes a while to load
+
+    return with_dynamic_batch(path, text, offset, partial(_inputs_with_dynamic_batch, path, results))
+
+
+def _inputs_with_dynamic_batch(path: str, results: Results, name: str) -> str:
+    """The inputs for which a class was exported with a dynamic batch; empty if it was not, or not in all attempts.
+
+    ``name`` is its dotted name in the file ``path``.
+    """
+    module, _, symbol = name.rpartition(".")
+    reports = [
+        captured.report
+        for file, result in list(results.items())  # reports may arrive meanwhile
+        for key, traced in list(result.traced.items())
+        if traced.target.symbol == symbol
+        and (PurePath(file).stem == module.rpartition(".")[2] if module else file == path)
+        and (captured := results.captured(file, key).get("export"))
+    ]
+    dynamic = [report.inputs for report in reports if report and report.dynamic_batch]
+    return dynamic[0] if dynamic and len(dynamic) == len(reports) else ""
 
 
 def _defined_at(text: str, offset: int) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from lsprotocol import types
 
-from fx_lsp.agent.messages import Costs, GraphNode, ModuleCall, NodeCosts, Report
+from fx_lsp.agent.messages import Capture, Costs, GraphNode, ModuleCall, NodeCosts, Report
+from fx_lsp.analysis.capture_graphs import CaptureGraphs
 from fx_lsp.analysis.chosen_inputs import ChosenInput, ChosenInputs
 from fx_lsp.analysis.costs.cost_counts import CostCounts
 from fx_lsp.analysis.costs.cost_texts import is_lower_bound, limits
@@ -34,6 +35,7 @@ class Views:
         descriptions: GraphDescriptions,
         costs: CostCounts,
         chosen_inputs: ChosenInputs,
+        capture_graphs: CaptureGraphs,
         outlines: Outlines,
         places: ClientPlaces,
     ) -> None:
@@ -41,6 +43,7 @@ class Views:
         self._costs = costs
         self._chosen_inputs = chosen_inputs
         self._descriptions = descriptions
+        self._capture_graphs = capture_graphs
         self._outlines = outlines
         self._places = places
 
@@ -113,16 +116,52 @@ class Views:
         details = description.details if description else None
         by_node = count.by_node(traced.report) if count and traced.report else {}
         return {
-            "target": self._target(path, traced),
-            "stale": self._scheduler.is_tracing(path),
+            **self._graph(path, traced, traced, "fx"),
             "input": details.input or None if details else None,
             "symbols": details.symbols if details else {},
-            "parameters": traced.report.parameters if traced.report else 0,
             "nodes": [self._node(description, node, above, by_node) for node in details.nodes] if details else [],
             "order": list(map(_call, details.order)) if details else [],
             "costs": _costs(count.costs) if count else None,
             "chosen": self._choice(chosen, traced) if chosen else None,
             "failures": list(self._failures(traced, details.nodes if details else ())),
+        }
+
+    def captured_graph(
+        self, uri: str, key: str | None, position: types.Position | None, capture: Capture
+    ) -> dict[str, Any] | None:
+        """The graph that another ``capture`` of a target yields, or why it yields none, in the form of `graph`.
+
+        This also requests the graph from the agent. If the capture was not made, the graph is empty.
+        """
+        if (asked := self._asked(uri, key, position)) is None:
+            return None
+        path, traced = asked
+        captured = self._scheduler.results.captured(path, traced.target.key).get(capture)
+        description = self._capture_graphs.of(path, traced.target.key, capture)
+        if captured is None or description is None or not _is_current(description, captured.report):
+            description = None
+        details = description.details if description else None
+        return {
+            **self._graph(path, traced, captured, capture),
+            "input": details.input or None if details else None,
+            "symbols": {},
+            "nodes": [self._node(description, node, 0, {}) for node in details.nodes] if details else [],
+            "order": list(map(_call, details.order)) if details else [],
+            "costs": None,
+            "chosen": None,
+            "failures": list(self._failures(captured, ())) if captured else [],
+        }
+
+    def _graph(self, path: str, traced: Traced, captured: Traced | None, capture: Capture) -> dict[str, Any]:
+        """What is told of a graph whether or not its nodes are known; ``captured`` has the report of ``capture``."""
+        report = captured.report if captured else None
+        return {
+            "target": self._target(path, traced),
+            "capture": capture,
+            "captures": ["fx", *self._scheduler.results.captured(path, traced.target.key)],
+            "outcome": report.outcome if report else None,
+            "stale": self._scheduler.is_tracing(path),
+            "parameters": report.parameters if report else 0,
         }
 
     def _asked(self, uri: str, key: str | None, position: types.Position | None) -> tuple[str, Traced] | None:

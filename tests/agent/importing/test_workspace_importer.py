@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -290,3 +291,18 @@ async def test_a_virtual_environment_in_the_workspace_is_not_of_it(client: Clien
     assert answer.only.outcome == "traced"
     assert answer.done is not None
     assert answer.done.dependencies == (file,)
+
+
+async def test_modules_that_appear_in_folders_that_the_agent_searched_before(connect: Connect, tmp_path: Path) -> None:
+    empty, missing = tmp_path / "empty", tmp_path / "missing"
+    empty.mkdir()
+    client = connect(env={"PYTHONPATH": os.pathsep.join(map(str, (empty, missing)))})
+    file = client.write("net.py", "from first import f\nfrom second import g\n\ndef model(x):\n    return f(g(x))\n")
+    report = (await client.trace(file, "model")).only
+    assert [notice.kind for notice in report.notices] == ["missing-package"] * 2
+    missing.mkdir()
+    (empty / "first.py").write_text("def f(x):\n    return x.cos()\n")
+    (missing / "second.py").write_text("def g(x):\n    return x.sin()\n")
+    report = (await client.trace(file, "model")).only
+    assert report.notices == ()
+    assert "x.sin()" in report.code

@@ -271,9 +271,37 @@ class Skips(torch.nn.Module):
         return scaled
 
 
+class Cell(torch.nn.Module):
+    """A recurrent cell: the widths of the input and of the state add up to the width of the layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gates = torch.nn.Conv2d(5 + 7, 4 * 7, 3, padding=1)
+
+    def forward(self, x: torch.Tensor, state: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden, memory = state
+        keep, add, out, new = self.gates(torch.cat([x, hidden], 1)).chunk(4, 1)
+        memory = keep.sigmoid() * memory + add.sigmoid() * new.tanh()
+        return out.sigmoid() * memory.tanh(), memory
+
+
+class Joined(torch.nn.Module):
+    """Two inputs that are joined; one of them has a dimension more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mix = torch.nn.Conv2d(24, 8, 3)
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        mixed: torch.Tensor = self.mix(torch.cat([x, y.flatten(0, 1)], 1))
+        return mixed
+
+
 @pytest.mark.parametrize(
     "root",
     [
+        Cell(),
+        Joined(),
         Diffusion(),
         Kernel(),
         Calendar(),

@@ -44,6 +44,7 @@ export function pageHtml({ script, style, worker, source, nonce }: PageFiles): s
 <main>
 <h1 id="title" class="unseen">Graph</h1>
 <header>
+${CAPTURE}
 <div role="tablist" aria-label="View">${TABS.map(tab).join("")}</div>
 <div id="search-bar" role="search">
 <input id="search" type="search" placeholder="Search: name, target, class, shape" aria-label="Search nodes" aria-describedby="hits">
@@ -68,6 +69,10 @@ const INPUT =
   'title="The arguments of a call. Press Enter to see shapes and costs for them; empty the field to see those for the ' +
   'input that fx-lsp found" aria-describedby="input-status">' +
   '</label><span id="input-status" role="status"></span></div>';
+
+const CAPTURE =
+  '<label id="capture-label" hidden>Capture <select id="capture" ' +
+  "title=\"Whose graph to show: symbolic tracing's, torch.export's or torch.compile's\"></select></label>";
 
 const SHADE =
   '<label>Shade <select id="shade" aria-describedby="legend">' +

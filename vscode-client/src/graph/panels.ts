@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import { showPlace } from "../places";
-import type { Changed, Graph, LensArgument } from "../protocol";
+import type { Changed, Graph, GraphParams, LensArgument } from "../protocol";
 import type { Server } from "../server";
 import { sayNothingToTrace, targetParams } from "../targets";
 import type { FromPage, PageState, ToPage } from "./messages";
@@ -104,6 +104,10 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
         open.state = { ...open.state, inputs: message.inputs };
         await this.send(open);
         break;
+      case "capture":
+        open.state = { ...open.state, capture: message.capture };
+        await this.send(open);
+        break;
       case "save":
         await save(open, message.format, message.text);
     }
@@ -120,15 +124,16 @@ export class GraphPanels implements vscode.WebviewPanelSerializer<PageState> {
   private async send(open: Open): Promise<void> {
     const { state } = open;
     const graph = await this.request(state);
-    if (graph && state.inputs === open.state.inputs) {
+    if (graph && state === open.state) {
       open.graph = graph;
       open.panel.title = `Graph of ${graph.target.title}`;
       await open.panel.webview.postMessage({ graph, state: open.state } satisfies ToPage);
     }
   }
 
-  private request({ uri, target, inputs = "" }: PageState): Promise<Graph | null> {
-    return this.server.request<Graph>("fx/graph", { textDocument: { uri }, target, inputs });
+  private request({ uri, target, inputs = "", capture = "fx" }: PageState): Promise<Graph | null> {
+    const params: GraphParams = { textDocument: { uri }, target, inputs, capture };
+    return this.server.request<Graph>("fx/graph", params);
   }
 }
 

@@ -24,7 +24,18 @@ export function node(name: string, inputs: string[], more: Partial<GraphNode> = 
 export function graph(nodes: GraphNode[], order: ModuleCall[] = []): Graph {
   const target = { key: "Net", title: "Net", range: null, outcome: "traced", summary: "" };
   const counted = { symbols: {}, parameters: 0, costs: null, chosen: null };
-  return { target, stale: false, input: null, ...counted, nodes, order, failures: [] };
+  return {
+    target,
+    capture: "fx",
+    captures: ["fx"],
+    outcome: "traced",
+    stale: false,
+    input: null,
+    ...counted,
+    nodes,
+    order,
+    failures: [],
+  };
 }
 
 /** A node in `block` that fails in two ways, and one behind it. */
