@@ -39,12 +39,12 @@ from torch.utils.flop_counter import FlopCounterMode
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import fxcore
-import tests.zoo  # torchvision can't be imported before
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.counting.cost_run import costs_of
 from fx_lsp.agent.messages import Costs, Recipe, Snippet
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.running.plain_values import tensors_of
+from tests import zoo  # torchvision and timm can't be imported before
 
 Make = Callable[[], tuple[torch.nn.Module, Any]]
 """Builds a model and an input for it."""
@@ -93,7 +93,7 @@ def candidates() -> Iterator[tuple[str, Make]]:
 
 def torchvision_model(name: str) -> tuple[torch.nn.Module, Any]:
     """A model of torchvision without weights."""
-    models: Any = importlib.import_module("torchvision.models")
+    models = zoo.torchvision.models
     options = {"weights": None, "weights_backbone": None, "init_weights": False}
     taken = inspect.signature(models.get_model_builder(name)).parameters
     accepted = {key: value for key, value in options.items() if key in taken}

@@ -557,11 +557,14 @@ async def measure_start(folder: Path, runs: int) -> None:
     compare("start to initialize answered", starts, "importing pygls and lsprotocol", imports)
 
 
-def compare(name: str, ours: list[float], other: str, theirs: list[float]) -> None:
-    """Print the medians of two lists of seconds, and the ratio of the second median to the first."""
+def compare(name: str, ours: list[float], other: str, theirs: list[float], unit: str = "s") -> None:
+    """Print the medians of two lists of numbers, and the ratio of the second median to the first."""
     a, b = statistics.median(ours), statistics.median(theirs)
     spread = f"{min(ours):.3f}–{max(ours):.3f}"
-    print(f"{name}: {a:.3f} s ({spread}, n={len(ours)}); {other}: {b:.3f} s (n={len(theirs)}); ratio {b / a:.2f}")
+    print(
+        f"{name}: {a:.3f} {unit} ({spread}, n={len(ours)}); "
+        f"{other}: {b:.3f} {unit} (n={len(theirs)}); ratio {b / a:.2f}"
+    )
 
 
 def main() -> None:

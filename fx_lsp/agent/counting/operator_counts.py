@@ -11,6 +11,7 @@ import torch
 from torch.utils import flop_counter
 
 from fx_lsp.agent.messages import Uncounted
+from fx_lsp.agent.running.compiler_delay import spare_compiler
 from fx_lsp.agent.running.plain_values import tensors_of
 from fxcore.torch_compat import DispatchMode
 
@@ -19,6 +20,7 @@ class OperatorCounts:
     """What the operators that run within `counting` compute."""
 
     def __init__(self) -> None:
+        spare_compiler()  # the import of torch's counter defined functions that would load it
         self._counter = flop_counter.FlopCounterMode(display=False)
         self._calls = Counter[str]()
         self._elements = Counter[str]()

@@ -51,6 +51,7 @@ class _Request:
     imported: bool = False
     """Whether the file was imported at least once."""
     child: ForkedChild | None = None
+    """None as long as the request is held back."""
     waiting: set[str] = field(default_factory=set)
     """Keys of the targets that are not reported yet."""
     dependencies: set[str] = field(default_factory=set)
@@ -93,6 +94,9 @@ class ForkService(Service[_Request]):
         if not self._children and not preloader.is_ready and len(sys.modules) != self._in_huge_pages:
             self._in_huge_pages = len(sys.modules)
             use_huge_pages()
+        if not preloader.is_under_way:
+            for request in [request for request in self._requests.values() if request.child is None]:
+                self._start_session(request)
 
     @property
     def _is_tracing(self) -> bool:
@@ -106,7 +110,9 @@ class ForkService(Service[_Request]):
             self._preloader.proceed(trace.file)
         request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
         self._requests[trace.id] = request
-        self._start_session(request)
+        # Nobody waits for costs, and until the agent has imported the modules, each child holds copies of them.
+        if not (trace.costs and self._preloader.is_under_way):
+            self._start_session(request)
 
     def _start_session(self, request: _Request) -> None:
         """Start the next session of a trace."""
@@ -137,8 +143,12 @@ class ForkService(Service[_Request]):
 
     def _cancel(self, number: int) -> None:
         request = self._requests.get(number)
-        if request is not None and request.child is not None:
-            request.cancelled = True
+        if request is None:
+            return
+        request.cancelled = True
+        if request.child is None:
+            self._finish(request)
+        else:
             request.child.kill()
 
     def _heard(self, request: _Request, item: object) -> None:
@@ -180,6 +190,11 @@ class ForkService(Service[_Request]):
             if request.sessions:
                 self._start_session(request)
                 return
+        self._finish(request)
+
+    def _finish(self, request: _Request) -> None:
+        """Say that there is nothing more to come."""
+        message = request.message
         del self._requests[message.id]
         self._send(Done(message.id, tuple(sorted({message.file, *request.dependencies})), request.cancelled))
 

@@ -85,6 +85,11 @@ class Preloader:
         """Whether modules have passed their trial, so that `proceed` would import them while nothing else runs."""
         return bool(self._passed) and not self._running
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether modules are being tried, or have passed and are not imported yet."""
+        return self._running or bool(self._passed)
+
     def heed(self, request: Trace | Prove | Preload) -> None:
         """Keep the workspace of ``request`` from being imported, directly or indirectly."""
         folders = _folders(request)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from fx_lsp.agent.own_files import AGENT_FOLDER
-from fx_lsp.agent.serving.torch_compile_warmup import spare_compiler
+from fx_lsp.agent.running.compiler_delay import spare_compiler
 
 
 def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:

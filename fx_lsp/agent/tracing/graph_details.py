@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 import fxcore
 from fx_lsp.agent.building.build import Built
@@ -72,8 +73,15 @@ def details_of_failing(request: int, target: str, recorded: Recorded) -> Details
 
 
 def parameter_count(root: object) -> int:
-    """How many numbers the parameters of ``root`` hold; 0 if it is not a module."""
-    return sum(parameter.numel() for parameter in root.parameters()) if isinstance(root, torch.nn.Module) else 0
+    """How many numbers the parameters of ``root`` hold; 0 if it is not a module.
+
+    Parameters that get their shapes only when the module is called are left out.
+    """
+    return sum(map(_size, root.parameters())) if isinstance(root, torch.nn.Module) else 0
+
+
+def _size(parameter: torch.nn.Parameter) -> int:
+    return 0 if is_lazy(parameter) else parameter.numel()
 
 
 def inputs_for(built: Built, known: Input | None, file: str, namespace: dict[str, Any]) -> Iterator[Input]:
@@ -186,7 +194,7 @@ def _order(
     for parameter in filter(names.__contains__, info.param_forward_order):
         name = names[parameter]
         owner = next(path for path in _upwards(name) if path in uses)
-        uses[owner].append(ParameterUse(name, parameter.numel()))
+        uses[owner].append(ParameterUse(name, _size(parameter)))
     return tuple(
         ModuleCall(
             path,

@@ -390,6 +390,24 @@ async def test_without_an_input_only_parameters_are_told(client: Client) -> None
     assert costs.modules[0].flops is costs.modules[0].activations is costs.modules[0].peak is None
 
 
+async def test_a_model_whose_parameters_have_no_shapes_yet_traces_and_is_not_counted(client: Client) -> None:
+    text = """\
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.LazyLinear(3)
+
+        def forward(self, x):
+            return self.head(x)
+    """
+    costs = await count(client, text, "Net()")
+    assert costs is not None
+    assert costs.modules == ()
+    assert costs.reason == "some of its parameters get their shapes only when the model is called"
+
+
 async def test_a_model_with_a_missing_part_is_not_counted(client: Client) -> None:
     text = """\
     from torch import nn

@@ -23,7 +23,8 @@ _KNOWN_AS = "__dynamo_disable"
 def spare_compiler() -> bool:
     """Let torch's functions that must not be compiled run without the compiler while it isn't loaded.
 
-    Functions that are defined later are not affected. Returns False if this version of torch doesn't allow that.
+    To be called again after an import that defines further ones: they are not affected until then. Returns False if
+    this version of torch doesn't allow that.
     """
     code = _code_of_callers()
     if code is None:
