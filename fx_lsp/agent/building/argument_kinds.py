@@ -35,7 +35,7 @@ class ArgumentKind:
 
 _FLAGS = re.compile(
     r"^(is|use|has|with|do|add|enable|return|no|need|learn|apply|fuse)_|bias$|causal|inplace|pretrain|bidirectional|"
-    r"affine|trainable|debug|verbose|^share|training|deterministic"
+    r"affine|trainable|debug|verbose|^share|training$|deterministic"
 )
 
 _TEXTS = (
@@ -75,6 +75,9 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"top_?k|num_", 2),
     )
 )
+
+INVENTED_MODULE = "fx_lsp.agent.building.invented_values.InventedModule"
+"""The dotted name of the class of modules about which nothing is known."""
 
 WIDTH = 64
 """The number for a parameter whose name suggests none: most of these are widths, and equal widths fit together."""
@@ -121,6 +124,8 @@ def _by_name(name: str) -> ArgumentKind:
         return ArgumentKind("value", value=False)
     if lower == "device":
         return ArgumentKind("value", value="cpu")
+    if lower in ("target", "_target_"):  # of a configuration: the dotted name of the class to instantiate
+        return ArgumentKind("value", value=INVENTED_MODULE)
     if lower in ("dtype", "generator"):
         return ArgumentKind("value", value=None)
     for pattern, text in _TEXTS:

@@ -45,13 +45,13 @@ class ArgumentPlan:
     last_iterated: list[str] = field(default_factory=list)
     """The path of the list that was iterated last."""
     settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By the path of an invented settings object: the names that it has from the start."""
+    """By the path of a settings object: the names that it has from the start, or in addition to its class's."""
     last_unpacked: list[str] = field(default_factory=list)
     """The path of the settings whose names were asked for last, as ``**settings`` does."""
     made: dict[int, tuple[str, Any]] = field(default_factory=dict)
     """By ``id``: the path and the object, for each module, class or other object that the last build invented."""
-    compared: dict[str, dict[int, None]] = field(default_factory=dict)
-    """By the path of an invented number: the other numbers that the program compared it with."""
+    compared: dict[str, dict[int | str, None]] = field(default_factory=dict)
+    """By the path of an invented number or string: the others that the program compared it with."""
     _annotations: dict[str, Any] = field(default_factory=dict)
     _probing: bool = True
 
@@ -148,13 +148,13 @@ class ArgumentPlan:
             case "number":
                 return self._number(kind.value, path)
             case "text":
-                return probe(InventedText, kind.value, path, certain=kind.certain) if self._probing else kind.value
+                return self._text(kind, path)
             case "list" | "tuple":
                 return self._list(kind, path, name)
             case "settings":
                 known = config_class(self.cls, self.namespace) if "." not in path else None
                 if known is not None:
-                    return known()
+                    return self._completed(known(), path)
                 cls = type(path, (InventedSettings,), {}) if self._probing else InventedSettings
                 invented = cls(path, self._value, self.last_unpacked)
                 for one in self.settings.get(path, ()):
@@ -163,6 +163,13 @@ class ArgumentPlan:
         made = self._thing(kind, path, name)
         self.made[id(made)] = path, made
         return made
+
+    def _completed(self, known: Any, path: str) -> Any:
+        """An object of a class of the program, with those attributes that it was found to lack."""
+        for name in self.settings.get(path, ()):
+            setattr(known, name, self._value(f"{path}.{name}", name))
+        self.made[id(known)] = path, known
+        return known
 
     def _thing(self, kind: ArgumentKind, path: str, name: str) -> Any:
         match kind.name:
@@ -175,7 +182,7 @@ class ArgumentPlan:
                 around, self.within = self.within, (f"{path}.", kind.value)
                 built = kind.value(*args, **kwargs)
                 self.within = around
-                return built
+                return self._completed(built, path)
         return kind.value
 
     def _number(self, number: float | None, path: str) -> Any:
@@ -186,6 +193,13 @@ class ArgumentPlan:
         if not isinstance(number, int):
             return probe(InventedFloat, number, path)
         made = probe(InventedInt, int(number), path)
+        made.compared = self.compared.setdefault(path, {})
+        return made
+
+    def _text(self, kind: ArgumentKind, path: str) -> Any:
+        if not self._probing:
+            return kind.value
+        made = probe(InventedText, kind.value, path, certain=kind.certain)
         made.compared = self.compared.setdefault(path, {})
         return made
 

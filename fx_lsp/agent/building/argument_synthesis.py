@@ -16,15 +16,17 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from traceback import walk_tb
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
 from torch.nn.modules.module import register_module_module_registration_hook
 
-from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess
+from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess, items_of, number_for
 from fx_lsp.agent.building.argument_plan import ArgumentPlan
 from fx_lsp.agent.building.failed_checks import names_in_check, passing_options, passing_values
-from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Probe
+from fx_lsp.agent.building.failing_statement import sequence_values, used_values
+from fx_lsp.agent.building.invented_values import InventedModule, InventedSettings, Misused, Probe
 from fx_lsp.agent.building.missing_weights import lacks_weights, without_weights
 
 MOST_BUILDS = 80
@@ -54,6 +56,15 @@ _QUOTED = re.compile(r"'(\w+)'")
 _CALLED = re.compile(r"'(.+)' object is not callable")
 """Python's message about an object that can't be called. It names the object's class, and the class of an invented
 value is named after the value's path."""
+
+_CLASSES = {"module": InventedModule.__name__, "class": "type", "tuple": "tuple", "value": "NoneType"}
+"""What Python's messages call the values of some kinds; the classes of the others are named after the path."""
+
+_NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
+_NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to float")
+_NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
+"""Python's messages about values: one that should be a list, a string that should be a number, one that should be a
+string."""
 
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 _NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
@@ -109,13 +120,16 @@ class _Progress:
     """The instance was built; the error, if any, was raised by the trace."""
     has_arguments: bool = False
     """The arguments were created; the error, if any, was raised by the class that they are for, or by the trace."""
-    lines: tuple[int, ...] = ()
-    """The line that each function had reached when the error was raised, the outermost function first."""
+    positions: tuple[int, ...] = ()
+    """The instruction that each function had reached when the error was raised, the outermost function first.
+
+    Instructions are in the order in which they are run; the lines of a call's arguments come after the call's own.
+    """
 
     @property
     def rank(self) -> tuple[bool, bool, bool, tuple[int, ...]]:
         """Greater for an attempt that got further."""
-        return self.error is None, self.is_built, self.has_arguments, self.lines
+        return self.error is None, self.is_built, self.has_arguments, self.positions
 
 
 @dataclass(frozen=True)
@@ -129,6 +143,8 @@ class _Change:
     """Names that the settings at the path have from the start, in addition to those that they have already."""
     is_of_all: bool = False
     """Whether the kind applies to all items of the list that contains the value at the path."""
+    others: tuple[str, ...] = ()
+    """Further paths that the kind applies to."""
 
 
 class _ArgumentSearch:
@@ -171,7 +187,7 @@ class _ArgumentSearch:
             if change.settings:
                 self._plan.settings[change.path] = (*settings.get(change.path, ()), *change.settings)
             new = self._attempt()
-            if new.rank > end.rank or self._is_within(change):
+            if (new.rank > end.rank and not self._is_refused(change, new.error)) or self._is_within(change):
                 return new
             self._plan.kinds, self._plan.extra, self._plan.settings = dict(kinds), extra, dict(settings)
         return None
@@ -181,9 +197,16 @@ class _ArgumentSearch:
         is_object = change.kind is not None and change.kind.name == "object"
         return is_object and self._plan.within is not None and self._plan.within[0] == f"{change.path}."
 
+    def _is_refused(self, change: _Change, error: BaseException | None) -> bool:
+        """Whether the program, though it got further, does not accept the new value: the error names its class."""
+        if change.kind is None or not isinstance(error, TypeError):
+            return False
+        named = _CLASSES.get(change.kind.name)
+        return any(_mentions(error, name) for name in ([named] if named else self._paths(change)))
+
     def _paths(self, change: _Change) -> list[str]:
         if not (change.is_of_all and change.path.endswith("]")):
-            return [change.path]
+            return [change.path, *change.others]
         start = change.path.rpartition("[")[0]
         return [path for path in self._plan.kinds if path.rpartition("[")[0] == start]
 
@@ -219,8 +242,8 @@ class _ArgumentSearch:
                 continue
             if error is not None and self._is_no_module(error):
                 continue
-            lines = _lines(error.__traceback__) if error else ()
-            return _Progress(error, is_built, is_built or self._plan.within is None, lines)
+            positions = _positions(error.__traceback__) if error else ()
+            return _Progress(error, is_built, is_built or self._plan.within is None, positions)
         return _Progress(Misused("", ArgumentKind("value")), is_built=False)
 
     def _is_new(self, path: str, is_built: bool) -> bool:
@@ -267,19 +290,17 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
         yield _Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])))
         yield _Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
     yield from _wanted_by_program(error, plan)
-    suspects = [(path, plan.kinds[path]) for path in _suspects(error.__traceback__, plan.made) if path in plan.kinds]
+    suspects = [(path, plan.kinds[path]) for path in _suspects(error, plan) if path in plan.kinds]
     named, optional = (
         plan.taken(re.findall(r"\w+", text), by_name=True),
         [path for path in plan.optional if path not in plan.extra],
     )
+    yield from _looked_up(error, plan)
     if not is_built:
-        yield from _keywords(error, plan)
-        for path, kind in suspects:
-            yield from _numbers(path, kind)
-            if item := plan.kinds.get(f"{path}[0]"):
-                yield from (change for change in _numbers(f"{path}[0]", item) if change.is_of_all)
-            yield from _lengths(path, kind, text)
-            yield from _options(path, kind, error)
+        yield from _of_other_type(error, plan, suspects)
+        if plan.inherited:
+            yield _Change(extra=plan.inherited)
+        yield from _of_same_type(error, plan, suspects)
         if named:
             yield _Change(extra=named)
     for path, kind in suspects:
@@ -290,12 +311,46 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
         yield from off
 
 
-def _keywords(error: BaseException, plan: ArgumentPlan) -> Iterator[_Change]:
-    """More keyword arguments for a constructor with ``**kwargs``: a missing key, or what the base classes require."""
-    if isinstance(error, KeyError) and error.args and isinstance(error.args[0], str) and error.args[0].isidentifier():
-        yield _Change(extra=plan.taken([error.args[0]]))
-    if plan.inherited:
-        yield _Change(extra=plan.inherited)
+def _of_other_type(
+    error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
+) -> Iterator[_Change]:
+    """Values of the type that ``error`` asks for: a string, lists instead of numbers, anything instead of None."""
+    text = str(error)
+    if not isinstance(error, TypeError | AttributeError):
+        return
+    if _NO_TEXT.search(text):
+        yield from (_Change(path, ArgumentKind("text", "", certain=False)) for path, _ in suspects)
+    if _NO_SEQUENCE.search(text):  # it may be computed from several numbers, all of which have to be lists
+        read = (pair for frame, line in _steps(error.__traceback__)[:1] for pair in sequence_values(frame, line))
+        paths = dict.fromkeys(_path_of(value, plan.made) for _, value in read)
+        first, *others = [path for path in paths if path in plan.kinds and plan.kinds[path].name == "number"] or [""]
+        if others:
+            yield _Change(first, ArgumentKind("list", items_of(first)), others=(*others,))
+    if "NoneType" in text:
+        unset = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if value is None)
+        yield from (_Change(extra=(path,)) for path in plan.taken(unset, by_name=True))
+
+
+def _of_same_type(
+    error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
+) -> Iterator[_Change]:
+    """Other numbers, lengths and strings."""
+    for path, kind in suspects:
+        yield from _numbers(path, kind)
+        if item := plan.kinds.get(f"{path}[0]"):
+            yield from (change for change in _numbers(f"{path}[0]", item) if change.is_of_all)
+        yield from _lengths(path, kind, str(error))
+        yield from _options(path, kind, error)
+
+
+def _looked_up(error: BaseException, plan: ArgumentPlan) -> Iterator[_Change]:
+    """What the program looked up without success: a keyword argument, or an attribute of an object of settings."""
+    wanted = error.name if isinstance(error, AttributeError) else error.args[0] if isinstance(error, KeyError) else None
+    if isinstance(wanted, str) and wanted.isidentifier():
+        yield _Change(extra=plan.taken([wanted]))
+        path = _path_of(getattr(error, "obj", None), plan.made)
+        if path in plan.kinds and plan.kinds[path].name in ("settings", "object"):  # a class of its own, without this
+            yield _Change(path, settings=(wanted,))
 
 
 def _prefixes(cls: type) -> list[str]:
@@ -332,6 +387,8 @@ def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[_C
     """Strings that ``error`` suggests instead of this one: from its message, or the members of an enumeration."""
     if kind.name != "text":
         return
+    if _NO_NUMBER.search(str(error)):
+        yield _Change(path, ArgumentKind("text", str(number_for(path))))
     named = _ONE_OF.search(str(error))
     options = re.findall(r"[\w.-]+", named[1].partition(".\n")[0]) if named else []
     options += [text for text in re.findall(r"'([\w.-]+)'", str(error)) if text not in options]
@@ -349,7 +406,7 @@ def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[_Ch
     yield from _checked_for(error.__traceback__, plan)
     yield from _asked_for(error.__traceback__, plan)
     yield from _chosen_from(error.__traceback__, plan)
-    if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError):
+    if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError | ValueError):
         yield from _compared_with(plan)
 
 
@@ -372,10 +429,11 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
 
 
 def _compared_with(plan: ArgumentPlan) -> Iterator[_Change]:
-    """Changes of an invented number to one it was compared with: no branch of ``if kind == 0: … elif …`` was taken."""
-    for path, numbers in list(plan.compared.items()):
+    """Changes of a number or string to one it was compared with: no branch of ``if kind == 0: … elif …`` was taken."""
+    for path, others in list(plan.compared.items()):
         if path in plan.kinds:
-            yield from (_Change(path, ArgumentKind("number", number)) for number in list(numbers)[:MOST_OPTIONS])
+            for other in list(others)[:MOST_OPTIONS]:
+                yield _Change(path, ArgumentKind("text" if isinstance(other, str) else "number", other))
 
 
 def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
@@ -402,9 +460,9 @@ def _isinstance_calls(code: CodeType) -> list[ast.Call]:
 
 
 def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[_Change]:
-    """Changes to a key that is missing from a table, looked up by a function in the traceback.
+    """Changes to a key that is missing from a table, looked up by a function in the traceback, or to the table.
 
-    Examples of such lookups: ``mode in MODES``, ``MODELS[name]``.
+    Examples of such lookups: ``mode in MODES``, ``MODELS[name]``, ``"target" in config``.
     """
     for frame in _frames(traceback):
         for node in _nodes(frame.f_code):
@@ -419,6 +477,8 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
                 continue
             try:
                 value, options = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, among))
+                if isinstance(value, str) and isinstance(options, InventedSettings) and value not in options:
+                    yield _Change(_path_of(options, plan.made), settings=(str(value),))
                 path = _path_of(value, plan.made)
                 is_table = isinstance(options, Mapping) or isinstance(node, ast.Compare)
                 if path in plan.kinds and is_table and not isinstance(options, str) and value not in options:
@@ -443,20 +503,38 @@ def _nodes(code: CodeType) -> Iterator[ast.AST]:
         return iter(())
 
 
-def _lines(traceback: TracebackType | None) -> tuple[int, ...]:
-    """The line that each function in the traceback had reached, except for the search's own functions."""
-    lines = []
+def _positions(traceback: TracebackType | None) -> tuple[int, ...]:
+    """The instruction that each function in the traceback had reached, except for the search's own functions."""
+    positions = []
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename not in _OWN_FILES:
-            lines.append(traceback.tb_lineno)
+            positions.append(traceback.tb_lasti)
         traceback = traceback.tb_next
-    return tuple(lines)
+    return tuple(positions)
 
 
-def _suspects(traceback: TracebackType | None, made: Mapping[int, tuple[str, Any]]) -> list[str]:
-    """The paths of the invented values in a traceback's frames, innermost first. ``made`` is `ArgumentPlan.made`."""
-    paths = (_path_of(value, made) for frame in _frames(traceback) for value in list(frame.f_locals.values()))
-    return list(dict.fromkeys(path for path in paths if path))
+def _suspects(error: BaseException, plan: ArgumentPlan) -> list[str]:
+    """The paths of the invented values that may have caused ``error``, the likeliest first.
+
+    First come those that the error names, then those that the failing statements used, the innermost first, and last
+    all others in the traceback's frames.
+    """
+    named = [path for path in plan.kinds if isinstance(error, TypeError) and _mentions(error, path)]
+    used = (_path_of(value, plan.made) for _, value in _used(error))
+    frames = _frames(error.__traceback__)
+    other = (_path_of(value, plan.made) for frame in frames for value in list(frame.f_locals.values()))
+    return list(dict.fromkeys(path for path in (*named, *used, *other) if path))
+
+
+def _used(error: BaseException) -> Iterator[tuple[str, Any]]:
+    """What the failing statements in the traceback used, as `used_values` returns it, the innermost first."""
+    for frame, line in _steps(error.__traceback__):
+        yield from used_values(frame, line)
+
+
+def _mentions(error: BaseException, name: str) -> bool:
+    """Whether the error's message has ``name`` as a word of its own."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.\[])", str(error)) is not None
 
 
 def _path_of(value: Any, made: Mapping[int, tuple[str, Any]]) -> str:
@@ -468,11 +546,13 @@ def _path_of(value: Any, made: Mapping[int, tuple[str, Any]]) -> str:
 
 def _frames(traceback: TracebackType | None) -> list[FrameType]:
     """The frames of the traceback, the innermost first, except for those of the search itself."""
-    frames = []
-    while traceback is not None:
-        frames.append(traceback.tb_frame)
-        traceback = traceback.tb_next
-    return [frame for frame in reversed(frames) if frame.f_code.co_filename not in _OWN_FILES]
+    return [frame for frame, _ in _steps(traceback)]
+
+
+def _steps(traceback: TracebackType | None) -> list[tuple[FrameType, int]]:
+    """The frames of the traceback, as `_frames` returns them, each with the line that it had reached."""
+    steps = list(walk_tb(traceback))
+    return [(frame, line) for frame, line in reversed(steps) if frame.f_code.co_filename not in _OWN_FILES]
 
 
 _OWN_FILES = frozenset({__file__, ArgumentPlan.build.__code__.co_filename, without_weights.__code__.co_filename})

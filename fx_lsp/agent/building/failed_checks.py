@@ -27,7 +27,7 @@ LARGEST = 4096
 _NUMBERS = (1, 2, 3, 4, 8, 16, 32, 64, 128)
 _LENGTHS = range(1, 9)
 
-_PARTS = (ast.Name, ast.Attribute, ast.Subscript)
+PARTS = (ast.Name, ast.Attribute, ast.Subscript)
 """The types of expressions that may refer to an invented value."""
 
 _PURE = frozenset({"abs", "all", "any", "float", "int", "isinstance", "len", "max", "min", "round", "sum", "type"})
@@ -184,7 +184,7 @@ def _invented_parts(
 ) -> list[tuple[str, Any, str]]:
     """The expressions in ``tests`` whose values are invented numbers or lists, with these values and their paths."""
     found: dict[str, tuple[str, Any, str]] = {}
-    parts = (node for test in tests for node in ast.walk(test) if isinstance(node, _PARTS))
+    parts = (node for test in tests for node in ast.walk(test) if isinstance(node, PARTS))
     for source in dict.fromkeys(map(ast.unparse, parts)):
         try:
             value = eval(source, _names_of(frame))
@@ -235,7 +235,7 @@ class _Substitution(ast.NodeTransformer):
         self._source = source
 
     def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, _PARTS) and ast.unparse(node) == self._source:
+        if isinstance(node, PARTS) and ast.unparse(node) == self._source:
             return ast.copy_location(ast.Name(_NAME, ast.Load()), node)
         return self.generic_visit(node)
 

@@ -72,7 +72,7 @@ class Probe:
 class InventedInt(Probe, int):
     """An invented int."""
 
-    compared: dict[int, None]
+    compared: dict[int | str, None]
     """Collects the different numbers that the int is compared with, since the program may require one of them."""
 
     def __eq__(self, other: object) -> bool:
@@ -99,6 +99,8 @@ class InventedFloat(Probe, float):
 class InventedText(Probe, str):
     """An invented str. Unless it is ``certain``, comparing it with another string raises `Misused` for that string."""
 
+    compared: dict[int | str, None]
+    """Collects the different strings that a ``certain`` string is compared with, like those of `InventedInt`."""
     __getitem__ = str.__getitem__
     __len__ = str.__len__
     __contains__ = str.__contains__  # type: ignore[assignment]
@@ -108,6 +110,8 @@ class InventedText(Probe, str):
             raise Misused(self.path, ArgumentKind("text", str(other)))
         if type(other) is int and not self.certain:
             raise Misused(self.path, ArgumentKind("number", other))
+        if isinstance(other, str) and str(self) != str(other):
+            self.compared[str(other)] = None
         return str.__eq__(self, other)
 
     __hash__ = str.__hash__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import re
 import textwrap
 import traceback
 from collections.abc import Iterator
@@ -83,7 +84,9 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     could not be loaded, unless the error is an undefined name. ``belongs`` says which files are the program's.
     """
     cause = error.__cause__ or error
-    raised_by_program = not isinstance(error, TraceFailure) or error.kind is FailureKind.EXCEPTION
+    raised_by_program = (
+        not isinstance(error, TraceFailure) or error.kind is FailureKind.EXCEPTION or _refuses_plain_value(error)
+    )
     is_unimplemented = isinstance(cause, NotImplementedError | AttributeError) and type(built.root).__subclasses__()
     if raised_by_program and intent != "explicit" and is_unimplemented:
         return "it leaves part of its work to subclasses"
@@ -109,6 +112,16 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"
     return None
+
+
+def _refuses_plain_value(error: TraceFailure) -> bool:
+    """Whether Python refused a value that is not traced, such as the float in ``range(0.5)``, wherever symbols are."""
+    is_plain = _REFUSED.match(str(error.__cause__ or error)) is not None
+    return error.kind is FailureKind.FOREIGN_CALL and error.node is None and is_plain
+
+
+_REFUSED = re.compile(r"'(?:bool|int|float|str|list|tuple|dict|set|NoneType)' object ")
+"""How Python's messages about a value of a built-in type begin."""
 
 
 def _refused_by_library(error: BaseException, belongs: Belongs) -> bool:

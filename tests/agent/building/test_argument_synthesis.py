@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import importlib
+import os
+import types
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -475,3 +478,104 @@ def test_large_modules_are_built_less_often(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(CannotInvent):
         made(module(constructor))
     assert len(builds) == 4
+
+
+def test_numbers_whose_sum_is_iterated_become_lists_together() -> None:
+    def constructor(self: Any, width: Any, encoder_repeats: Any, decoder_repeats: Any, factor: Any) -> None:
+        self.layers = nn.ModuleList(nn.Linear(width, factor * n) for n in (encoder_repeats + decoder_repeats))
+
+    shown = made(module(constructor))
+    assert shown == "M(width=64, encoder_repeats=[1, 1, 1, 1], decoder_repeats=[1, 1, 1, 1], factor=2)"
+
+
+def test_the_argument_that_a_failing_statement_used_is_changed_first() -> None:
+    builds = []
+
+    def constructor(self: Any, a: Any, b: Any, wanted: Any) -> None:
+        builds.append((int(a), int(b)))
+        half = wanted * 3 // 2
+        self.first = nn.Linear(a, b)
+        self.second = nn.Conv2d(half, 64, 1, groups=64)
+
+    assert made(module(constructor)) == "M(a=64, b=64, wanted=128)"
+    assert set(builds) == {(64, 64)}
+
+
+def test_a_value_that_the_program_then_refuses_is_not_kept() -> None:
+    def constructor(self: Any, depth: Any) -> None:
+        if depth == int(depth):
+            raise LookupError("never")
+        self.layers = nn.ModuleList(nn.Identity() for _ in range(depth))
+
+    with pytest.raises(CannotInvent) as caught:
+        made(module(constructor))
+    assert isinstance(caught.value.__cause__, LookupError)  # not the TypeError that 0.5 is no integer
+
+
+def test_a_path_is_a_string() -> None:
+    def constructor(self: Any, folder: Any) -> None:
+        self.name = os.fspath(folder)
+
+    assert made(module(constructor)) == "M(folder='')"
+
+
+def test_a_string_of_numbers_is_one_number() -> None:
+    def constructor(self: Any, sizes: Any) -> None:
+        self.layers = nn.ModuleList(nn.Linear(int(size), 2) for size in sizes.split(","))
+
+    assert made(module(constructor)) == "M(sizes='32')"
+
+
+def test_an_optional_argument_is_given_where_none_has_no_such_attribute() -> None:
+    def constructor(self: Any, width: Any, first: Any = None, cfg: Any = None, last: Any = None) -> None:
+        self.layer = nn.Linear(width, cfg.width)
+
+    assert made(module(constructor)) == "M(width=64, cfg=…)"
+
+
+def test_keywords_are_found_as_attributes() -> None:
+    def constructor(self: Any, **kwargs: Any) -> None:
+        self.hparams = types.SimpleNamespace(**kwargs)
+        self.layer = nn.Linear(self.hparams.in_features, self.hparams.num_classes)
+
+    def forward(self: Any, x: Any) -> Any:
+        return self.layer(x) * self.hparams.scale
+
+    assert made(module(constructor, forward)) == "M(in_features=64, num_classes=10, scale=2)"
+
+
+def test_a_string_is_changed_to_one_that_the_forward_accepts() -> None:
+    def constructor(self: Any, task_name: Any) -> None:
+        self.is_classification = task_name == "classification"
+        self.task_name = task_name
+
+    def forward(self: Any, x: Any) -> Any:
+        if self.task_name == "forecast":
+            return x
+        raise ValueError("only forecasts")
+
+    assert made(module(constructor, forward)) == "M(task_name='forecast')"
+
+
+def test_a_configuration_that_names_a_class_creates_an_unknown_module() -> None:
+    def constructor(self: Any, encoder_config: Any) -> None:
+        if "target" not in encoder_config:
+            raise KeyError("Expected key `target` to instantiate.")
+        home, name = encoder_config["target"].rsplit(".", 1)
+        cls = getattr(importlib.import_module(home), name)
+        self.encoder = cls(**encoder_config.get("params", {}))
+
+    cls = module(constructor)
+    root = invent_arguments(cls, {}, lambda root: None, on_meta=True).root
+    assert isinstance(root.encoder, InventedModule)
+
+
+def test_an_attribute_that_a_configuration_lacks_is_added() -> None:
+    class NetConfig:
+        width = 8
+
+    def constructor(self: Any, config: NetConfig) -> None:
+        self.layer = nn.Linear(config.width, config.num_experts)  # type: ignore[attr-defined]
+
+    root: Any = invent_arguments(module(constructor), {"NetConfig": NetConfig}, lambda root: None, on_meta=True).root
+    assert (root.layer.in_features, root.layer.out_features) == (8, 4)

@@ -28,13 +28,17 @@ def scale(width):
 
 @pytest.mark.parametrize(
     ("forward", "is_believed"),
-    [(lambda self, x: LIBRARY["add"](x, x), True), (lambda self, x: LIBRARY["scale"](64), False)],
-    ids=["a symbol among its arguments", "a made-up number"],
+    [
+        (lambda self, x: LIBRARY["add"](x, x), True),
+        (lambda self, x: LIBRARY["scale"](64), False),
+        (lambda self, x: [x for _ in range(0.5)], False),  # type: ignore[call-overload]
+    ],
+    ids=["a symbol among its arguments", "a made-up number", "a made-up number for Python's own function"],
 )
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:
     net = type("Net", (nn.Module,), {"forward": forward})()
     recipe = Recipe(Snippet("Net", 1), made_up=True)
-    with pytest.raises(Exception, match=r"tensors|large") as caught:
+    with pytest.raises(Exception, match=r"tensors|large|float") as caught:
         fxcore.Tracer().trace(net)
     doubted = reason_for_doubt(
         caught.value, Built(net, None, None, recipe, "Net()"), "assumed", lambda file: file == __file__

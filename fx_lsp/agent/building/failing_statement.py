@@ -1,0 +1,110 @@
+"""Finds which values a failing statement used, directly or through variables that were computed from them.
+
+An error does not say which argument caused it, but most arguments have no part in the statement that raised it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from fx_lsp.agent.building.failed_checks import PARTS, tree_of, value_of
+
+
+def used_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
+    """What the statement at ``line`` of ``frame`` read: each variable, attribute or item as text, with its value.
+
+    After those come the values that were assigned, in the same function, to something that it reads.
+    """
+    tree = tree_of(frame.f_code)
+    statement = None if tree is None else _statement_at(tree, line)
+    if tree is None or statement is None:
+        return
+    assigned = _assigned(tree)
+    waiting = deque(_header(statement))
+    seen = set()
+    while waiting:
+        for part in _parts_of(waiting.popleft()):
+            source = ast.unparse(part)
+            if source not in seen:
+                seen.add(source)
+                waiting.extend(assigned.get(source, ()))
+                yield from _evaluated(part, frame)
+
+
+def sequence_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
+    """What the statement at ``line`` of ``frame`` read, as `used_values` returns it, where it needs a sequence."""
+    tree = tree_of(frame.f_code)
+    statement = None if tree is None else _statement_at(tree, line)
+    for header in _header(statement) if statement else []:
+        for sequence in _sequences(header):
+            for part in _parts_of(sequence):
+                yield from _evaluated(part, frame)
+    if isinstance(statement, ast.For):
+        for part in _parts_of(statement.iter):
+            yield from _evaluated(part, frame)
+
+
+def _sequences(node: ast.AST) -> Iterator[ast.expr]:
+    """The expressions in ``node`` that have to be sequences."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.comprehension(iter=value) | ast.Starred(value=value) | ast.Subscript(value=value):
+                yield value
+            case ast.Call(func=ast.Name(id=name), args=arguments) if name in _OF_SEQUENCES:
+                yield from arguments
+
+
+_OF_SEQUENCES = frozenset({"all", "any", "enumerate", "len", "list", "map", "set", "sorted", "sum", "tuple", "zip"})
+"""Functions that take sequences."""
+
+
+def _parts_of(node: ast.AST) -> Iterator[ast.Name | ast.Attribute | ast.Subscript]:
+    """The variables, attributes and items in an expression."""
+    return (part for part in ast.walk(node) if isinstance(part, PARTS))
+
+
+def _evaluated(part: ast.expr, frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """An expression as text, and its value in ``frame``; nothing if it has no value any more."""
+    try:
+        yield ast.unparse(part), value_of(part, frame)
+    except BaseException:  # an invented value may raise `Misused`, which is not an Exception
+        return
+
+
+def _statement_at(tree: ast.Module, line: int) -> ast.stmt | None:
+    """The innermost statement that includes ``line``."""
+    found = None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
+            found = node  # `ast.walk` visits what is inside a node after the node
+    return found
+
+
+def _header(statement: ast.stmt) -> list[ast.AST]:
+    """The parts of a statement that are not statements themselves."""
+    return [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.expr | ast.withitem)]
+
+
+def _assigned(tree: ast.Module) -> dict[str, list[ast.expr]]:
+    """What is assigned to each variable or attribute in a function, including what loops assign."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                pass
+            case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
+                targets = [target]
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                targets = [target]
+            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                targets = [target]
+            case _:
+                continue
+        for part in (part for target in targets for part in _parts_of(target)):
+            if isinstance(part.ctx, ast.Store):  # not `self` in `self.width = …`
+                found.setdefault(ast.unparse(part), []).append(value)
+    return found
