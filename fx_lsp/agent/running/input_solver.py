@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.building.failed_checks import names_in_check, numbers_of_check
 from fx_lsp.agent.building.random_seeds import seed_all
+from fx_lsp.agent.running.failing_inputs import failing_inputs
 from fx_lsp.agent.running.input_changes import (
     ErrorText,
     alike_to,
@@ -69,6 +70,9 @@ MOST_LIST_LENGTHS = 3
 MOST_RUNS_AHEAD = 24
 """How many more changes are tried after one with which the program fails in a new way, but gets no further."""
 
+STEPS_IF_FAILING = 3
+"""How many changes of an input that the failing line is about are tried for each change of another input."""
+
 MOST_RANKED = 4
 """For at most how many inputs all combinations of numbers of dimensions are tried."""
 
@@ -102,6 +106,8 @@ class _Run:
     """The numbers that the check that raised the exception compares."""
     misses_optional: bool = False
     """Whether the exception is probably due to a parameter that was left out."""
+    about: frozenset[str] = frozenset()
+    """The inputs that the line is about that raised the exception."""
 
 
 class _InputSolver:
@@ -178,8 +184,8 @@ class _InputSolver:
 
     def _is_new(self, run: _Run, best: _Run, met: Collection[str | None]) -> bool:
         """Whether ``run`` got as far as ``best`` and failed in a way that is not in ``met``; sizes don't count."""
-        known = {re.sub(r"\d+", "", error or "") for error in met}
-        return run.calls == best.calls and re.sub(r"\d+", "", run.error or "") not in known
+        known = {_without_sizes(error or "") for error in met}
+        return run.calls == best.calls and _without_sizes(run.error or "") not in known
 
     def _run(self, wanted: Wanted) -> _Run | None:
         """Run the program; None if it has been run with these inputs before, or if there were too many runs."""
@@ -198,7 +204,8 @@ class _InputSolver:
                 if (structured := with_missing_key(error, wanted, given.kwargs, self._described)) is not None:
                     return self._run(structured)
                 text = f"{type(error).__name__}: {error}"
-                return _Run(wanted, counter.count, text, _compared(error), self._misses_optional(error))
+                about = failing_inputs(error, forward_of(self._root))
+                return _Run(wanted, counter.count, text, _compared(error), self._misses_optional(error), about)
         return _Run(wanted, counter.count, None)
 
     def _misses_optional(self, error: BaseException) -> bool:
@@ -219,7 +226,7 @@ class _InputSolver:
         same shape changed, then with two inputs that are broadcast, at last without a list.
 
         The items of a list change together, and also each of them alone. If the error asks for integers, two inputs
-        become numbers first of all.
+        become numbers first of all. If the line that fails is about some of the inputs only, these change more often.
         """
         wanted, told = run.wanted, ErrorText(run.error or "", run.numbers)
         likes = {without_indices(path): like for path, like in wanted.items()}
@@ -234,7 +241,10 @@ class _InputSolver:
         moves = [with_shared_sizes(wanted, told), with_last_sizes(wanted, told.sizes)]
         moves += [with_width_moved(wanted, told.sizes)]
         moves += [with_alike_changed(wanted, alike, others(alike)) for alike in numbers]
-        moves += [with_one_changed(wanted, name, others(like)) for name, like in likes.items()]
+        tells_apart = not {name[0] for name in likes} <= run.about
+        for name, like in likes.items():
+            steps = STEPS_IF_FAILING if tells_apart and name[0] in run.about else 1
+            moves += [with_one_changed(wanted, name, others(like))] * steps  # that many of its changes in each turn
         moves += [with_item_changed(wanted, path, others(like)) for path, like in items]
         yield from filter(None, itertools.chain.from_iterable(itertools.zip_longest(*moves)))
         for alike in groups:
@@ -242,6 +252,11 @@ class _InputSolver:
                 yield from with_alike_changed(wanted, alike, others(alike))
         yield from with_two_broadcast(wanted)
         yield from with_none_for_a_list(wanted)
+
+
+def _without_sizes(text: str) -> str:
+    """``text`` without numbers; shapes of any number of dimensions are the same."""
+    return re.sub(r"\d+(, ?\d+)*", "", text)
 
 
 def _compared(error: BaseException) -> tuple[int, ...]:

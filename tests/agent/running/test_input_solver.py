@@ -285,6 +285,38 @@ class Cell(torch.nn.Module):
         return out.sigmoid() * memory.tanh(), memory
 
 
+class Clips(torch.nn.Module):
+    """Videos with a mask, tokens and sounds, each of another number of dimensions, whose features are joined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frames = torch.nn.Linear(20, 16)
+        self.tokens = torch.nn.Embedding(30, 16)
+        self.classes = torch.nn.Linear(48, 5)
+
+    def forward(
+        self, video: torch.Tensor, text: torch.Tensor, audio: torch.Tensor, video_mask: torch.Tensor
+    ) -> torch.Tensor:
+        frames = (self.frames(video) * video_mask.unsqueeze(-1)).sum(1) / video_mask.sum(1, keepdim=True)
+        scores: torch.Tensor = self.classes(torch.cat([frames, self.tokens(text).mean(1), audio], -1))
+        return scores
+
+
+class Durations(torch.nn.Module):
+    """Tokens, how many of them there are, and how long each takes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens = torch.nn.Embedding(40, 16)
+        self.long = torch.nn.Conv1d(16, 1, 1)
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor, durations: torch.Tensor) -> torch.Tensor:
+        x = self.tokens(x).transpose(1, 2)
+        mask = (torch.arange(x.size(2))[None] < lengths[:, None]).unsqueeze(1).float()
+        error: torch.Tensor = (self.long(x * mask) - torch.log(durations + 1e-6)) ** 2 * mask
+        return error.sum((1, 2))
+
+
 class Joined(torch.nn.Module):
     """Two inputs that are joined; one of them has a dimension more."""
 
@@ -302,6 +334,8 @@ class Joined(torch.nn.Module):
     [
         Cell(),
         Joined(),
+        Clips(),
+        Durations(),
         Diffusion(),
         Kernel(),
         Calendar(),
