@@ -30,6 +30,8 @@ def with_dynamic_batch(path: str, text: str, offset: int, inputs_of: Callable[[s
         return None
     match call:
         case ast.Call(args=[root, ast.Tuple(elts=given)], keywords=keywords) if not any(map(_conflicts, keywords)):
+            if any(_has_batch_of_one(_assigned(source, one)) for one in given):
+                return None
             exported = _class_of(source, root)
             shapes = _dynamic(inputs_of(exported), len(given)) if exported else None
             if shapes:
@@ -56,13 +58,27 @@ def _conflicts(keyword: ast.keyword) -> bool:
     return keyword.arg in (None, "args", "kwargs", "dynamic_shapes")
 
 
+def _has_batch_of_one(example: ast.expr) -> bool:
+    """Whether ``example`` is a tensor like ``torch.ones(1, 4)``: torch takes its first size for a constant."""
+    match example:
+        case ast.Call(args=[ast.Tuple(elts=[size, *_]) | ast.List(elts=[size, *_]), *_]) | ast.Call(args=[size, *_]):
+            return isinstance(size, ast.Constant) and size.value == 1
+    return False
+
+
+def _assigned(source: Source, value: ast.expr) -> ast.expr:
+    """What is assigned to the variable ``value``, if that happens once; else ``value`` itself."""
+    if not isinstance(value, ast.Name):
+        return value
+    targets = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id == value.id]
+    bound = [node for node in targets if isinstance(node.ctx, ast.Store)]
+    statement = source.parent(bound[0]) if len(bound) == 1 else None
+    return statement.value if isinstance(statement, ast.Assign) else value
+
+
 def _class_of(source: Source, root: ast.expr) -> str:
     """The dotted name of the class that ``root`` is an instance of; empty if that is not certain."""
-    if isinstance(root, ast.Name):
-        targets = [node for node in ast.walk(source.tree) if isinstance(node, ast.Name) and node.id == root.id]
-        bound = [node for node in targets if isinstance(node.ctx, ast.Store)]
-        statement = source.parent(bound[0]) if len(bound) == 1 else None
-        root = statement.value if isinstance(statement, ast.Assign) else root
+    root = _assigned(source, root)
     while isinstance(root, ast.Call) and isinstance(root.func, ast.Attribute) and root.func.attr in ("eval", "train"):
         root = root.func.value
     return (source.names.qualified(root.func) or "") if isinstance(root, ast.Call) else ""

@@ -58,6 +58,8 @@ def test_the_class_of_a_variable_is_known_if_it_is_assigned_once() -> None:
         ("(Net(), (x,))", ""),
         ("(Net(), (x, y))", ONE),
         ("(Net(), (x,))", "x: [1, 4]"),
+        ("(Net(), (torch.ones(1, 4),))", ONE),
+        ("(Net(), (torch.zeros((1, 4)),))", ONE),
         ("(Net(), (x,))", "x: ([3, 4], [3])"),
         ("(Net(), (x,))", "x: 3"),
     ],
