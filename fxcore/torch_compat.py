@@ -337,7 +337,11 @@ def compile_lazy_graph_module(module: torch.nn.Module) -> None:
 
 # torch.utils.checkpoint either applies an autograd function, or calls this function of its own module.
 CHECKPOINT_GLOBALS: dict[str, Any] = vars(_checkpoint)
-CHECKPOINT_STEP = "_checkpoint_without_reentrant_generator"
+CHECKPOINT_STEP = next(
+    name
+    for name in ("_checkpoint_without_reentrant_generator_impl", "_checkpoint_without_reentrant_generator")
+    if name in CHECKPOINT_GLOBALS  # the first since torch 2.14, which keeps the second only for other callers
+)
 
 
 def is_context_decorator(code: CodeType) -> bool:
