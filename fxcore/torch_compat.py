@@ -29,6 +29,18 @@ from torch.utils._python_dispatch import TorchDispatchMode
 opaque_object: Any = sys.modules.get("torch._library.opaque_object")
 _is_impure: Any = getattr(torch._library.utils, "is_impure", None)
 
+
+def _opaque_check(name: str, before_2_14: str) -> Callable[[type], bool]:
+    """A function of ``opaque_object``; the older name still exists in torch 2.14, but logs a warning at each call."""
+    check: Callable[[type], bool] = getattr(opaque_object, name, None) or getattr(
+        opaque_object, before_2_14, lambda cls: False
+    )
+    return check
+
+
+_is_opaque_constant = _opaque_check("is_opaque_constant_type", "is_opaque_value_type")
+_is_opaque_symbolic = _opaque_check("is_opaque_symbolic_type", "is_opaque_reference_type")
+
 __all__ = [
     "CHECKPOINT_GLOBALS",
     "CHECKPOINT_STEP",
@@ -78,6 +90,7 @@ __all__ = [
     "torch_fx_class",
     "torch_fx_symbolic_trace",
     "torch_pytree",
+    "tracing_flag_of_torch_fx",
 ]
 
 
@@ -249,7 +262,7 @@ class OpaqueValue(NamedTuple):
 
 def opaque_value(value: object) -> OpaqueValue | None:
     """The source code for an object of a class registered with torch as an opaque value; None for any other object."""
-    if opaque_object is None or not opaque_object.is_opaque_value_type(type(value)):
+    if not _is_opaque_constant(type(value)):
         return None
     return OpaqueValue(*opaque_object.get_opaque_obj_repr(value))
 
@@ -258,6 +271,22 @@ def torch_fx_symbolic_trace() -> dict[str, Any] | None:
     """The globals of ``torch.fx._symbolic_trace``, such as the wrapped functions; None if torch hasn't loaded it."""
     module = sys.modules.get("torch.fx._symbolic_trace")
     return None if module is None else vars(module)
+
+
+def tracing_flag_of_torch_fx() -> tuple[dict[str, Any], str] | None:
+    """Where torch.fx keeps whether it is tracing: a namespace and a name in it; None if torch.fx isn't loaded.
+
+    Up to torch 2.13 that is a global of the process, and since then one of each thread. Raises AttributeError if this
+    version of torch has neither.
+    """
+    module = sys.modules.get("torch.fx._symbolic_trace")
+    if module is None:
+        return None
+    if hasattr(module, "_is_fx_tracing_flag"):
+        return vars(module), "_is_fx_tracing_flag"
+    of_thread = vars(module._is_fx_tracing_tls)
+    of_thread.setdefault("flag", False)
+    return of_thread, "flag"
 
 
 def functions_wrapped_by_torch_fx() -> dict[tuple[int, str], dict[str, Any]]:
@@ -308,7 +337,11 @@ def compile_lazy_graph_module(module: torch.nn.Module) -> None:
 
 # torch.utils.checkpoint either applies an autograd function, or calls this function of its own module.
 CHECKPOINT_GLOBALS: dict[str, Any] = vars(_checkpoint)
-CHECKPOINT_STEP = "_checkpoint_without_reentrant_generator"
+CHECKPOINT_STEP = next(
+    name
+    for name in ("_checkpoint_without_reentrant_generator_impl", "_checkpoint_without_reentrant_generator")
+    if name in CHECKPOINT_GLOBALS  # the first since torch 2.14, which keeps the second only for other callers
+)
 
 
 def is_context_decorator(code: CodeType) -> bool:
@@ -325,12 +358,12 @@ CONSTANT_TYPES: tuple[type, ...] = (torch.Tensor, torch.ScriptObject, FakeScript
 
 def is_opaque_reference(value: object) -> bool:
     """Whether a value's class was registered with torch as opaque, to be passed by reference."""
-    return opaque_object is not None and opaque_object.is_opaque_reference_type(type(value))
+    return _is_opaque_symbolic(type(value))
 
 
 def is_opaque_value(value: object) -> bool:
     """Whether a value's class was registered with torch as opaque, to be written into graphs."""
-    return opaque_object is not None and opaque_object.is_opaque_value_type(type(value))
+    return _is_opaque_constant(type(value))
 
 
 def compiler_marks() -> Iterator[tuple[dict[str, Any], str]]:

@@ -25,6 +25,8 @@ OLDEST_TORCH = (2, 4)
 
 _PACKAGES = ("pygls", "lsprotocol", "markdown_it", "platformdirs", "ruamel.yaml", "wcwidth")
 _DOES_NOT_FIT = re.compile(r"operator torchvision::|undefined symbol|Symbol not found|Couldn't load custom C\+\+ ops")
+_LACKS = "which fx-lsp needs."
+"""Ends the agent's sentence about what an unknown torch lacks; what the user can do comes next."""
 _ENVIRONMENTS = (".venv", "venv", "env")
 
 
@@ -216,9 +218,12 @@ def _no_torch(python: str, said: Any) -> Result:
         remedy = "Remove that folder or file, which is not PyTorch, or rename it, and install torch."
     elif said["torch"] and _version(said["torch"]) < OLDEST_TORCH:
         remedy = "Install torch 2.4 or newer there."
+    elif _LACKS in problem:
+        problem, end, remedy = problem.partition(_LACKS)
+        problem += end
     else:
         remedy = "Install torch again there: pip install --force-reinstall torch."
-    return Result("problem", f"{python} can't trace. {problem}", remedy)
+    return Result("problem", f"{python} can't trace. {problem}", remedy.strip())
 
 
 def _companion(name: str, reason: str, said: Any) -> Result:

@@ -85,13 +85,16 @@ def _is_programs(frame: FrameType) -> bool:
 
 
 def _applying(notices: Notices, apply: Any) -> Any:
-    """Wrap the classmethod ``Function.apply`` to note calls for classes outside torch and for torch's checkpoint."""
+    """Wrap the classmethod ``Function.apply`` to note calls for classes outside torch and for torch's checkpoint.
 
-    @functools.wraps(apply.__func__)
+    Since torch 2.14 it isn't written in Python, and has no ``__func__``.
+    """
+
+    @functools.wraps(getattr(apply, "__func__", apply))
     def watched(cls: type, *args: Any, **kwargs: Any) -> Any:
         session = current()
         before = len(session.tracer.graph.nodes) if session is not None else 0
-        result = apply.__func__(cls, *args, **kwargs)
+        result = apply.__get__(None, cls)(*args, **kwargs)
         if session is not None and len(session.tracer.graph.nodes) > before:
             if cls.__module__ == CHECKPOINT_GLOBALS["__name__"]:
                 notices.running(NoticeKind.CHECKPOINT)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from fxcore.torch_compat import torch_fx_symbolic_trace
+from fxcore.torch_compat import tracing_flag_of_torch_fx
 from fxcore.tracing.patching import PatchScope, twin
 from fxcore.wrap import replace_functions, replace_wrapped
 
@@ -73,9 +73,9 @@ class TraceSession:
 
     def __enter__(self) -> TraceSession:
         self._token = _current.set(self)
-        torch_fx = torch_fx_symbolic_trace()
-        if torch_fx is not None:
-            self._patches.replace(torch_fx, "_is_fx_tracing_flag", _TracingHere)
+        flag = tracing_flag_of_torch_fx()
+        if flag is not None:
+            self._patches.replace(*flag, _TracingHere)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -109,7 +109,7 @@ _NO_GLOBALS: dict[str, Any] = {}
 
 
 class _TracingHere:
-    """Replaces torch.fx's own flag, a bool for the whole process: this one is true only in traced code."""
+    """Replaces torch.fx's own flag, a bool for the process or a thread: this one is true only in traced code."""
 
     def __init__(self, flag: object) -> None:
         self._flag = flag

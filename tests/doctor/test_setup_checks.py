@@ -126,6 +126,13 @@ BROKEN = (
     Broken(
         "an old torch", package("torch", "__version__ = '1.13.1'\n"), "problem", "torch 1.13.1 can't be used", "2.4"
     ),
+    Broken(
+        "a torch that lacks a module",
+        package("torch", "__version__ = '2.99.0'\n"),
+        "problem",
+        r"torch 2\.99\.0 can't be used for tracing: it lacks torch\.\w+, which fx-lsp needs\.$",
+        "Update fx-lsp, or install a torch that it was tested with",
+    ),
     Broken("what is left of a torch", left_over, "problem", "a folder without __init__.py", "Remove that"),
     Broken("a file that hides torch", package("torch", "x = 1\n"), "problem", "imported from .*__init__", "rename it"),
     Broken(

@@ -5,11 +5,16 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from fx_lsp.agent.own_files import AGENT_FOLDER
 from fx_lsp.agent.running.compiler_delay import spare_compiler
+
+TESTED = "2.4 to 2.14"
+"""The versions of torch that fx-lsp was tested with."""
 
 
 def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
@@ -31,8 +36,30 @@ def load_torch(fxcore_folder: str) -> tuple[str | None, str | None]:
         _trace_something()
     except Exception as error:
         version = getattr(torch, "__version__", "of unknown version")  # a folder that is left of a torch has none
-        return None, f"torch {version} can't be used for tracing: {type(error).__name__}: {error}."
+        return None, f"torch {version} can't be used for tracing: {_why_torch_does_not_fit(error)}"
     return torch.__version__, None
+
+
+def _why_torch_does_not_fit(error: Exception) -> str:
+    """What ``error`` says about this torch, in sentences; if a name is missing, also what the user can do."""
+    name = _missing_name(error)
+    if name is None:
+        return f"{type(error).__name__}: {error}."
+    return f"it lacks {name}, which fx-lsp needs. Update fx-lsp, or install a torch that it was tested with ({TESTED})."
+
+
+def _missing_name(error: Exception) -> str | None:
+    """The full name in torch that was looked up in vain; None if ``error`` has another cause."""
+    name = None
+    if isinstance(error, ModuleNotFoundError):
+        name = error.name
+    elif isinstance(error, ImportError):
+        said = re.search(r"cannot import name '(\w+)'", str(error))
+        name = said and f"{error.name}.{said[1]}"
+    elif isinstance(error, AttributeError) and isinstance(error.obj, ModuleType | type):
+        module = [error.obj.__module__] if isinstance(error.obj, type) else []
+        name = ".".join([*module, error.obj.__name__, error.name])
+    return name if name and name.startswith("torch.") else None
 
 
 def _load_fxcore(folder: str) -> None:

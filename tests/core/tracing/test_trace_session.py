@@ -17,6 +17,7 @@ import torch.fx
 import fxcore
 from fxcore.code.generated_function import _forward_from_src
 from fxcore.failures import FailureKind, TraceFailure
+from fxcore.torch_compat import tracing_flag_of_torch_fx
 from fxcore.tracing import patching
 from fxcore.tracing.trace_session import current, is_fx_symbolic_tracing, is_fx_tracing
 
@@ -64,10 +65,17 @@ def world() -> tuple[Any, ...]:
         names["helper"],
         names.get("len"),
         math.sqrt,
-        torch.fx._symbolic_trace._is_fx_tracing_flag,
+        _flag_of_torch_fx(),
         current(),
         dict(patching._replacements),
     )
+
+
+def _flag_of_torch_fx() -> Any:
+    flag = tracing_flag_of_torch_fx()
+    assert flag is not None
+    namespace, name = flag
+    return namespace[name]
 
 
 @pytest.fixture(autouse=True)
