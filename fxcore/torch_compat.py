@@ -32,9 +32,8 @@ _is_impure: Any = getattr(torch._library.utils, "is_impure", None)
 
 def _opaque_check(name: str, before_2_14: str) -> Callable[[type], bool]:
     """A function of ``opaque_object``; the older name still exists in torch 2.14, but logs a warning at each call."""
-    check: Callable[[type], bool] = getattr(opaque_object, name, None) or getattr(
-        opaque_object, before_2_14, lambda cls: False
-    )
+    found = name if hasattr(opaque_object, name) else before_2_14
+    check: Callable[[type], bool] = getattr(opaque_object, found, lambda cls: False)
     return check
 
 

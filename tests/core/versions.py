@@ -1,6 +1,6 @@
-"""Which tests fail with an older torch or Python: torch 2.13's behaviour is what fxcore has, on every version.
+"""Which tests fail with another torch or an older Python: torch 2.13's behaviour is what fxcore has, on every version.
 
-Most tests compare with the installed torch.fx. Where that did otherwise in older versions, or lacked what is compared,
+Most tests compare with the installed torch.fx. Where that does otherwise in other versions, or lacks what is compared,
 they are expected to fail. They are run all the same: ``pytest -rX`` names those of them that pass.
 """
 
@@ -173,6 +173,35 @@ _CHANGED_IN_TORCH: tuple[tuple[tuple[int, int], str, str], ...] = (
 """The first torch whose torch.fx is as it is now, as far as versions are tested; what was otherwise; and the tests that
 compare with it, by what is in their ids."""
 
+_DIFFERENT_IN_NEWER_TORCH: tuple[tuple[tuple[int, int], str, str], ...] = (
+    (
+        (2, 14),
+        "torch.fx writes complex numbers such as 1j as calls of complex, and unions of types as typing_Union",
+        """
+        test_codegen.py::test_same_code[[]annotated-
+        test_codegen.py::test_same_code[[]everything-
+        test_codegen.py::test_same_pytree_signature[[]annotated-
+        test_codegen.py::test_same_pytree_signature[[]everything-
+        test_interop.py::test_a_module_converted_to_torch_fx_and_back_is_the_same[[]pytree[]]
+        test_tracer.py::test_function[[]*1j
+        """,
+    ),
+    (
+        (2, 14),
+        "torch.fx orders the inputs of a fused module as the graph's where all of them are inputs of the graph",
+        """
+        test_fuser_utils.py::test_one_group_is_fused_as_in_torch_fx[[]names3-
+        test_partitioner.py::test_random_graphs[[]
+        """,
+    ),
+    (
+        (2, 14),
+        "torch.fx gives operators with several results the return annotation tuple[...], not a tuple of types",
+        "test_operator_schemas.py::test_signatures_of_every_operator",
+    ),
+)
+"""The first torch whose torch.fx is no longer like fxcore; what it does otherwise; and the tests, as above."""
+
 _NEEDS_COLUMNS = """
     test_diagnosis.py::test_a_failure_names_the_operation[[]and-return
     test_diagnosis.py::test_a_failure_names_the_operation[[]comprehension-return
@@ -205,6 +234,9 @@ def why_not(test: str) -> str | None:
     for since, reason, tests in _CHANGED_IN_TORCH:
         if since > TORCH and _among(tests, test):
             return f"{reason} before torch {since[0]}.{since[1]}"
+    for since, reason, tests in _DIFFERENT_IN_NEWER_TORCH:
+        if since <= TORCH and _among(tests, test):
+            return f"{reason} since torch {since[0]}.{since[1]}"
     if not COLUMNS and _among(_NEEDS_COLUMNS, test):
         return _LINES
     if sys.version_info >= (3, 13) and _among(_BY_CHANCE, test):
@@ -218,5 +250,6 @@ def _among(tests: str, test: str) -> bool:
 
 def expected_to_fail() -> list[str]:
     """All tests that are named here, as ``file.py::name`` and what may follow."""
-    lists = [*(tests for _, _, tests in _CHANGED_IN_TORCH), _NEEDS_COLUMNS, _BY_CHANCE]
+    changes = (*_CHANGED_IN_TORCH, *_DIFFERENT_IN_NEWER_TORCH)
+    lists = [*(tests for _, _, tests in changes), _NEEDS_COLUMNS, _BY_CHANCE]
     return [line.strip() for tests in lists for line in tests.strip().splitlines()]

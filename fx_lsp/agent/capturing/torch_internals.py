@@ -1,4 +1,4 @@
-"""Every private name of torch that the captures use. They were tried with torch 2.8, 2.10 and 2.13."""
+"""Every private name of torch that the captures use. They were tried with torch 2.8, 2.10, 2.13 and 2.14."""
 
 from __future__ import annotations
 

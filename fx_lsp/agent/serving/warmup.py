@@ -57,8 +57,8 @@ def _missing_name(error: Exception) -> str | None:
         said = re.search(r"cannot import name '(\w+)'", str(error))
         name = said and f"{error.name}.{said[1]}"
     elif isinstance(error, AttributeError) and isinstance(error.obj, ModuleType | type):
-        module = [error.obj.__module__] if isinstance(error.obj, type) else []
-        name = ".".join([*module, error.obj.__name__, error.name])
+        owner = f"{error.obj.__module__}." if isinstance(error.obj, type) else ""
+        name = f"{owner}{error.obj.__name__}.{error.name}"
     return name if name and name.startswith("torch.") else None
 
 
