@@ -50,13 +50,14 @@ class Place:
 def places_of(repository: Repository, folder: Path, python: str, kept: Path, *, full_size: bool) -> list[Place]:
     """The failing places of a repository; those in ``kept``, if it exists. ``full_size``: see `at_full_size`."""
     if not kept.exists():
-        found = asyncio.run(_measured(repository.name, repository.folder(folder).resolve(), python, full_size))
+        found = asyncio.run(measured(repository.name, repository.folder(folder).resolve(), python, full_size))
         kept.write_text(json.dumps([asdict(place) for place in found], indent=1), encoding="utf-8")
     plain: list[dict[str, Any]] = json.loads(kept.read_text(encoding="utf-8"))
     return [Place(told(item["taken"]), item["seconds"]) for item in plain]
 
 
-async def _measured(name: str, folder: Path, python: str, full_size: bool) -> list[Place]:
+async def measured(name: str, folder: Path, python: str, full_size: bool) -> list[Place]:
+    """Trace the files in ``folder`` with the interpreter ``python``, and try fixes for each place that fails."""
     settings = Settings(env=dict(os.environ))
     if full_size:
         settings = replace(settings, time_limit=FULL_SIZE_SECONDS)
