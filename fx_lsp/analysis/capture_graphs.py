@@ -30,14 +30,16 @@ class CaptureGraphs(IdleWork):
         """Called with the path and the key of a target that has a new description."""
         self._known: dict[tuple[str, str, Capture], GraphDescription] = {}
         self._wanted: dict[str, set[tuple[str, Capture]]] = {}
-        """By path: the keys and captures of the targets that a view shows."""
+        """By path: the keys and captures that a view has asked for since they were last described. A view that still
+        shows one asks again when it is told of a new report, so nothing is captured for a view that was closed."""
         self._waiting: dict[str, None] = {}
         """Files that may have something to describe, in order."""
 
     def of(self, path: str, key: str, capture: Capture) -> GraphDescription | None:
-        """The description of a capture's graph, which is asked for from now on; None if it is not known yet."""
+        """The description of a capture's graph, None if it is not known yet; asks for that of the latest report."""
+        item = self._scheduler.results.captured(path, key).get(capture)
         wanted = self._wanted.setdefault(path, set())
-        if (key, capture) not in wanted:
+        if (key, capture) not in wanted and (item is None or self._is_new(path, key, capture, item)):
             wanted.add((key, capture))
             self.on_captured(path)
         return self._known.get((path, key, capture))
@@ -76,6 +78,7 @@ class CaptureGraphs(IdleWork):
                 description = GraphDescription(item.target.title, details, item.report, snapshot, item.place)
                 await asyncio.to_thread(description.prepare)
                 self._known[path, key, capture] = description
+                self._wanted.get(path, set()).discard((key, capture))
                 self.on_described(path, key)
 
     def _is_new(self, path: str, key: str, capture: Capture, item: Traced) -> bool:
