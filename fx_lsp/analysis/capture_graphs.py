@@ -55,7 +55,7 @@ class CaptureGraphs(IdleWork):
 
     def on_captured(self, path: str) -> None:
         """There may be a new report on a capture of a target of the file."""
-        if path in self._wanted:
+        if self._wanted.get(path):
             self._waiting[path] = None
             self.begin(at_once=True)
 
