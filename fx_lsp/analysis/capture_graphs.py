@@ -31,7 +31,7 @@ class CaptureGraphs(IdleWork):
         self._known: dict[tuple[str, str, Capture], GraphDescription] = {}
         self._wanted: dict[str, set[tuple[str, Capture]]] = {}
         """By path: the keys and captures that a view has asked for since they were last described. A view that still
-        shows one asks again when it is told of a new report, so nothing is captured for a view that was closed."""
+        shows one asks again when a new report arrives, so nothing is captured for a view that was closed."""
         self._waiting: dict[str, None] = {}
         """Files that may have something to describe, in order."""
 

@@ -153,7 +153,7 @@ class Views:
         }
 
     def _graph(self, path: str, traced: Traced, captured: Traced | None, capture: Capture) -> dict[str, Any]:
-        """What is told of a graph whether or not its nodes are known; ``captured`` has the report of ``capture``."""
+        """What a view shows of a graph even if its nodes are not known; ``captured`` has the report of ``capture``."""
         report = captured.report if captured else None
         return {
             "target": self._target(path, traced),
