@@ -180,16 +180,17 @@ class Node(Linked):
         """Store the arguments in immutable containers, and make this node a user of the nodes among them."""
         for node in self._inputs:
             node.users.pop(self, None)
-        inputs: dict[Node, None] = {}
-
-        def use(node: Node) -> Node:
-            inputs[node] = None
+        if not kwargs and type(args) is tuple and _FLAT.issuperset(map(type, args)):  # most nodes: nothing to convert
+            used = [arg for arg in args if type(arg) is Node]
+            self._args: tuple[Argument, ...] = args
+            self._kwargs: dict[str, Argument] = _NO_KWARGS
+        else:
+            used = []
+            self._args = _map_nodes(args, lambda node: used.append(node) or node)
+            self._kwargs = _map_nodes(kwargs, lambda node: used.append(node) or node) if kwargs else _NO_KWARGS
+        self._inputs = tuple(dict.fromkeys(used))
+        for node in self._inputs:
             node.users[self] = None
-            return node
-
-        self._args: tuple[Argument, ...] = _map_nodes(args, use)
-        self._kwargs: dict[str, Argument] = _map_nodes(kwargs, use) if kwargs else _NO_KWARGS
-        self._inputs = tuple(inputs)
 
     def _forget_inputs(self) -> None:
         """Replace every node among the arguments with ``None``."""
@@ -351,6 +352,9 @@ class Node(Linked):
         """Rename the node to ``candidate``, or to a similar name if that is taken."""
         if candidate != self.name:
             self.name = self.graph._graph_namespace.create_name(candidate, None)
+
+
+_FLAT = _ATOMS | {Node}
 
 
 def _node_at(graph: Graph, key: SortKey) -> Node:

@@ -151,6 +151,8 @@ class Tracer(TracerBase):
         a fresh name. A named tuple becomes a call to its class. Raises a `NotAParameterFailure` (a NameError) for a
         Parameter that the root doesn't own.
         """
+        if type(a) is Proxy:
+            return a.node
         handler = arguments.HANDLERS.get(type(a))
         if handler is not None:
             return handler(self, a)

@@ -52,7 +52,8 @@ class Linked:
             raise AssertionError(f"'{x.name}' belongs to another Graph; copy it into this one with `node_copy`")
         if x is self:
             return
-        x._remove_from_list()
+        if x._next is not x:  # it was in the list already
+            x._remove_from_list()
         before = self._prev
         x._prev, x._next = before, self  # type: ignore[assignment]
         before._next = self._prev = x

@@ -54,23 +54,16 @@ _word_starts = re.compile(r"(?<=[a-z])([A-Z])")
 
 def _snake_case(name: str) -> str:
     """Convert ``camelCase`` to ``camel_case``; only a capital letter that follows a lower-case letter starts a word."""
-    return name.lower() if name.islower() else _word_starts.sub(r"_\1", name).lower()
-
-
-def _is_magic(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
+    return name if name.islower() else _word_starts.sub(r"_\1", name).lower()
 
 
 def _legalize(candidate: str) -> str:
     """Turn ``candidate`` into an ASCII identifier (which may still be a keyword)."""
+    underscored = candidate.replace(".", "_")
+    if underscored.isidentifier() and underscored.isascii() and ".." not in candidate:
+        return underscored  # most are the paths of modules, for which a regular expression would take ten times as long
     candidate = _illegal_characters.sub("_", candidate) or "_unnamed"
     return f"_{candidate}" if candidate[0].isdigit() else candidate
-
-
-def _split_number(name: str) -> tuple[str, int | None]:
-    """Split ``relu_12`` into ``("relu", 12)``; a name that doesn't end in a number becomes ``(name, None)``."""
-    base, _, digits = name.rpartition("_")
-    return (base, int(digits)) if base and digits.isdecimal() else (name, None)
 
 
 class _Namespace:
@@ -94,8 +87,12 @@ class _Namespace:
         if not (candidate.isidentifier() and candidate.isascii()):
             candidate = _legalize(candidate)
         used = self._used_names
-        base, number = _split_number(candidate)
-        if number is None or candidate in used:
+        base, _, digits = candidate.rpartition("_")
+        numbered = base and digits.isdecimal()
+        if numbered and candidate not in used:
+            number = int(digits)
+        else:
+            base = base if numbered else candidate
             number = self._base_count.get(base, 0)
             if _illegal_names.get(candidate, obj) is not obj:
                 number += 1

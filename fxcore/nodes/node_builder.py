@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 
 from fxcore.node import Argument, Node, Target
-from fxcore.nodes.namespace import _is_magic, _Namespace, _snake_case
+from fxcore.nodes.namespace import _Namespace, _snake_case
 from fxcore.nodes.node_list import NodeIndex
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class NodeBuilder:
             return _snake_case(target.__name__)
         if not isinstance(target, str):
             raise AssertionError(f"a target must be a function or a str, not {target!r}")
-        return _snake_case(target[2:-2] if _is_magic(target) else target)
+        is_magic = target.startswith("__") and target.endswith("__")
+        return _snake_case(target[2:-2] if is_magic else target)
 
     def placeholder(
         self, name: str, type_expr: Any | None = None, default_value: Any = inspect.Signature.empty
