@@ -144,4 +144,4 @@ def _patch_wrapped_functions(patcher: _Patcher) -> None:
 def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids: Collection[int]) -> None:
     """Make traces record calls to the public functions in a module's globals whose ids are in ``function_ids``."""
     if patcher.visit_once(frame_dict):
-        replace_functions(patcher, frame_dict, function_ids)
+        replace_functions(patcher, frame_dict, set(function_ids))

@@ -186,8 +186,13 @@ class Node(Linked):
             self._kwargs: dict[str, Argument] = _NO_KWARGS
         else:
             used = []
-            self._args = _map_nodes(args, lambda node: used.append(node) or node)
-            self._kwargs = _map_nodes(kwargs, lambda node: used.append(node) or node) if kwargs else _NO_KWARGS
+
+            def use(node: Node) -> Node:
+                used.append(node)
+                return node
+
+            self._args = _map_nodes(args, use)
+            self._kwargs = _map_nodes(kwargs, use) if kwargs else _NO_KWARGS
         self._inputs = tuple(dict.fromkeys(used))
         for node in self._inputs:
             node.users[self] = None

@@ -10,7 +10,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Mapping
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, EllipsisType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -27,7 +27,7 @@ from fxcore.tracing.patching import originals
 from fxcore.tracing.proxyable import is_proxyable
 from fxcore.tracing.qualified_state import QualifiedNames, constant_attributes
 from fxcore.tracing.signature import bind_root, make_placeholder
-from fxcore.tracing.trace_session import TraceSession
+from fxcore.tracing.trace_session import TraceSession, current
 
 __all__ = ["Tracer"]
 
@@ -74,6 +74,7 @@ class Tracer(TracerBase):
         self._last_numbers: dict[str, int] = {}  # in constants' names, so that no search has to begin at 0 again
         self._own_code = _method_codes(type(self))
         self._last_failure: LastFailure | None = None
+        self._callers: list[Place | EllipsisType | None] = []  # of the modules that are traced into; see `user_place`
 
     # What subclasses override.
 
@@ -112,10 +113,17 @@ class Tracer(TracerBase):
         try:
             if self.is_leaf_module(m, path):
                 return self.create_proxy("call_module", path, args, kwargs)
+            return self._trace_into(forward, args, kwargs)
+        finally:
+            del self.module_stack[key]
+            scope.module_path, scope.module_type = outer
+
+    def _trace_into(self, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._callers.append(...)
+        try:
             return forward(*args, **kwargs)
         finally:
-            self.module_stack.popitem()
-            scope.module_path, scope.module_type = outer
+            self._callers.pop()
 
     def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Proxy]) -> Any:
         """The value that a module's attribute (parameter, buffer or submodule) has in the traced program.
@@ -300,7 +308,10 @@ class Tracer(TracerBase):
 
     def place(self) -> Place | None:
         """The place that the traced program has reached; the tracer's methods, even user-defined ones, are skipped."""
-        return user_place(sys._getframe(1), TRACE_CODE, self._own_code)
+        session = current()
+        if session is None or session.tracer is not self:  # the calls on the stack may be another tracer's
+            return user_place(sys._getframe(1), TRACE_CODE, self._own_code)
+        return user_place(sys._getframe(1), TRACE_CODE, self._own_code, _CALL_CODE, self._callers)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         clone = Tracer.__new__(Tracer)
@@ -309,6 +320,8 @@ class Tracer(TracerBase):
             clone.__dict__[name] = value if shared else copy.deepcopy(value, memo)
         return clone
 
+
+_CALL_CODE = Tracer._trace_into.__code__
 
 TRACE_CODE = Tracer.trace.__code__
 """The code object of `Tracer.trace`, used to recognize the frame of the innermost trace."""

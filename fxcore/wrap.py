@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from types import BuiltinFunctionType
 from typing import Any, TypeVar, overload
 
@@ -74,13 +74,16 @@ def replace_wrapped(patches: PatchScope) -> None:
         patches.replace(cls, name, functools.partial(_recorded_method, name))
 
 
-def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: Collection[int]) -> None:
+def replace_functions(patches: PatchScope, namespace: dict[str, Any], ids: set[int]) -> None:
     """Replace the public functions in a module's globals whose ids are in ``ids`` with ones that record their calls."""
+    names = originals(namespace)
+    if ids.isdisjoint(map(id, names.values())):  # true of nearly all
+        return
     patches.replace_all(
         namespace,
         {
             name: _recorded_builtin if isinstance(value, BuiltinFunctionType) else recorded
-            for name, value in originals(namespace).items()
+            for name, value in names.items()
             if id(value) in ids and not name.startswith("_")
         },
     )

@@ -14,6 +14,8 @@ SortKey: TypeAlias = tuple[int, ...]
 
 def _key_between(before: SortKey, after: SortKey) -> SortKey:
     """A key between those of two neighbors. Repeated insertions at one place count the last number up or down."""
+    if not after and before:  # the end of the list, where nearly all are inserted
+        return (before[0] + 1,)
     depth = min(len(before), len(after))
     if len(before) > depth:
         return (*before[:depth], before[depth] + 1)

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, EllipsisType, FrameType, TracebackType
 
 import torch
 
@@ -67,20 +67,41 @@ def is_user_file(filename: str) -> bool:
     return not filename.startswith(_machinery)
 
 
-def user_place(frame: FrameType | None, top: CodeType, machinery: Sequence[CodeType] = ()) -> Place | None:
+def user_place(
+    frame: FrameType | None,
+    top: CodeType,
+    machinery: Sequence[CodeType] = (),
+    calling: CodeType | None = None,
+    callers: list[Place | EllipsisType | None] | None = None,
+) -> Place | None:
     """The place of the innermost of the user's frames among ``frame`` and its callers; None if there is none.
 
     The search ends at a frame that runs ``top``, the function that runs the trace: its callers aren't part of the
     trace. Frames that run code in ``machinery`` are skipped.
+
+    With ``calling``, searches remember what they found, because containers such as Sequential put dozens of frames
+    between a layer and the user's code. ``callers`` is then a list with one item for each frame that runs ``calling``,
+    the innermost last: the result of searching from that frame's caller, or ``...`` until a search gets that far.
     """
+    found: Place | None = None
+    passed = 0
     while frame is not None:
         code = frame.f_code
-        if is_user_file(code.co_filename) and code not in machinery:
-            return code, frame.f_lasti
-        if code is top:
-            return None
+        if callers is not None and code is calling:
+            passed += 1
+            known = callers[-passed]
+            if known is not ...:
+                found = known
+                break
+        elif is_user_file(code.co_filename) and code not in machinery:
+            found = code, frame.f_lasti
+            break
+        elif code is top:
+            break
         frame = frame.f_back
-    return None
+    if callers is not None and passed:
+        callers[-passed:] = [found] * passed
+    return found
 
 
 def traceback_places(traceback: TracebackType | None) -> Iterator[Place]:

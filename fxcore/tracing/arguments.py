@@ -67,8 +67,7 @@ def _lower_by_itself(tracer: TracerBase, value: Any) -> Any:
 
 
 def _lower_tuple(tracer: TracerBase, value: tuple[Any, ...]) -> Any:
-    create_arg = tracer.create_arg
-    return tuple([create_arg(item) for item in value])
+    return tuple(map(tracer.create_arg, value))
 
 
 def _lower_tuple_subclass(tracer: TracerBase, value: tuple[Any, ...]) -> Any:
@@ -77,8 +76,7 @@ def _lower_tuple_subclass(tracer: TracerBase, value: tuple[Any, ...]) -> Any:
 
 
 def _lower_list(tracer: TracerBase, value: list[Any]) -> Any:
-    create_arg = tracer.create_arg
-    return [create_arg(item) for item in value]
+    return list(map(tracer.create_arg, value))
 
 
 def _lower_dict(tracer: TracerBase, value: dict[Any, Any]) -> Any:

@@ -8,6 +8,7 @@ traces may nest, run in several threads, and end in any order.
 from __future__ import annotations
 
 import builtins
+import functools
 import threading
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
@@ -19,51 +20,72 @@ Namespace = dict[str, Any] | type | FunctionType
 _lock = threading.Lock()
 
 
-class _Replacement:
-    """A replaced name with its original value, and the scopes that hold the replacement."""
+_ABSENT = object()
 
-    __slots__ = ("name", "namespace", "original", "scopes", "was_there")
 
-    def __init__(self, namespace: Namespace, name: str) -> None:
-        own = namespace if isinstance(namespace, dict) else _own(namespace)
+class _Replacements:
+    """The replaced names of one namespace."""
+
+    __slots__ = ("namespace", "originals", "scopes")
+
+    def __init__(self, namespace: Namespace) -> None:
         self.namespace = namespace
-        self.name = name
-        self.was_there = name in own
-        """Whether the namespace itself had the name; if not, its value comes from the builtins or a base class."""
-        self.original = own[name] if self.was_there else _inherited(namespace, name)
-        self.scopes: set[PatchScope] = set()
+        self.originals: dict[str, Any] = {}
+        """Each name's original value; `_ABSENT` if that comes from the builtins or a base class."""
+        self.scopes: dict[str, set[PatchScope]] = {}
+        """The scopes that hold each name's replacement."""
 
-    def put(self, value: Any) -> None:
+    def replace(self, name: str, make: Callable[[Any], Any], scope: PatchScope) -> None:
+        if name in self.scopes:
+            self.scopes[name].add(scope)
+            return
+        own = self.namespace if isinstance(self.namespace, dict) else _own(self.namespace)
+        original = own.get(name, _ABSENT)
+        value = make(_inherited(self.namespace, name) if original is _ABSENT else original)
+        self.originals[name] = original
+        self.scopes[name] = {scope}
+        self._put(name, value)
+
+    def let_go(self, name: str, scope: PatchScope) -> None:
+        scopes = self.scopes.get(name)
+        if scopes is None:  # replacing the name failed
+            return
+        scopes.discard(scope)
+        if not scopes:
+            self._put(name, self.originals[name])
+            del self.scopes[name], self.originals[name]
+
+    def _put(self, name: str, value: Any) -> None:
         if isinstance(self.namespace, dict):
-            self.namespace[self.name] = value
+            if value is _ABSENT:
+                del self.namespace[name]
+            else:
+                self.namespace[name] = value
+        elif value is _ABSENT:
+            delattr(self.namespace, name)
         else:
-            setattr(self.namespace, self.name, value)
-
-    def put_back(self) -> None:
-        if self.was_there:
-            self.put(self.original)
-        elif isinstance(self.namespace, dict):
-            del self.namespace[self.name]
-        else:
-            delattr(self.namespace, self.name)
+            setattr(self.namespace, name, value)
 
 
-# The replacements in force, by the identity of the namespace and by name. Empty when no trace runs.
-_replacements: dict[int, dict[str, _Replacement]] = {}
+# The replacements in force, by the identity of the namespace. Empty when no trace runs.
+_replacements: dict[int, _Replacements] = {}
 
 
 def originals(namespace: dict[str, Any]) -> dict[str, Any]:
     """A copy of a module's globals with their original values, even if other threads' traces have replaced some."""
     with _lock:
-        replaced = _replacements.get(id(namespace), {})
-        return {**namespace, **{name: was.original for name, was in replaced.items() if was.was_there}}
+        names = namespace.copy()
+        replaced = _replacements.get(id(namespace))
+        if replaced is not None:
+            names.update((name, was) for name, was in replaced.originals.items() if was is not _ABSENT)
+        return names
 
 
 class PatchScope:
     """A context manager that keeps names replaced until its exit, even if an exception ends the block."""
 
     def __init__(self) -> None:
-        self._names: list[tuple[int, str]] = []
+        self._names: list[tuple[_Replacements, str]] = []
 
     def replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
         """Replace the value of a name in a class, or in a module's globals or builtins, with ``make(value)``.
@@ -71,14 +93,17 @@ class PatchScope:
         If another scope has already replaced the name, that replacement is kept. Raises KeyError, or AttributeError for
         a class, if the name doesn't exist.
         """
-        with _lock:
-            self._replace(namespace, name, make)
+        self.replace_all(namespace, {name: make})
 
     def replace_all(self, namespace: Namespace, makers: Mapping[str, Callable[[Any], Any]]) -> None:
         """Call `replace` for each name in ``makers`` and its function."""
         with _lock:
+            replacements = _replacements.get(id(namespace))
+            if replacements is None:
+                replacements = _replacements[id(namespace)] = _Replacements(namespace)
             for name, make in makers.items():
-                self._replace(namespace, name, make)
+                self._names.append((replacements, name))
+                replacements.replace(name, make, self)
 
     def replace_method(self, cls: type, name: str, make: Callable[[Any], Any]) -> None:
         """Replace a special method such as ``__call__`` of a class that may have many subclasses.
@@ -98,23 +123,9 @@ class PatchScope:
 
         def exchanged(body: CodeType) -> CodeType:
             original = twin(function)
-            made = make(original)
-            return body_of_call(lambda: made if vars(cls).get(name) is function else original)
+            return _body_of_choice(make(original), function, functools.partial(vars(cls).get, name), original)
 
         self.replace(function, "__code__", exchanged)
-
-    def _replace(self, namespace: Namespace, name: str, make: Callable[[Any], Any]) -> None:
-        self._names.append((id(namespace), name))
-        replaced = _replacements.setdefault(id(namespace), {})
-        replacement = replaced.get(name)
-        if replacement is not None:
-            replacement.scopes.add(self)
-            return
-        replacement = _Replacement(namespace, name)
-        value = make(replacement.original)
-        replacement.scopes.add(self)
-        replaced[name] = replacement
-        replacement.put(value)
 
     def __enter__(self) -> PatchScope:
         return self
@@ -122,19 +133,11 @@ class PatchScope:
     def __exit__(self, *error: object) -> None:
         with _lock:
             while self._names:
-                self._let_go(*self._names[-1])
+                replacements, name = self._names[-1]
+                replacements.let_go(name, self)
+                if not replacements.scopes:
+                    _replacements.pop(id(replacements.namespace), None)
                 self._names.pop()
-
-    def _let_go(self, namespace: int, name: str) -> None:
-        replaced = _replacements.get(namespace, {})
-        replacement = replaced.get(name)
-        if replacement is not None:  # None if replacing the name failed
-            replacement.scopes.discard(self)
-            if not replacement.scopes:
-                replacement.put_back()
-                del replaced[name]
-        if not replaced:
-            _replacements.pop(namespace, None)
 
 
 def _own(holder: type | FunctionType) -> Mapping[str, Any]:
@@ -166,16 +169,22 @@ def can_be_exchanged(function: object) -> bool:
     return isinstance(function, FunctionType) and function.__closure__ is None
 
 
-def body_of_call(choose: Callable[[], Callable[..., Any]]) -> CodeType:
-    """The code of a function body that passes the arguments on to the function that ``choose()`` returns."""
-    code = _body.__code__
-    return code.replace(co_consts=tuple(choose if constant == _CHOOSE else constant for constant in code.co_consts))
+def _body_of_choice(
+    first: Callable[..., Any], function: Callable[..., Any], present: Callable[[], object], second: Callable[..., Any]
+) -> CodeType:
+    """The code of a function body that passes its arguments on: to ``first`` if ``present()`` is ``function``.
+
+    Otherwise it passes them on to ``second``.
+    """
+    values = {"first": first, "function": function, "present": present, "second": second}
+    code = _choosing.__code__
+    return code.replace(co_consts=tuple(values.get(constant, constant) for constant in code.co_consts))
 
 
-_CHOOSE = "choose"
-
-
-def _body(*args: Any, **kwargs: Any) -> Any:
+def _choosing(*args: Any, **kwargs: Any) -> Any:
     # As the body of a foreign function, this code has foreign globals, so what it calls is among its constants.
-    choose: Any = "choose"
-    return choose()(*args, **kwargs)
+    present: Any = "present"
+    function: Any = "function"
+    first: Any = "first"
+    second: Any = "second"
+    return (first if present() is function else second)(*args, **kwargs)

@@ -62,9 +62,9 @@ def constant_attributes(root: torch.nn.Module) -> dict[Any, str]:
     waiting = [("", root)]
     while waiting:
         prefix, module = waiting.pop()
-        kinds = set(map(type, vars(module).values()))
-        if not kinds <= others:
-            others.update(kind for kind in kinds if not issubclass(kind, CONSTANT_TYPES))
+        if not others.issuperset(map(type, vars(module).values())):
+            others.update(kind for kind in map(type, vars(module).values()) if not issubclass(kind, CONSTANT_TYPES))
             found |= {value: prefix + name for name, value in vars(module).items() if type(value) not in others}
-        waiting += reversed([(f"{prefix}{name}.", child) for name, child in module.named_children()])
+        if module._modules:  # few have any
+            waiting += reversed([(f"{prefix}{name}.", child) for name, child in module.named_children()])
     return found

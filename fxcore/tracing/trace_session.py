@@ -11,7 +11,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar, Token
-from types import CodeType
+from types import CodeType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,9 +30,8 @@ _module_getattr: Callable[..., Any] = twin(torch.nn.Module.__getattr__)
 _current: ContextVar[TraceSession | None] = ContextVar("_current", default=None)
 
 
-def current() -> TraceSession | None:
-    """The innermost trace that is running the calling code; None if there is none."""
-    return _current.get()
+current: Callable[[], TraceSession | None] = _current.get
+"""Returns the innermost trace that is running the calling code; None if there is none."""
 
 
 def is_fx_tracing() -> bool:
@@ -99,11 +98,6 @@ class TraceSession:
             self._searched.add(id(namespace))
             replace_functions(self._patches, namespace, self.tracer._autowrap_function_ids)
 
-    def call_module(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Have the tracer decide whether to record a module's call or to make it."""
-        self.autowrap(getattr(getattr(module, "forward", module), "__globals__", _NO_GLOBALS))
-        return self.tracer.call_module(module, functools.partial(_module_call, module), args, kwargs)
-
 
 _NO_GLOBALS: dict[str, Any] = {}
 
@@ -124,7 +118,8 @@ def _hearing_call(original: Callable[..., Any]) -> Callable[..., Any]:
         session = _current.get()
         if session is None or not session.recording:
             return original(module, *args, **kwargs)
-        return session.call_module(module, args, kwargs)
+        session.autowrap(getattr(getattr(module, "forward", module), "__globals__", _NO_GLOBALS))
+        return session.tracer.call_module(module, MethodType(_module_call, module), args, kwargs)
 
     return __call__
 
