@@ -44,6 +44,7 @@ __all__ = [
     "CHECKPOINT_GLOBALS",
     "CHECKPOINT_STEP",
     "CONSTANT_TYPES",
+    "MODULE_REGISTRATION_HOOKS",
     "RECORD_FUNCTION",
     "Argument",
     "DispatchMode",
@@ -167,6 +168,9 @@ def script_type_of(value: object) -> Any:
     inferred = torch._C._jit_try_infer_type(value)
     return inferred.type() if inferred.success() else None
 
+
+# The hooks that are called whenever any module gets a child.
+MODULE_REGISTRATION_HOOKS = torch.nn.modules.module._global_module_registration_hooks
 
 # The context manager that generated code enters to have the profiler record a span of time.
 RECORD_FUNCTION = "torch._C._profiler._RecordFunctionFast"

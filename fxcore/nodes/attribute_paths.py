@@ -7,21 +7,54 @@ from typing import Any
 
 import torch
 
+from fxcore.torch_compat import MODULE_REGISTRATION_HOOKS
+
 
 def _install(module: torch.nn.Module, name: str, value: object) -> None:
     """Set an attribute; a tensor that is not a parameter becomes a buffer, so that it is in the state dict."""
     if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
         module.register_buffer(name, value)
+    elif isinstance(value, torch.nn.Module) and _holds_only_modules(module) and name not in vars(module):
+        module._modules[name] = value  # all that `setattr` would do; it takes longer than tracing the module's call
     else:
         setattr(module, name, value)
 
 
+def _holds_only_modules(module: torch.nn.Module) -> bool:
+    """Whether ``module`` is like those that `_child` adds, and adding a module to it calls no hooks."""
+    return (
+        type(module) is torch.nn.Module
+        and not module._parameters
+        and not module._buffers
+        and not MODULE_REGISTRATION_HOOKS
+    )
+
+
+def _attribute(module: torch.nn.Module, name: str) -> Any:
+    """``getattr(module, name, None)``, but fast for the children of modules and for what modules lack."""
+    cls = type(module)
+    if cls.__getattr__ is torch.nn.Module.__getattr__ and not hasattr(cls, name) and name not in vars(module):
+        registries: tuple[Any, ...] = module._parameters, module._buffers, module._modules
+        return next((registry[name] for registry in registries if name in registry), None)
+    return getattr(module, name, None)
+
+
+_EMPTY = vars(torch.nn.Module())
+
+
+def _empty_module() -> torch.nn.Module:
+    """Like ``torch.nn.Module()``, which takes as long as recording several nodes."""
+    module = torch.nn.Module.__new__(torch.nn.Module)
+    vars(module).update({name: value.copy() if hasattr(value, "copy") else value for name, value in _EMPTY.items()})
+    return module
+
+
 def _child(module: torch.nn.Module, name: str) -> Any:
     """Return the child ``name``; if there is none, add an empty module under that name first."""
-    child = getattr(module, name, None)
+    child = _attribute(module, name)
     if child is None:
-        child = torch.nn.Module()
-        setattr(module, name, child)
+        child = _empty_module()
+        _install(module, name, child)
     return child
 
 
@@ -40,7 +73,8 @@ class AttributeCopier:
         if holders is None:
             return  # already shared, with everything below it
         source, destination = holders
-        _install(destination, name, getattr(source, name))
+        value = _attribute(source, name)
+        _install(destination, name, getattr(source, name) if value is None else value)
         if target in self._holders:  # it replaced a module created for a longer path
             self._holders = {"": self._root}
 
@@ -55,8 +89,10 @@ class AttributeCopier:
     def _step(
         source: torch.nn.Module, destination: torch.nn.Module, name: str
     ) -> tuple[torch.nn.Module, torch.nn.Module] | None:
-        child = getattr(source, name)
-        return None if getattr(destination, name, None) is child else (child, _child(destination, name))
+        child = _attribute(source, name)
+        if child is None:
+            child = getattr(source, name)
+        return None if _attribute(destination, name) is child else (child, _child(destination, name))
 
 
 def _copy_attr(from_module: torch.nn.Module, to_module: torch.nn.Module, target: str) -> None:
