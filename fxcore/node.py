@@ -75,7 +75,7 @@ class Node(Linked):
 
     Nodes are made by the methods of `Graph`, which gives each a ``name`` that is unique in the graph. ``type`` is the
     annotation of the node's value, and ``users`` are the nodes that have this node among their arguments (a dict, which
-    keeps their order). Passes may store anything in ``meta``, which copies of the node keep. ``where`` is the code
+    keeps their order); assigning ``args`` or ``kwargs`` updates the ``users`` of all nodes concerned. Passes may store anything in ``meta``, which copies of the node keep. ``where`` is the code
     object and the instruction in the user's program that the node comes from, if a tracer made it.
 
     Nodes compare by their position in the graph: ``a < b`` if ``a`` comes first.
@@ -136,7 +136,8 @@ class Node(Linked):
         self.where = None
         self._update_args_kwargs(args, kwargs)
 
-    # What the node does. `op` and `target` are properties, because changing them must update the graph's index.
+    # What the node does. `op` and `target` are properties, because changing them must update the graph's index; `args`
+    # and `kwargs` are, because changing them must update the users of the nodes among them.
 
     def _set_op(self, op: str) -> None:
         with self.graph._reindexing(self):
@@ -146,26 +147,16 @@ class Node(Linked):
         with self.graph._reindexing(self):
             self._target = target
 
-    op = property(attrgetter("_op"), _set_op)
-    target = property(attrgetter("_target"), _set_target)
-
-    @property
-    def args(self) -> tuple[Argument, ...]:
-        """The positional arguments. Assigning them updates the ``users`` of all nodes concerned."""
-        return self._args
-
-    @args.setter
-    def args(self, args: tuple[Argument, ...]) -> None:
+    def _set_args(self, args: tuple[Argument, ...]) -> None:
         self._update_args_kwargs(args, self._kwargs)
 
-    @property
-    def kwargs(self) -> dict[str, Argument]:
-        """The keyword arguments. Assigning them updates the ``users`` of all nodes concerned."""
-        return self._kwargs
-
-    @kwargs.setter
-    def kwargs(self, kwargs: dict[str, Argument]) -> None:
+    def _set_kwargs(self, kwargs: dict[str, Argument]) -> None:
         self._update_args_kwargs(self._args, kwargs)
+
+    op = property(attrgetter("_op"), _set_op)
+    target = property(attrgetter("_target"), _set_target)
+    args = property(attrgetter("_args"), _set_args)
+    kwargs = property(attrgetter("_kwargs"), _set_kwargs)
 
     @property
     def all_input_nodes(self) -> list[Node]:

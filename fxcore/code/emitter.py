@@ -110,23 +110,25 @@ class Emitter:
         """Return the lines of the function's body."""
         body: list[Line] = []
         last_uses = _last_uses(nodes)
+        include_meta, record_func = self._options.include_meta, self._options.record_func
         provenance = Provenance(self._paint, self._options.additional_meta) if self._options.verbose else None
         for index, node in enumerate(nodes):
             if provenance is not None and (comment := provenance.comment(node)):
                 body.append((comment, index - 1 if index else None))
-            write = self._write.get(node.op)
+            op = node.op
+            write = self._write.get(op)
             if write is None:
-                raise NotImplementedError(f"no source code can be generated for the opcode '{node.op}' of '{node}'")
+                raise NotImplementedError(f"no source code can be generated for the opcode '{op}' of '{node}'")
             text = write(node)
-            if node.op != "placeholder":
-                text += self._ending(node, last_uses.get(node, []))
-            if self._options.include_meta and node.meta:
+            if op != "placeholder":
+                text += "\n" if op == "output" else self._ending(node, last_uses.get(node, []))
+            if include_meta and node.meta:
                 text = meta_block(node) + text
-            if self._options.record_func and node.op.startswith("call_"):
+            if record_func and op.startswith("call_"):
                 text = "".join([_enter(f"_rf_{node.name}", str(index)), text, _exit(f"_rf_{node.name}")])
             if text:
                 body.append((text, index))
-        if self._options.record_func:
+        if record_func:
             body = [(_enter("_rf", "ENTER_GRAPH_PLACEHOLDER_KEY"), None), *body, (_exit("_rf"), None)]
         return body or [("pass\n", None)]
 
@@ -200,8 +202,6 @@ class Emitter:
 
     def _ending(self, node: Node, last_used: list[Node]) -> str:
         """The end of a statement. It sets variables that are not used afterwards to None, to free their memory."""
-        if node.op == "output":
-            return "\n"
         unneeded = last_used if node.users else [*last_used, node]
         if not unneeded:
             return "\n"
@@ -217,7 +217,7 @@ class Emitter:
         return known
 
     def _arguments(self, args: Sequence[Argument], kwargs: dict[str, Argument]) -> str:
-        parts = [self._value(arg) for arg in args]
+        parts = [self._names[arg] if type(arg) is Node else self._value(arg) for arg in args]
         if kwargs:
             parts += [f"{name} = {self._value(value)}" for name, value in kwargs.items()]
         return ", ".join(parts)
