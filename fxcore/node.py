@@ -75,8 +75,9 @@ class Node(Linked):
 
     Nodes are made by the methods of `Graph`, which gives each a ``name`` that is unique in the graph. ``type`` is the
     annotation of the node's value, and ``users`` are the nodes that have this node among their arguments (a dict, which
-    keeps their order); assigning ``args`` or ``kwargs`` updates the ``users`` of all nodes concerned. Passes may store anything in ``meta``, which copies of the node keep. ``where`` is the code
-    object and the instruction in the user's program that the node comes from, if a tracer made it.
+    keeps their order); assigning ``args`` or ``kwargs`` updates the ``users`` of all nodes concerned. Passes may store
+    anything in ``meta``, which copies of the node keep. ``where`` is the code object and the instruction in the user's
+    program that the node comes from, if a tracer made it.
 
     Nodes compare by their position in the graph: ``a < b`` if ``a`` comes first.
     """
