@@ -97,6 +97,8 @@ class PatchScope:
 
     def replace_all(self, namespace: Namespace, makers: Mapping[str, Callable[[Any], Any]]) -> None:
         """Call `replace` for each name in ``makers`` and its function."""
+        if not makers:
+            return
         with _lock:
             replacements = _replacements.get(id(namespace))
             if replacements is None:
@@ -135,8 +137,9 @@ class PatchScope:
             while self._names:
                 replacements, name = self._names[-1]
                 replacements.let_go(name, self)
-                if not replacements.scopes:
-                    _replacements.pop(id(replacements.namespace), None)
+                key = id(replacements.namespace)
+                if not replacements.scopes and _replacements.get(key) is replacements:
+                    del _replacements[key]
                 self._names.pop()
 
 

@@ -130,6 +130,13 @@ def test_tracing_is_seen_by_the_traced_code_alone() -> None:
     assert seen == [(False,) * 3, (False,) * 3, (True,) * 3, (False,) * 3]
 
 
+def test_a_module_that_knows_a_wrapped_function_by_a_private_name_alone() -> None:
+    namespace = {"_root": math.sqrt}
+    exec("def forward(x): return x * _root(4)", namespace)
+    forward: Any = namespace["forward"]
+    assert "x * 2.0" in fxcore.symbolic_trace(forward).code
+
+
 def test_a_trace_within_a_trace() -> None:
     inner: list[str] = []
     net = Net(lambda x: inner.append(fxcore.symbolic_trace(Net(lambda x: None)).code))
