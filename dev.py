@@ -134,13 +134,16 @@ def demo() -> None:
     run([PYTHON, "-m", "fx_lsp", "check", "--format", "full", "--python", PYTHON, "examples"], accept=(findings,))
 
 
-def side_by_side(*names: str) -> None:
-    """Run several commands of this file at once, and print each one's output when it ends. Raises Stop if one fails."""
+def side_by_side(*names: str, shown: str | None = None) -> None:
+    """Run several commands of this file at once. Raises Stop if one fails.
+
+    Each one's output is printed when it ends, except for the one that is ``shown`` while it runs.
+    """
     print(f"Running in parallel: {', '.join(names)}", flush=True)
     began = time.monotonic()
     failed: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        running = {name: start(name, Path(folder, name)) for name in names}
+        running = {name: start(name, None if name == shown else Path(folder, name)) for name in names}
         try:
             while running:
                 time.sleep(0.1)
@@ -148,7 +151,8 @@ def side_by_side(*names: str) -> None:
                     verdict = "FAILED" if running.pop(name).returncode else "passed"
                     failed += [name] if verdict == "FAILED" else []
                     print(f"== {name}: {verdict} after {time.monotonic() - began:.0f} s")
-                    print(Path(folder, name).read_text(encoding="utf-8", errors="replace"), flush=True)
+                    if name != shown:
+                        print(Path(folder, name).read_text(encoding="utf-8", errors="replace"), flush=True)
         finally:
             for process in running.values():
                 end(process)
@@ -156,9 +160,9 @@ def side_by_side(*names: str) -> None:
         raise Stop(f"These commands failed: {', '.join(failed)}.")
 
 
-def start(name: str, output: Path) -> subprocess.Popen[bytes]:
-    """Start a command of this file that writes to a file, in a process group of its own."""
-    with output.open("wb") as file:
+def start(name: str, output: Path | None) -> subprocess.Popen[bytes]:
+    """Start a command of this file, in a process group of its own. It writes to ``output``, or else to the terminal."""
+    with output.open("wb") if output else contextlib.nullcontext() as file:
         command = [sys.executable, __file__, name]
         return subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
 
@@ -231,28 +235,33 @@ def test() -> None:
     """Run all that CI checks: lint, all tests (also those in a real VS Code), the documentation and the package."""
     set_up()
     set_up_client()
-    side_by_side("lint-python", "types", "types-of-examples", "types-elsewhere", "lint-client", "test-client", "docs")
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder, "vscode-tests")
-        in_vscode = start("vscode-tests", output)  # it mostly waits for VS Code
-        try:
-            run([PYTHON, "-m", "pytest", "-q", *PROCESSES])
-            in_vscode.wait()
-        finally:
-            end(in_vscode)
-        print(output.read_text(encoding="utf-8", errors="replace"), flush=True)
-    if in_vscode.returncode:
-        print("The tests in a real VS Code FAILED. Trying once more; a real defect will fail again.", flush=True)
-        vscode_tests()
+    side_by_side("all-tests", "client-tests", "checks", shown="all-tests")
 
 
-def vscode_tests() -> None:
-    """Drive a real, headless VS Code, or report that it could not be installed."""
+def all_tests() -> None:
+    """All of pytest's tests."""
+    run([PYTHON, "-m", "pytest", "-q", *PROCESSES])
+
+
+def checks() -> None:
+    """Lint, types and documentation; they take what processor time the tests leave."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    side_by_side("lint-python", "types", "types-of-examples", "types-elsewhere", "lint-client", "docs")
+
+
+def client_tests() -> None:
+    """The VS Code client's own tests, and those that drive a real, headless VS Code if it can be installed."""
+    test_client()
     try:
         set_up_vscode()
     except Stop as reason:
         print(f"SKIPPED the tests in a real VS Code, because it could not be installed: {reason}", flush=True)
-    else:
+        return
+    try:
+        test_in_vscode()
+    except Stop:
+        print("The tests in a real VS Code FAILED. Trying once more; a real defect will fail again.", flush=True)
         test_in_vscode()
 
 
@@ -345,9 +354,10 @@ PARTS: dict[str, Callable[[], None]] = {
     "types-of-examples": types_of_examples,
     "types-elsewhere": types_elsewhere,
     "lint-client": lint_client,
-    "test-client": test_client,
     "quick-tests": quick_tests,
-    "vscode-tests": vscode_tests,
+    "all-tests": all_tests,
+    "checks": checks,
+    "client-tests": client_tests,
 }
 """Commands too, but ``--help`` does not list them: the others run them side by side."""
 

@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/under_load.py FOLDER … [--busy 8] [--memory-gb 4] [--jobs 2]
 
-For each folder, the script runs `fx-lsp check --report` twice without the cache: alone, and beside ``--busy`` processes
-of the usual priority that compute without a pause and together hold ``--memory-gb``. It prints which targets have
-another row in the second report than in the first, seconds apart, and how much longer the second run took.
+For each folder in turn, the script runs `fx-lsp check --report` twice without the cache: alone, and beside ``--busy``
+processes of the usual priority that compute without a pause and together hold ``--memory-gb``. It prints which targets
+have another row in the second report than in the first, seconds apart, and how much longer the second run took.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ def compare(folder: Path, alone: Run, beside: Run) -> int:
     """Print how two runs on a folder differ; the number of targets that do."""
     different = [key for key in alone.rows | beside.rows if alone.rows.get(key) != beside.rows.get(key)]
     ratio = beside.seconds / alone.seconds
-    print(f"{folder}: {len(alone.rows)} targets, {len(different)} differ; {alone.seconds:.0f} s alone, x{ratio:.1f}")
+    print(
+        f"{folder}: {len(alone.rows)} targets, {len(different)} differ; {alone.seconds:.0f} s alone, x{ratio:.1f}",
+        flush=True,
+    )
     for key in different:
         print(f"  {key[0]}: {key[1]}")
         for run in (alone, beside):
@@ -88,10 +91,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--memory-gb", type=float, default=4.0, help="what they hold together, in GiB (default: 4)")
     parser.add_argument("--jobs", type=int, default=2, help="how many files fx-lsp traces at a time (default: 2)")
     options = parser.parse_args(arguments)
-    alone = {folder: check(folder, options.jobs) for folder in options.folders}
-    with load(options.busy, options.memory_gb):
-        different = sum(compare(folder, alone[folder], check(folder, options.jobs)) for folder in options.folders)
-    total = sum(len(run.rows) for run in alone.values())
+    different = total = 0
+    for folder in options.folders:
+        alone = check(folder, options.jobs)
+        with load(options.busy, options.memory_gb):
+            beside = check(folder, options.jobs)
+        different += compare(folder, alone, beside)
+        total += len(alone.rows)
     print(f"{different} of {total} targets differ beside {options.busy} processes.")
     return int(bool(different))
 

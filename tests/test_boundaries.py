@@ -36,7 +36,7 @@ SERVER = [module for module in modules("fx_lsp") if not module.is_relative_to("f
 
 
 def test_the_server_imports_neither_torch_nor_what_runs_in_the_users_python() -> None:
-    shared = "fx_lsp.agent.messages", "fx_lsp.agent.wire"
+    shared = "fx_lsp.agent.messages", "fx_lsp.agent.wire", "fx_lsp.agent.processes.patience"
 
     def foreign(name: str) -> bool:
         return within(name, "torch", "fxcore", "fx_lsp.agent") and not within(name, *shared)

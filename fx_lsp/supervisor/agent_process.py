@@ -1,6 +1,7 @@
 """One run of an agent: its process in the user's Python, the messages to and from it, and its last output.
 
-The agent's code is in ``fx_lsp/agent``; the server loads only two of its modules, ``messages.py`` and ``wire.py``.
+The agent's code is in ``fx_lsp/agent``; the server loads only three of its modules: ``messages.py``, ``wire.py`` and
+``processes/patience.py``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import signal
 import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from fx_lsp.agent.messages import (
     PROTOCOL,
@@ -31,6 +33,7 @@ from fx_lsp.agent.messages import (
     Report,
     Trace,
 )
+from fx_lsp.agent.processes.patience import SLEEP_FACTOR, Patience
 from fx_lsp.agent.wire import HEADER, body_length, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_environment import without_secrets
@@ -66,13 +69,13 @@ REPRODUCIBLE = {"PYTHONHASHSEED": "0"}
 """Environment variables of every agent, unless the user sets them. They fix the order of sets, so that all agents
 report the same."""
 
-START_SECONDS = 300.0
-"""How long an agent may take to send its `Hello`: it imports torch, perhaps from a cold disk while other agents do the
-same."""
+START_SECONDS = 100.0
+"""How long an agent may take to send its `Hello`, as `Patience` counts it: it imports torch, perhaps from a cold disk
+while other agents do the same."""
 
-SILENT_SECONDS = 120.0
-"""How long an agent may be silent about a request before it counts as hung. It sends a heartbeat every second, but not
-while it imports a package, and on a busy machine it has to wait for a processor."""
+SILENT_SECONDS = 60.0
+"""How long an agent may be silent about a request before it counts as hung, as `Patience` counts it: however long the
+agent waits for a processor. It sends a heartbeat every second, but not while it imports a package."""
 
 CLOSE_SECONDS = 3.0
 """How long an agent may take to exit when its input is closed, and when it is killed."""
@@ -86,6 +89,8 @@ LOGGED_LINES = 500
 LONGEST_LINE = 2000
 """How many characters of a line of standard error are kept."""
 
+
+T = TypeVar("T")
 
 Answer = Report | Details | Costs | Proof | Heartbeat | Done
 """An answer to a request."""
@@ -138,12 +143,13 @@ class AgentProcess:
             raise
         self = cls(process, scratch, log)
         try:
-            self.hello = await asyncio.wait_for(self._hello(), START_SECONDS)
+            self.hello = await self._patiently(self._hello(), START_SECONDS)
             self._is_ready = True
         except BaseException as error:
             await self.kill()
             if isinstance(error, asyncio.TimeoutError):
-                raise AgentFailed(f"The tracing process did not start within {START_SECONDS:g} seconds.") from error
+                problem = f"The tracing process did not start within {START_SECONDS * SLEEP_FACTOR:g} seconds."
+                raise AgentFailed(problem) from error
             raise
         self._tasks.append(asyncio.create_task(self._listen()))
         return self
@@ -195,15 +201,29 @@ class AgentProcess:
 
     async def _next(self, answers: asyncio.Queue[Answer | None]) -> Answer:
         try:
-            answer = await asyncio.wait_for(answers.get(), SILENT_SECONDS)
+            answer = await self._patiently(answers.get(), SILENT_SECONDS)
         except asyncio.TimeoutError:
-            problem = f"The tracing process was terminated because it did not respond for {SILENT_SECONDS:g} seconds."
+            seconds = SILENT_SECONDS * SLEEP_FACTOR
+            problem = f"The tracing process was terminated because it did not respond for {seconds:g} seconds."
             self._log(problem)
             await self.kill()
             raise AgentFailed(problem) from None
         if answer is None:
             raise AgentFailed(self._obituary())
         return answer
+
+    async def _patiently(self, answer: Coroutine[object, object, T], seconds: float) -> T:
+        """What the agent answers. Raises asyncio.TimeoutError if the agent uses up ``seconds`` first."""
+        patience = Patience(self._process.pid, seconds)
+        waiting = asyncio.ensure_future(answer)
+        try:
+            while not waiting.done() and (left := patience.left()):
+                await asyncio.wait([waiting], timeout=left)
+            if not waiting.done():
+                raise asyncio.TimeoutError
+            return waiting.result()
+        finally:
+            waiting.cancel()
 
     def send(self, message: Message) -> None:
         """Send a message to which no answer is expected."""

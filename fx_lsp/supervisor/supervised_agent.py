@@ -114,14 +114,16 @@ class SupervisedAgent:
                     yield Done(request.id, cancelled=True)
                     return
                 await self._bury(process)
-                if is_last or not waiting:
+                if is_last:
                     for key in waiting:
                         yield Report(request.id, key, "crashed", (Failure("crash", str(error)),))
                     yield Done(request.id)
                     return
             finally:
                 self._note_busy(-1)
-            request = replace(request, id=next(self._numbers), targets=tuple(waiting.values()))
+            # If every report has come, one is asked for again: what it depends on was not told.
+            left = tuple(waiting.values()) or request.targets[-1:]
+            request = replace(request, id=next(self._numbers), targets=left)
 
     async def describe(self, request: Trace) -> AsyncGenerator[Details, None]:
         """The `Details` of each target whose trace succeeded or failed. Closing the iterator cancels the request.

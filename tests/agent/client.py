@@ -129,7 +129,7 @@ async def printed_pid(client: Client) -> int:
             await asyncio.sleep(0.01)
         return int(found[1])
 
-    return await asyncio.wait_for(read(), 60)
+    return await asyncio.wait_for(read(), 300)
 
 
 async def gone(pid: int) -> None:
@@ -144,7 +144,7 @@ async def gone(pid: int) -> None:
         while alive():
             await asyncio.sleep(0.01)
 
-    await asyncio.wait_for(watch(), 60)
+    await asyncio.wait_for(watch(), 300)
 
 
 def first_of(report: Report) -> tuple[str, tuple[Step, ...] | None]:

@@ -35,7 +35,7 @@ def run(*arguments: str | Path, cwd: Path = ROOT, **env: str) -> subprocess.Comp
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 

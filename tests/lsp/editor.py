@@ -16,7 +16,7 @@ from pytest_lsp.client import DEFAULT_CLIENT_FEATURES
 
 from fx_lsp.documents.positions import Encoding, LineIndex, Position
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds that a test waits for something before it counts as never to come."""
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ import pytest
 import pytest_asyncio
 
 from fx_lsp.agent.sandbox.confinement import mechanisms
-from tests.lsp.editor import Editor
+from tests.lsp.editor import PATIENCE, Editor
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -47,7 +47,7 @@ class Net(torch.nn.Module):
         return x.relu()
 """
 
-SETTINGS = {"timeLimit": 5.0, "memoryLimit": 512}
+SETTINGS = {"timeLimit": 2.0, "memoryLimit": 512}
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -78,7 +78,7 @@ async def contained(editor: Editor) -> AsyncIterator[None]:
     editor.edit("good.py", old, new)
     assert await editor.diagnostics("good.py") == []
     assert f"x.{new}()" in await editor.hover("good.py", "good(x)")
-    await asyncio.wait_for(all_gone(agent), 30)
+    await asyncio.wait_for(all_gone(agent), PATIENCE)
     assert editor.agents() == [agent]
 
 

@@ -8,14 +8,16 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from fx_lsp.agent.messages import Done, Hello, Limits, Preload, Report
+from fx_lsp.agent.messages import Done, Hello, Limits, Preload, Prove, Report, Trace
 from fx_lsp.agent.processes.priority import NICENESS
 from fx_lsp.agent.wire import encode
 from fx_lsp.supervisor import agent_process, supervised_agent
+from fx_lsp.supervisor.agent_process import AgentFailed, AgentProcess, Answer
 from tests.agent.client import Client, gone, printed_pid
 from tests.agent.conftest import Connect
 
@@ -166,6 +168,30 @@ async def test_an_agent_killed_at_work_costs_nothing(connect: Connect) -> None:
     await gone(pid)
 
 
+async def test_an_agent_killed_after_its_last_report_costs_nothing(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = connect()
+    imported = client.write("imported.py", "def relu(x):\n    return x.relu()\n")
+    file = client.write("net.py", "from imported import relu\n\ndef model(x):\n    return relu(x)\n")
+    ask, killed = AgentProcess.ask, []
+
+    async def ask_until_done(self: AgentProcess, request: Trace | Prove) -> AsyncGenerator[Answer, None]:
+        async for answer in ask(self, request):
+            if isinstance(answer, Done) and not killed:
+                killed.append(self)
+                await self.kill()
+                raise AgentFailed("killed")
+            yield answer
+
+    monkeypatch.setattr(AgentProcess, "ask", ask_until_done)
+    answer = await client.trace(file, "model")
+    assert killed
+    assert answer.only.outcome == "traced"
+    assert answer.done is not None
+    assert imported in answer.done.dependencies
+
+
 async def test_a_request_that_two_agents_die_of_is_reported_as_crashed(connect: Connect) -> None:
     client = connect()
     file = client.write("net.py", HANG + "\ndef good(x):\n    return x\n")
@@ -199,7 +225,7 @@ async def test_a_hung_agent_is_replaced(connect: Connect, monkeypatch: pytest.Mo
     await gone(pid)
     monkeypatch.undo()
     assert (await trace).only.outcome == "traced"
-    assert any("did not respond for 0.5 seconds" in line for line in client.log)
+    assert any("did not respond for 1.5 seconds" in line for line in client.log)
 
 
 async def test_an_agent_that_keeps_dying_is_given_up(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

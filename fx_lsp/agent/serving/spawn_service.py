@@ -6,6 +6,7 @@ through the rounds of a request's targets, and each attempt imports the file aga
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -28,8 +29,8 @@ from fx_lsp.agent.tracing.target_rounds import TargetRounds
 from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.wire import wire_message
 
-SPARES = 4
-"""How many processes wait for work; each has its own torch in memory."""
+SPARES = max(2, min(4, os.cpu_count() or 1))
+"""How many processes wait for work: no more than can start at a time, since each has its own torch in memory."""
 
 
 @wire_message
