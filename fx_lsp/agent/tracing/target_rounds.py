@@ -81,10 +81,13 @@ class TargetRounds:
             yield
 
     def _part_attempts(self) -> list[Attempt]:
-        """The attempts at open targets that are parts of a host, the host with the most parts first."""
+        """The attempts at open targets that are parts of a host, the host with the most parts first.
+
+        Of hosts with as many parts, the first in the file comes first, whichever was built first.
+        """
         attempts = []
         left = set(self._open)
-        for attempt, keys in sorted(self._hosts.values(), key=lambda host: -len(host[1])):
+        for attempt, keys in sorted(self._hosts.values(), key=_before_others):
             own = tuple(self._open[key] for key in keys if key in left and key != attempt.target.key)
             left.difference_update(keys)
             if own:
@@ -173,6 +176,12 @@ class TargetRounds:
         elif self._request.capture != "fx" and attempt.last is not None and attempt.last.partial:
             last = unfinished(attempt.last, self._request.capture, death_of_search(self._request, process))
             self._reported(dataclasses.replace(last, processor_seconds=process.processor_seconds), attempt)
+
+
+def _before_others(host: tuple[Attempt, tuple[str, ...]]) -> tuple[int, int, int, str]:
+    """What sorts hosts, each an attempt and the keys of the parts' classes."""
+    attempt, keys = host
+    return -len(keys), attempt.target.span.line, attempt.target.span.col, attempt.target.key
 
 
 def _sure(target: Target) -> Target:

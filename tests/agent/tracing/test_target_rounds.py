@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
+
 from fx_lsp.agent.messages import Failure, Limits, Outcome, Recipe, Report, Snippet, Span, Target, Trace
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
 from fx_lsp.agent.tracing.attempt import Attempt, HasParts, RetryOnCpu
@@ -87,6 +89,17 @@ def test_a_failure_is_held_back_while_a_host_may_trace_through_it() -> None:
     assert (part.target.key, [held.key for held in part.parts]) == ("Net", ["Block"])
     hear(Report(0, "Block", "traced"))
     assert processes.told == [("Net", "traced", 0), ("Block", "traced", 0)]
+
+
+@pytest.mark.parametrize("built_first", [1, 2])
+def test_which_of_two_hosts_is_taken_does_not_depend_on_which_is_built_first(built_first: int) -> None:
+    processes = Processes("Block", "First", "Second", at_once=4)
+    processes.say(0, failed("Block"))
+    for number in (built_first, 3 - built_first):
+        processes.say(number, HasParts(("Block",)))
+    processes.say(1, Report(0, "First", "traced"))
+    processes.say(2, Report(0, "Second", "traced"))
+    assert [attempt.target.key for attempt, _, _ in processes.started[3:]] == ["First"]
 
 
 def test_a_worse_report_does_not_replace_a_better_one() -> None:
