@@ -189,6 +189,6 @@ async def test_all_graph_breaks(client: Client, body: str, expected: list[str]) 
 
 async def test_a_run_that_does_not_end_costs_only_the_further_breaks(client: Client) -> None:
     body = "if x.sum() > 0:\n    while True:\n        x = x + 1\nreturn x"
-    report = await captured(client, body, "compile", Limits(seconds=10))
+    report = await captured(client, body, "compile", Limits(seconds=4))
     assert report.outcome == "failed"
     assert places(report) == [(BREAK, "x.sum() > 0")]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
+import pytest_asyncio
 
 import fx_lsp.supervisor.agent_process
-from tests.agent.conftest import Connect
+from tests.agent.client import Client, make_client
+from tests.agent.conftest import lent
 from tests.agent.proving.edits import REFUTED, UNTRIED, prove
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -57,14 +62,30 @@ MUTATIONS = [
 """What is broken, and an edit that is then called proven."""
 
 
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def broken_agents() -> AsyncIterator[dict[str, Client]]:
+    """By what is broken: the agent that lacks it, for all tests here."""
+    clients: dict[str, Client] = {}
+    yield clients
+    for client in clients.values():
+        await client.agent.close()
+
+
 @pytest.mark.parametrize(("mutation", "case"), MUTATIONS, ids=[case for _, case in MUTATIONS])
 async def test_a_broken_check_lets_a_harmful_fix_through(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch, mutation: str, case: str
+    broken_agents: dict[str, Client],
+    tmp_path_factory: pytest.TempPathFactory,
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mutation: str,
+    case: str,
 ) -> None:
     boot = fx_lsp.supervisor.agent_process.BOOT
     assert boot.endswith(MAIN)
     broken = boot.removesuffix(MAIN) + BROKEN.format(mutation=mutation) + MAIN
     monkeypatch.setattr(fx_lsp.supervisor.agent_process, "BOOT", broken)
+    if mutation not in broken_agents:
+        broken_agents[mutation] = make_client(tmp_path_factory.mktemp("cwd"))
     edit, _ = {**REFUTED, **UNTRIED}[case]
-    proof = await prove(connect(), edit)
+    proof = await prove(lent(broken_agents[mutation], root), edit)
     assert proof.verdict == "proven", proof.reason

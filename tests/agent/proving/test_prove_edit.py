@@ -115,7 +115,7 @@ async def test_a_program_that_hangs_is_not_proven(client: Client) -> None:
     failures = (await client.trace(file, target)).only.failures
     edited = {file: text.replace("len(x)", "x.size(0)")}
     roots = (str(client.root),)
-    proof = await client.agent.prove(Prove(file, target, target, failures[:1], {}, edited, roots, Limits(seconds=5)))
+    proof = await client.agent.prove(Prove(file, target, target, failures[:1], {}, edited, roots, Limits(seconds=2)))
     assert proof.verdict != "proven"
 
 
