@@ -20,6 +20,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from lsprotocol import types
+
 from benchmarks.under_load import load
 from tests.lsp.editor import ROOT, Editor
 
@@ -58,10 +60,13 @@ async def shown(editor: Editor, name: str) -> Shown:
     """The last word on the current text of a file."""
     await editor.diagnostics(name)
     await editor.settled()
-    found = [
-        (item.range.start, item.range.end, str(item.code), item.message) for item in editor.published[name].diagnostics
-    ]
-    return sorted((start.line, start.character, end.line, end.character, *said) for start, end, *said in found)
+    found = editor.published[name].diagnostics
+    return sorted((*_range(item.range), str(item.code), item.message) for item in found)
+
+
+def _range(found: types.Range) -> tuple[int, int, int, int]:
+    start, end = found.start, found.end
+    return start.line, start.character, end.line, end.character
 
 
 async def fresh(folder: Path, versions: Sequence[str]) -> list[Shown]:

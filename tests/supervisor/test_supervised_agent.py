@@ -174,7 +174,8 @@ async def test_an_agent_killed_after_its_last_report_costs_nothing(
     client = connect()
     imported = client.write("imported.py", "def relu(x):\n    return x.relu()\n")
     file = client.write("net.py", "from imported import relu\n\ndef model(x):\n    return relu(x)\n")
-    ask, killed = AgentProcess.ask, []
+    ask = AgentProcess.ask
+    killed: list[AgentProcess] = []
 
     async def ask_until_done(self: AgentProcess, request: Trace | Prove) -> AsyncGenerator[Answer, None]:
         async for answer in ask(self, request):
