@@ -35,3 +35,11 @@ async def editor(folder: Path) -> AsyncIterator[Editor]:
     """An editor like VS Code, with a server."""
     async with Editor(folder).session() as editor:
         yield editor
+
+
+@pytest_asyncio.fixture
+async def editor_with_views(folder: Path) -> AsyncIterator[Editor]:
+    """An editor that receives the changes of views, and that calls a command of the server from a lens."""
+    options = {"views": True, "commands": ["fxLsp.tryCaptures", "fxLsp.openForward"]}
+    async with Editor(folder).session(options=options) as editor:
+        yield editor

@@ -1,24 +1,16 @@
 """Captures in the editor: made where the workspace uses them or on request, after the results of tracing."""
 
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 import torch
 from lsprotocol import types
 
 from tests.lsp.editor import Editor
 
-pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked"),
-]
-
-VIEWS = {"views": True, "commands": ["fxLsp.tryCaptures", "fxLsp.openForward"]}
-"""What the editor says of itself: it shows views, and runs these commands of its own from lenses."""
+pytestmark = pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked")
 
 WORKSPACES = Path(__file__).parents[1] / "workspaces" / "captures"
 NET = """\
@@ -34,25 +26,6 @@ class Net(nn.Module):
 Net()(torch.ones(3, 4))
 """
 EXPORT = "import torch\nfrom net import Net\n\ntorch.export.export(Net(), (torch.ones(3, 4),))\n"
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def editor_of_all(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Editor]:
-    async with Editor(tmp_path_factory.mktemp("workspace")).session(options=VIEWS) as editor:
-        yield editor
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def editor(editor_of_all: Editor) -> AsyncIterator[Editor]:
-    """An editor whose server serves several tests; each leaves an empty workspace."""
-    editor = editor_of_all
-    yield editor
-    files = sorted(path for path in editor.folder.rglob("*") if path.is_file())
-    for file in files:
-        file.unlink()
-    deleted = [types.FileEvent(file.as_uri(), types.FileChangeType.Deleted) for file in files]
-    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(deleted))
-    await editor.close_all()
 
 
 def show(editor: Editor, workspace: str, name: str) -> None:
@@ -86,7 +59,8 @@ async def lens_becomes(editor: Editor, name: str, *wanted: str) -> None:
         await changed(editor, count)
 
 
-async def test_a_class_that_is_only_exported_is_judged_by_export(editor: Editor) -> None:
+async def test_a_class_that_is_only_exported_is_judged_by_export(editor_with_views: Editor) -> None:
+    editor = editor_with_views
     show(editor, "export_one_of_several", "models.py")
     exported = ["✗ fx: 1 place · ✓ export (dynamic batch)", "✗ fx: 2 places · ✓ export (dynamic batch)"]
     await lens_becomes(editor, "models.py", *exported)
@@ -101,7 +75,8 @@ async def test_a_class_that_is_only_exported_is_judged_by_export(editor: Editor)
     assert "`torch.export`: it can be exported for `x: [2, 4]`, and with a batch of any size." in hover
 
 
-async def test_an_exported_program_can_be_shown(editor: Editor) -> None:
+async def test_an_exported_program_can_be_shown(editor_with_views: Editor) -> None:
+    editor = editor_with_views
     editor.write("save.py", EXPORT)
     editor.open("net.py", NET)
     await lens_becomes(editor, "net.py", "exported program")
@@ -116,7 +91,8 @@ async def test_an_exported_program_can_be_shown(editor: Editor) -> None:
     assert (await editor.ask("fx/forward", {**asked, "capture": None})).text == "", "it can't be traced"
 
 
-async def test_the_graph_of_an_exported_program_can_be_shown(editor: Editor) -> None:
+async def test_the_graph_of_an_exported_program_can_be_shown(editor_with_views: Editor) -> None:
+    editor = editor_with_views
     editor.write("save.py", EXPORT)
     editor.open("net.py", NET)
     await lens_becomes(editor, "net.py", "✗ fx: 1 place · ✓ export (dynamic batch)")
@@ -134,7 +110,8 @@ async def test_the_graph_of_an_exported_program_can_be_shown(editor: Editor) -> 
     assert (untried.capture, untried.outcome, untried.nodes) == ("compile", None, [])
 
 
-async def test_the_graph_of_an_export_that_fails_tells_where(editor: Editor) -> None:
+async def test_the_graph_of_an_export_that_fails_tells_where(editor_with_views: Editor) -> None:
+    editor = editor_with_views
     show(editor, "export_all", "models.py")
     await editor.until(lambda: shown(editor, "models.py") == [("data-dependent-guard", "x.sum() > 0")])
     graph = await editor.ask("fx/graph", {**editor.document("models.py"), "capture": "export"})
@@ -142,7 +119,8 @@ async def test_the_graph_of_an_export_that_fails_tells_where(editor: Editor) -> 
     assert [failure.code for failure in graph.failures] == ["data-dependent-guard"]
 
 
-async def test_a_call_that_exports_can_ask_for_a_dynamic_batch(editor: Editor) -> None:
+async def test_a_call_that_exports_can_ask_for_a_dynamic_batch(editor_with_views: Editor) -> None:
+    editor = editor_with_views
     editor.write("save.py", EXPORT)
     editor.open("net.py", NET)
     editor.open("save.py", EXPORT)
@@ -155,7 +133,8 @@ async def test_a_call_that_exports_can_ask_for_a_dynamic_batch(editor: Editor) -
     assert 'dynamic_shapes={"x": {0: torch.export.Dim.DYNAMIC}}' in str(actions)
 
 
-async def test_failures_of_export_are_shown_where_it_is_used(editor: Editor) -> None:
+async def test_failures_of_export_are_shown_where_it_is_used(editor_with_views: Editor) -> None:
+    editor = editor_with_views
     show(editor, "export_all", "models.py")
     await editor.until(lambda: shown(editor, "models.py") == [("data-dependent-guard", "x.sum() > 0")])
     (problem,) = editor.published["models.py"].diagnostics
@@ -166,22 +145,23 @@ async def test_failures_of_export_are_shown_where_it_is_used(editor: Editor) -> 
     await lens_becomes(editor, "models.py", "✗ fx: 1 place · ✓ export (dynamic batch)")
 
 
-async def test_without_a_use_no_capture_is_made_until_someone_asks(folder: Path) -> None:
-    async with Editor(folder).session(options=VIEWS) as editor:
-        editor.open("net.py", NET)
-        await lens_becomes(editor, "net.py", "✗ 1 place", "try export and compile")
-        await editor.settled()
-        assert len(editor.agents()) == 1
-        lens = next(lens for lens in await editor.lenses("net.py") if lens.command and "try" in lens.command.title)
-        assert lens.command
-        params = types.ExecuteCommandParams(lens.command.command, lens.command.arguments)
-        await editor.client.workspace_execute_command_async(params)
-        await lens_becomes(editor, "net.py", "✗ fx: 1 place · ✓ export (dynamic batch) · ✓ compile")
-        assert len(editor.agents()) == 2
-        assert shown(editor, "net.py") == [("len", "len(x.shape)")]
+async def test_without_a_use_no_capture_is_made_until_someone_asks(editor_with_views: Editor) -> None:
+    editor = editor_with_views
+    editor.open("net.py", NET)
+    await lens_becomes(editor, "net.py", "✗ 1 place", "try export and compile")
+    await editor.settled()
+    assert len(editor.agents()) == 1
+    lens = next(lens for lens in await editor.lenses("net.py") if lens.command and "try" in lens.command.title)
+    assert lens.command
+    params = types.ExecuteCommandParams(lens.command.command, lens.command.arguments)
+    await editor.client.workspace_execute_command_async(params)
+    await lens_becomes(editor, "net.py", "✗ fx: 1 place · ✓ export (dynamic batch) · ✓ compile")
+    assert len(editor.agents()) == 2
+    assert shown(editor, "net.py") == [("len", "len(x.shape)")]
 
 
-async def test_what_is_used_follows_the_scripts_of_the_workspace(editor: Editor) -> None:
+async def test_what_is_used_follows_the_scripts_of_the_workspace(editor_with_views: Editor) -> None:
+    editor = editor_with_views
     editor.write("save.py", EXPORT)
     editor.open("net.py", NET)
     await editor.until(lambda: shown(editor, "net.py") == [] and editor.published.get("net.py") is not None)
@@ -192,7 +172,8 @@ async def test_what_is_used_follows_the_scripts_of_the_workspace(editor: Editor)
     await lens_becomes(editor, "net.py", "✗ 1 place")
 
 
-async def test_a_script_that_changes_on_disk_is_read_again_even_if_nothing_is_traced(editor: Editor) -> None:
+async def test_a_script_that_changes_on_disk_is_read_again_even_if_nothing_is_traced(editor_with_views: Editor) -> None:
+    editor = editor_with_views
     script = "import torch\nimport net\n\ntorch.export.export(net.model, (torch.ones(3, 4),))\n"
     editor.write("save.py", script)
     editor.open("net.py", NET.replace("Net()(", "model = Net()\nmodel("))
