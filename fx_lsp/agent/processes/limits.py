@@ -22,8 +22,8 @@ except ImportError:  # Windows has no such limits
 
 CAN_LIMIT = resource is not None
 
-GRACE = 3.0
-"""Seconds between the moment when a child should notice that its time is over and the moment when it is killed."""
+LEAST_GRACE, MOST_GRACE = 1.0, 3.0
+"""Bounds of what `grace` returns, in seconds."""
 
 MIB = 1 << 20
 
@@ -35,6 +35,15 @@ FILE_MB = 256
 
 SPARE_PROCESSES = 256
 """How many processes and threads the user may have in addition to all that the system has when a trace begins."""
+
+
+def grace(seconds: float) -> float:
+    """How long after its limit of ``seconds``, which it should notice itself, a child is killed.
+
+    A process that waits for such a child is given as long once more: a loop outside Python ends within three times the
+    limit, unless that is very short.
+    """
+    return min(max(seconds, LEAST_GRACE), MOST_GRACE)
 
 
 @contextlib.contextmanager

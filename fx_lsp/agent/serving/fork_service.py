@@ -12,7 +12,7 @@ from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.huge_pages import use_huge_pages
-from fx_lsp.agent.processes.limits import GRACE
+from fx_lsp.agent.processes.limits import grace
 from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
 from fx_lsp.agent.processes.watchdog import ChildProcess
 from fx_lsp.agent.proving.proof_memory import Remembered
@@ -118,14 +118,16 @@ class ForkService(Service[_Request]):
         """Start the next session of a trace."""
         trace = request.sessions[0]
         # A session sends something after the import, and every second while it waits for its own children.
-        seconds = trace.limits.seconds + 2 * GRACE
+        limit = trace.limits.seconds
+        seconds = limit + 2 * grace(limit)
         self._start(request, lambda emit: TraceSession(trace, self._builtin, emit).run(), seconds)
 
     def _start_proof(self, message: Prove) -> None:
         request = self._requests[message.id] = _Request(message)
         remembered = self._remembered.get((message.file, message.target, message.limits))
         job = partial(prove, message, self._builtin, remembered)
-        self._start(request, job, message.limits.seconds + 2 * GRACE)
+        limit = message.limits.seconds
+        self._start(request, job, limit + 2 * grace(limit))
 
     def _start(self, request: _Request, job: Job, seconds: float) -> None:
         request.child = self._children.fork(

@@ -15,7 +15,7 @@ from functools import partial
 
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Message, Preload, Proof, Prove, Report, Trace
 from fx_lsp.agent.processes.children import Emit
-from fx_lsp.agent.processes.limits import GRACE
+from fx_lsp.agent.processes.limits import grace
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.sandbox_entry import run_confined
@@ -122,7 +122,8 @@ class _Request:
         self._start(partial(import_and_attempt, attempt, self._trace, self._builtin), hear, gone)
 
     def _start(self, job: Callable[[Emit], None], hear: Hear, gone: Gone) -> None:
-        seconds = self._trace.limits.seconds + GRACE
+        limit = self._trace.limits.seconds
+        seconds = limit + grace(limit)
         self._tasks.append(self._pool.start(partial(run_confined, job), seconds=seconds, hear=hear, gone=gone))
 
     def _heard(self, item: object) -> None:

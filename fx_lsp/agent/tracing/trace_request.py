@@ -20,7 +20,7 @@ from fx_lsp.agent.importing.import_tolerance import failures_tolerated
 from fx_lsp.agent.importing.workspace_importer import Workspace, third_party
 from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Step, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
-from fx_lsp.agent.processes.limits import GRACE, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
+from fx_lsp.agent.processes.limits import grace, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from fx_lsp.agent.processes.watchdog import Gone, Hear
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
@@ -48,7 +48,8 @@ class TraceSession:
         if modules := MODULES if self._request.capture != "fx" else MODULES_FOR_META if runs_on_meta else ():
             self._load(modules)
         children = ForkedChildren(heartbeat=lambda: self.emit(Heartbeat(self._request.id)))
-        seconds = self._request.limits.seconds + GRACE
+        limit = self._request.limits.seconds
+        seconds = limit + grace(limit)
 
         def start(attempt: Attempt, hear: Hear, gone: Gone) -> None:
             children.fork(partial(run_attempt, attempt, self._request, file), seconds=seconds, hear=hear, gone=gone)

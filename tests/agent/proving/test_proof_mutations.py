@@ -64,7 +64,7 @@ MUTATIONS = [
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def broken_agents() -> AsyncIterator[dict[str, Client]]:
-    """By what is broken: the agent that lacks it, for all tests here."""
+    """By what is broken: the agent that lacks it, until a test needs another one."""
     clients: dict[str, Client] = {}
     yield clients
     for client in clients.values():
@@ -85,6 +85,8 @@ async def test_a_broken_check_lets_a_harmful_fix_through(
     broken = boot.removesuffix(MAIN) + BROKEN.format(mutation=mutation) + MAIN
     monkeypatch.setattr(fx_lsp.supervisor.agent_process, "BOOT", broken)
     if mutation not in broken_agents:
+        while broken_agents:
+            await broken_agents.popitem()[1].agent.close()
         broken_agents[mutation] = make_client(tmp_path_factory.mktemp("cwd"))
     edit, _ = {**REFUTED, **UNTRIED}[case]
     proof = await prove(lent(broken_agents[mutation], root), edit)
