@@ -25,6 +25,7 @@ from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.messages import Target
 from fx_lsp.agent.proving.failure_matching import Place, expression_at, innermost
+from fx_lsp.agent.proving.run_in_child import ChildRunner
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fxcore.explore import explore
 from fxcore.explore.guess_inputs import guess_inputs
@@ -45,6 +46,9 @@ LEAST_GAIN = 0.9
 
 MOST_BUILDS = 120
 """How many models are built in search of a twin."""
+
+JOINT_FACTORS = (64, 16, 4)
+"""By what all widths are divided at first, unless they would become too small; then by a smaller power of 2."""
 
 WIDE = 32
 """This and larger numbers are widths, lengths or counts of classes; smaller ones may be numbers of layers or heads."""
@@ -106,6 +110,7 @@ class _TwinSearch:
         """The numbers to replace for each twin; None if the model is small, or can't be made smaller."""
         if self._model is None or self._cost <= LARGE or self._traits is None:
             return None
+        self._shrink_widths()
         wanted = [size for size in self.found if _largest(size.value) > FEWEST]
         wanted.sort(key=lambda size: _largest(size.value))  # fewer layers soon make the rest faster
         while self._cost > SMALL and wanted:
@@ -120,7 +125,7 @@ class _TwinSearch:
     @functools.cached_property
     def _traits(self) -> _Traits | None:
         """The traits of the model itself; None if it can't be explored."""
-        return self._traits_of({})
+        return self._traits_of(self._model)
 
     def _other_twin(self, added: int, options: Sequence[Sequence[tuple[int, int]]]) -> Sizes | None:
         """A twin that differs from the first in all numbers; None if there is none. See `OTHER_TWINS`."""
@@ -130,9 +135,15 @@ class _TwinSearch:
                 is_narrow = added and _largest(size.value) < WIDE
                 larger = _increased(new, added) if is_narrow else _scaled(new, *ratio)
                 other[size] = _at_most(larger, size.value)
-            if self._traits_of(other) == self._traits:
+            if self._traits_of(self._build(SizedConstructors(other))) == self._traits:
                 return other
         return None
+
+    def _shrink_widths(self) -> None:
+        """Divide all widths by the same number, if that is possible: one change makes all further builds cheaper."""
+        for factor in JOINT_FACTORS:
+            if self._try({size: _divided(size.value, factor) for size in self.found}) == "smaller":
+                return
 
     def _shrink(self, size: Size) -> bool:
         """Make one number smaller if that makes the model smaller; return whether it does."""
@@ -161,12 +172,13 @@ class _TwinSearch:
 
     def _try(self, trial: dict[Size, Numbers]) -> Literal["smaller", "as large", "another program"]:
         """What the replacements ``trial`` lead to; if it is a smaller twin, they are kept."""
+        ChildRunner.go_on()
         built = self._build(SizedConstructors(trial)) if self._builds < MOST_BUILDS else None
         if built is None or not _unit_weights(built.root) <= self._units:
             return "another program"
         if (cost := cost_of(built.root)) > LEAST_GAIN * self._cost:
             return "as large"
-        if self._traits_of(trial) != self._traits:
+        if self._traits_of(built) != self._traits:
             return "another program"
         self._sizes, self._cost = trial, cost
         return "smaller"
@@ -185,9 +197,8 @@ class _TwinSearch:
             return None
         return built if isinstance(built.root, torch.nn.Module) else None
 
-    def _traits_of(self, sizes: Sizes) -> _Traits | None:
-        """What exploring the model finds; None if it can't be explored."""
-        built = self._build(SizedConstructors(sizes))
+    def _traits_of(self, built: Built | None) -> _Traits | None:
+        """What exploring a model finds; None if it could not be built, or can't be explored."""
         if built is None:
             return None
         try:
@@ -250,6 +261,13 @@ def _smaller(value: Numbers, original: Numbers) -> list[Numbers]:
         found.insert(0, tuple(map(_floor, original)) if isinstance(original, tuple) else _floor(original))
     distinct = dict.fromkeys(smaller for smaller in found if smaller != value and _is_large_enough(smaller, original))
     return list(distinct)[:MOST_VALUES]
+
+
+def _divided(value: Numbers, factor: int) -> Numbers:
+    """``value``, or each of its items, divided by ``factor`` or by the largest power of 2 that leaves it wide enough."""
+    while factor > 1 and not _is_large_enough(_scaled(value, 1, factor), value):
+        factor //= 2
+    return _scaled(value, 1, factor)
 
 
 def _floor(number: int) -> int:
