@@ -1,7 +1,7 @@
 """Builds modules with smaller sizes than a recipe gives them, by replacing numbers that constructors receive.
 
-Only the constructors that no other module's constructor calls are considered: what they receive, including defaults and
-configurations, determines the sizes of the modules inside.
+What the outermost constructors receive, including defaults and configurations, determines the sizes of most modules
+inside. Of a constructor that another module's constructor calls, only the defaults that apply are considered.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ Sizes = Mapping[Size, Numbers]
 
 
 class SizedConstructors:
-    """While it is active, outermost constructors of modules receive other numbers; the original ones are recorded."""
+    """While it is active, constructors of modules receive other numbers; the original ones are recorded."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.found: dict[Size, None] = {}
-        """All numbers that were passed to outermost constructors, before any replacement, in order."""
+        """All numbers that constructors received, before any replacement, in order; see this file's docstring."""
         self._sizes = sizes
         self._depth = 0
         self._intercepted: dict[type[Any], Any] = {}
@@ -75,7 +75,7 @@ class SizedConstructors:
                 self._restore(cls)
 
     def _new(self, cls: type[Any], *args: Any, **kwargs: Any) -> Any:
-        if self._depth == 0 and cls.__module__.partition(".")[0] != "torch" and cls not in self._intercepted:
+        if cls.__module__.partition(".")[0] != "torch" and cls not in self._intercepted:
             self._intercept(cls)
         return _plain_new(cls, *args, **kwargs)
 
@@ -85,8 +85,7 @@ class SizedConstructors:
 
         def construct(module: Any, *args: Any, **kwargs: Any) -> None:
             self._restore(cls)
-            if self._depth == 0:  # otherwise, the object that the constructor was replaced for was copied, not built
-                args, kwargs = self._resized(cls, original, module, args, kwargs)
+            args, kwargs = self._resized(cls, original, module, args, kwargs)
             self._depth += 1
             try:
                 original(module, *args, **kwargs)
@@ -113,9 +112,11 @@ class SizedConstructors:
             bound = inspect.signature(original).bind(module, *args, **kwargs)
         except (TypeError, ValueError):  # the constructor will say what is wrong
             return args, kwargs
+        given = {} if self._depth == 0 else dict(bound.arguments)
         bound.apply_defaults()
         name = f"{cls.__module__}.{cls.__qualname__}"
-        arguments: dict[str, Any] = dict(list(bound.arguments.items())[1:])
+        received = list(bound.arguments.items())[1:]
+        arguments: dict[str, Any] = {parameter: value for parameter, value in received if parameter not in given}
         found = [Size(name, path, value) for path, value in itertools.islice(_numbers(arguments, ()), MOST_NUMBERS)]
         self.found |= dict.fromkeys(found)
         if self._sizes.keys().isdisjoint(found):

@@ -46,7 +46,7 @@ from fx_lsp.agent.proving.line_coverage import (
 )
 from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
-from fx_lsp.agent.proving.small_twin import NARROWEST, agreeing_sizes, find_twins
+from fx_lsp.agent.proving.small_twin import NARROWEST, Twins, agreeing_sizes, find_twins
 from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.trial_runs import (
     InputSearch,
@@ -85,6 +85,19 @@ class _Before:
     def is_ready(self) -> bool:
         """Whether the edit can be tried with what is known."""
         return isinstance(self.runs, ProgramRuns) and not self.runs.missed
+
+
+@dataclass(frozen=True)
+class _Explored:
+    """Where the program, or its first small twin, breaks before the edit."""
+
+    found: FoundFailures
+    mended: Places
+    """The places of the failures that the edit should fix."""
+    sizes: Sizes
+    """The numbers that make the twin small; none if it is the program itself."""
+    remembered: Remembered | None
+    """What the next step need not search for again."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +141,10 @@ class _EditProof:
 
         An edit that fails in the small twins of a model may be right in the model itself, e.g. if it names a size.
         """
+        small = not (self._request.full_size or self._names_sizes())
         if self._request.failures and not self._changes_a_step():
-            self._check_early()
-        before = self._examined(small=not (self._request.full_size or self._names_sizes()))
+            self._check_early(small=small)
+        before = self._examined(small=small)
         try:
             return self._apart()(partial(self._after, before.before))
         except ProofEnded:
@@ -138,36 +152,52 @@ class _EditProof:
                 raise
         return self._apart()(partial(self._after, self._examined(small=False).before))
 
-    def _check_early(self) -> None:
-        """Raises `ProofEnded` if tracing still fails after the edit, which takes little time to find out."""
-        request = self._request
-        edited = {**request.overlays, **request.edited}
+    def _check_early(self, *, small: bool) -> None:
+        """Raises `ProofEnded` if tracing still fails after the edit, which takes little time to find out.
+
+        ``small``: as for `_examined`.
+        """
         try:
-            before, mended = self._apart()(partial(self._explored, request.target, request.overlays))
-            after, _ = self._apart()(partial(self._explored, request.edited_target, edited))
+            before = self._apart()(partial(self._explored_before, small=small))
+            self._remember(before.remembered)
+            after = self._apart()(partial(self._explored_after, before.sizes))
         except ProofEnded:  # the rest of the proof will say what is wrong
             return
-        if not mended - before.places:
-            check_mended(before, after, mended)
-
-    def _explored(self, target: Target, overlays: dict[str, str]) -> tuple[FoundFailures, Places]:
-        """In a process of its own: where tracing the target breaks, and the places of the failures to fix."""
-        file = self._imported(target, overlays)
-        mended = Counter(place_of(failure, file.workspace.owns) for failure in self._request.failures)
-        return self._failures(file, target), mended
+        if not before.mended - before.found.places:
+            check_mended(before.found, after, before.mended)
 
     def _examined(self, *, small: bool) -> _Packed:
-        """What the program does before the edit; what to remember of it is sent to the agent."""
+        """What the program does before the edit. ``small``: what its small twins do, if there are any."""
         before = self._apart()(partial(self._before, small=small))
-        if before.remembered is not None:
-            self._remembered = before.remembered
-            self._emit(before.remembered)
+        self._remember(before.remembered)
         return before
 
-    # The next two methods each run in a process that imports one of the two texts.
+    def _remember(self, remembered: Remembered | None) -> None:
+        """Keep what was found out about the target for the next step, and for the next proof."""
+        if remembered is not None and remembered != self._remembered:
+            self._remembered = remembered
+            self._emit(remembered)
+
+    # The next four methods each run in a process that imports one of the two texts.
+
+    def _explored_before(self, *, small: bool) -> _Explored:
+        request = self._request
+        file = self._imported(request.target, request.overlays)
+        known = Findings.recalled(self._remembered, file, request.overlays)
+        twins = self._known_twins(file, known) if small else None
+        sizes = twins[0] if twins else {}
+        with _with_sizes(sizes):
+            found = self._failures(file, request.target)
+        mended = Counter(place_of(failure, file.workspace.owns) for failure in request.failures)
+        return _Explored(found, mended, sizes, known.remembered(file, request.overlays))
+
+    def _explored_after(self, sizes: Sizes) -> FoundFailures:
+        request = self._request
+        file = self._imported(request.edited_target, {**request.overlays, **request.edited})
+        with _with_sizes(sizes):
+            return self._failures(file, request.edited_target)
 
     def _before(self, *, small: bool) -> _Packed:
-        """What the program does before the edit. ``small``: what its small twins do, if there are any."""
         overlays = self._request.overlays
         file = self._imported(self._request.target, overlays)
         known = Findings.recalled(self._remembered, file, overlays)
@@ -199,11 +229,8 @@ class _EditProof:
     def _twins(self, file: ImportedFile, known: Findings) -> _Before | None:
         """What the small twins do; None if there are none, or if the edit can't be tried on them."""
         with suppress(ProofEnded):
-            if not known.looked_for_twins:
-                known.twins = self._apart()(partial(find_twins, file, self._request.target))
-                known.looked_for_twins = True
-            if known.twins is not None:
-                first, *others = known.twins
+            if (twins := self._known_twins(file, known)) is not None:
+                first, *others = twins
                 before = self._built_with(first, file, known)
                 for second in others if before.is_ready else ():
                     with suppress(ProofEnded), _with_sizes(second):
@@ -211,6 +238,14 @@ class _EditProof:
                         if not runs.missed:
                             return replace(before, other=(second, runs))
         return None
+
+    def _known_twins(self, file: ImportedFile, known: Findings) -> Twins | None:
+        """The target's small twins, which are searched for once; None if it has none."""
+        if not known.looked_for_twins:
+            known.looked_for_twins = True
+            with suppress(ProofEnded):
+                known.twins = self._apart()(partial(find_twins, file, self._request.target))
+        return known.twins
 
     def _itself(self, file: ImportedFile, known: Findings) -> _Before:
         """What the program itself does or, if it can't be run, one that fx-lsp's other invented arguments build."""

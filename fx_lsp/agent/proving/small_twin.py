@@ -48,7 +48,10 @@ MOST_BUILDS = 120
 """How many models are built in search of a twin."""
 
 JOINT_FACTORS = (64, 16, 4)
-"""By what all widths are divided at first, unless they would become too small; then by a smaller power of 2."""
+"""By what all numbers are divided at first, unless they would become too small; then by a smaller power of 2."""
+
+GROUPS = 32
+"""The widths of many convolutional networks have to be multiples of this, the usual number of groups to normalize."""
 
 WIDE = 32
 """This and larger numbers are widths, lengths or counts of classes; smaller ones may be numbers of layers or heads."""
@@ -110,7 +113,7 @@ class _TwinSearch:
         """The numbers to replace for each twin; None if the model is small, or can't be made smaller."""
         if self._model is None or self._cost <= LARGE or self._traits is None:
             return None
-        self._shrink_widths()
+        self._shrink_together()
         wanted = [size for size in self.found if _largest(size.value) > FEWEST]
         wanted.sort(key=lambda size: _largest(size.value))  # fewer layers soon make the rest faster
         while self._cost > SMALL and wanted:
@@ -139,11 +142,16 @@ class _TwinSearch:
                 return other
         return None
 
-    def _shrink_widths(self) -> None:
-        """Divide all widths by the same number, if that is possible: one change makes all further builds cheaper."""
-        for factor in JOINT_FACTORS:
-            if self._try({size: _divided(size.value, factor) for size in self.found}) == "smaller":
-                return
+    def _shrink_together(self) -> None:
+        """Divide many numbers at once, if that is possible: one change makes all further builds cheaper.
+
+        First all of them, then only the widths, at last so that these remain multiples of `GROUPS`.
+        """
+        wide = [size for size in self.found if _largest(size.value) >= WIDE]
+        for sizes, unit in ((self.found, 1), (wide, 1), (wide, GROUPS)):
+            for factor in JOINT_FACTORS:
+                if self._try({size: _divided(size.value, factor, unit) for size in sizes}) == "smaller":
+                    return
 
     def _shrink(self, size: Size) -> bool:
         """Make one number smaller if that makes the model smaller; return whether it does."""
@@ -263,11 +271,21 @@ def _smaller(value: Numbers, original: Numbers) -> list[Numbers]:
     return list(distinct)[:MOST_VALUES]
 
 
-def _divided(value: Numbers, factor: int) -> Numbers:
-    """``value``, or each of its items, divided by ``factor`` or by the largest power of 2 that leaves it wide enough."""
+def _divided(value: Numbers, factor: int, unit: int) -> Numbers:
+    """``value``, or each of its items, divided by ``factor`` or by the largest power of 2 that leaves it wide enough.
+
+    Multiples of ``unit`` remain multiples, of at least twice the ``unit`` unless it is 1.
+    """
+
+    def divided(number: int) -> int:
+        new = number // factor
+        if unit > 1 and number % unit == 0:
+            return min(number, max(new // unit, 2) * unit)
+        return new
+
     while factor > 1 and not _is_large_enough(_scaled(value, 1, factor), value):
         factor //= 2
-    return _scaled(value, 1, factor)
+    return divided(value) if isinstance(value, int) else tuple(map(divided, value))
 
 
 def _floor(number: int) -> int:
