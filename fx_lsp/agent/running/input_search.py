@@ -21,6 +21,7 @@ from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.running.input_solver import solve_inputs
 from fx_lsp.agent.running.observation import Input, forward_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
+from fx_lsp.agent.running.written_lists import written_lists
 from fxcore.explore.guess_inputs import guesses
 
 LEAST, MOST = 3, 12
@@ -140,6 +141,8 @@ def candidates(
     """
     for given in itertools.chain([known] if known else [], literal_calls(source, namespace)):
         yield Input(given.args, {**given.kwargs, **fixed})
+    if any(found.is_certain for found in written_lists(forward_of(root)).values()):
+        return  # a tensor in place of a list may run, but an edit for lists need not suit it
     generator = torch.Generator().manual_seed(0)
     flags, names = _required(inspect.signature(forward_of(root)).parameters, fixed)
     guessed = _guessed(root, {**flags, **fixed})
@@ -326,7 +329,8 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
         for dim, size, other in dict.fromkeys(resized)
         if other != size and shape.numel() // max(size, 1) * other <= max(MODERATE, 2 * shape.numel())
     )
-    turns = itertools.zip_longest(_with_other_numbers(first, root, fixed, generator), sizes)
+    numbers, items = _with_other_numbers(first, root, fixed, generator), _with_one_item_resized(first, generator)
+    turns = itertools.zip_longest(items, numbers, sizes)
     yield from filter(None, itertools.chain.from_iterable(turns))
     for at, tensor in enumerate(tensors if len(tensors) > 1 else ()):
         for dim, size in enumerate(tensor.shape[1:], 1):
@@ -335,6 +339,18 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
             )
     yield _changed(first, generator)
     yield _changed(first, generator, lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+
+
+def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator[Input]:
+    """``first`` with one item of a list smaller or larger than the others, such as one of several images."""
+    tensors = tensors_of([*first.args, *first.kwargs.values()])
+    lists = [value for value in (*first.args, *first.kwargs.values()) if isinstance(value, list | tuple)]
+    items = {id(item) for item in tensors_of(lists)}
+    listed = [at for at, tensor in enumerate(tensors) if id(tensor) in items]
+    for at in listed[-1:] + listed[:1] if len(listed) > 1 else ():
+        for dim, size in reversed(list(enumerate(tensors[at].shape))):
+            for other in (size // 2, 2 * size) if size > 1 else ():
+                yield _changed(first, generator, resize=(dim, size, other), only=at)
 
 
 def _magnitude(tensor: torch.Tensor) -> torch.Tensor:
