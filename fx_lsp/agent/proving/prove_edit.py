@@ -228,15 +228,21 @@ class _EditProof:
 
     def _twins(self, file: ImportedFile, known: Findings) -> _Before | None:
         """What the small twins do; None if there are none, or if the edit can't be tried on them."""
-        with suppress(ProofEnded):
-            if (twins := self._known_twins(file, known)) is not None:
-                first, *others = twins
-                before = self._built_with(first, file, known)
-                for second in others if before.is_ready else ():
-                    with suppress(ProofEnded), _with_sizes(second):
-                        runs = self._runs(file, known, second, few=True)[1]
-                        if not runs.missed:
-                            return replace(before, other=(second, runs))
+        twins = self._known_twins(file, known) or ()
+        for at, sizes in enumerate(twins):
+            with suppress(ProofEnded):
+                before = self._built_with(sizes, file, known)
+                if before.is_ready:
+                    return self._with_other_twin(before, twins[at + 1 :], file, known)
+        return None
+
+    def _with_other_twin(self, before: _Before, others: Twins, file: ImportedFile, known: Findings) -> _Before | None:
+        """``before`` with what one of the other twins does; None if none of them can be run."""
+        for other in others:
+            with suppress(ProofEnded), _with_sizes(other):
+                runs = self._runs(file, known, other, few=True)[1]
+                if not runs.missed:
+                    return replace(before, other=(other, runs))
         return None
 
     def _known_twins(self, file: ImportedFile, known: Findings) -> Twins | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,6 +59,9 @@ WIDE = 32
 
 NARROWEST = 16
 """No width becomes smaller than this, since small widths may be equal to other numbers by chance."""
+
+MOST_COMMON = 4 * NARROWEST
+"""Widths remain multiples of those numbers of which they were multiples, unless that makes them larger than this."""
 
 FEWEST = 3
 """No other number becomes smaller than this: of two layers, the second is also the last."""
@@ -138,6 +142,7 @@ class _TwinSearch:
                 is_narrow = added and _largest(size.value) < WIDE
                 larger = _increased(new, added) if is_narrow else _scaled(new, *ratio)
                 other[size] = _at_most(larger, size.value)
+            other = self._with_multiples(other)
             if self._traits_of(self._build(SizedConstructors(other))) == self._traits:
                 return other
         return None
@@ -181,6 +186,7 @@ class _TwinSearch:
     def _try(self, trial: dict[Size, Numbers]) -> Literal["smaller", "as large", "another program"]:
         """What the replacements ``trial`` lead to; if it is a smaller twin, they are kept."""
         ChildRunner.go_on()
+        trial = self._with_multiples(trial)
         built = self._build(SizedConstructors(trial)) if self._builds < MOST_BUILDS else None
         if built is None or not _unit_weights(built.root) <= self._units:
             return "another program"
@@ -190,6 +196,21 @@ class _TwinSearch:
             return "another program"
         self._sizes, self._cost = trial, cost
         return "smaller"
+
+    def _with_multiples(self, trial: dict[Size, Numbers]) -> dict[Size, Numbers]:
+        """The replacements ``trial``, with widths increased so that they remain multiples of other numbers.
+
+        A model can often be built and traced, but not be run, if a number of heads does not divide its width.
+        """
+        changed = dict(trial)
+        pairs: list[tuple[int, int]] = []
+        for size in sorted(self.found, key=lambda size: _largest(size.value)):
+            new = changed.get(size, size.value)
+            if size in trial and _largest(size.value) >= WIDE:
+                widths = [_multiple(*both, pairs) for both in zip(_items(size.value), _items(new), strict=True)]
+                new = changed[size] = tuple(widths) if isinstance(new, tuple) else widths[0]
+            pairs += zip(_items(size.value), _items(new), strict=True)
+        return changed
 
     def _build(self, constructors: SizedConstructors) -> Built | None:
         """The model on the meta device; None if it can't be built."""
@@ -286,6 +307,15 @@ def _divided(value: Numbers, factor: int, unit: int) -> Numbers:
     while factor > 1 and not _is_large_enough(_scaled(value, 1, factor), value):
         factor //= 2
     return divided(value) if isinstance(value, int) else tuple(map(divided, value))
+
+
+def _multiple(old: int, new: int, pairs: Sequence[tuple[int, int]]) -> int:
+    """A width of about ``new`` instead of ``old``; ``pairs`` are other numbers and what they are replaced by."""
+    unit = 1
+    for other, replacement in pairs:
+        if 1 < other < old and old % other == 0 and math.lcm(unit, replacement) <= MOST_COMMON:
+            unit = math.lcm(unit, replacement)
+    return min(old, math.ceil(new / unit) * unit)
 
 
 def _floor(number: int) -> int:
