@@ -37,6 +37,8 @@ _ABOUT_DIMENSIONS = re.compile(r"dimension|too many indices|unpack|\bdims?\b|\dD
 
 _WIDTHS = re.compile(r"to have (\d+) channels, but got (\d+)|multiplied \(\d+x(?P<found>\d+) and (?P<wanted>\d+)x")
 
+_WEIGHT = re.compile(r"weight of size \[([\d, ]+)\]")
+
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
 _NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
@@ -55,7 +57,8 @@ class ErrorText:
         self.about_dimensions = _ABOUT_DIMENSIONS.search(text) is not None
         self.about_ints = _ABOUT_INTS.search(text) is not None
         shapes = [tuple(map(int, found.split(","))) for found in _SHAPE.findall(text)]
-        self.shapes = [shape for shape in dict.fromkeys(shapes) if is_shape(shape)]
+        weights = [tuple(map(int, found.split(","))) for found in _WEIGHT.findall(text)]
+        self.shapes = [shape for shape in dict.fromkeys(shapes) if is_shape(shape) and shape not in weights]
         self.elements = [
             (math.prod(map(int, view.split(","))), int(found)) for view, found in _VIEW.findall(text) if "-" not in view
         ]
@@ -90,7 +93,10 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     shape = like.shape
     batch = shape[:1] or (2,)
     usual = [usual for width in widths for usual in ((*batch, width, 8, 8), (*batch, 16, width))]
-    shapes = [*told.shapes]
+    shapes = [
+        with_size(shape, dim, new) for new, old in told.widths for dim, size in enumerate(shape) if dim and size == old
+    ]
+    shapes += told.shapes
     shapes += [with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
     shapes += [with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
     shapes += _with_areas(shape, told)

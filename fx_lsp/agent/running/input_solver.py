@@ -306,11 +306,14 @@ def solve_inputs(
 
 
 def _one_by_one(start: Wanted, names: Collection[str]) -> Iterator[Wanted]:
-    """``start`` with only one of ``names``, a tensor or a number, and with None for the others."""
-    without = {path: TensorLike((), "none") if path[0] in names else like for path, like in start.items()}
+    """``start`` with only one of ``names``, a tensor or a number, and with None for the others; then without one."""
+    none = TensorLike((), "none")
+    without = {path: none if path[0] in names else like for path, like in start.items()}
     for name in names if len(names) > 1 else ():
         for like in (start[name,], TensorLike((NUMBER,), "number")):
             yield {**without, (name,): like}
+    for name in names if len(names) > 2 else ():
+        yield {**start, (name,): none}
 
 
 def _described_tensors(root: Callable[..., Any]) -> dict[str, TensorLike]:

@@ -41,6 +41,7 @@ _NO_SIZES = re.compile(
 )
 _BRACKETS = re.compile(r"[\[(]([^\[\](),]*(?:,| x )[^\[\]()]*)[\])]")
 _KEY = re.compile(r"""["'`](\w+)["'`]+\s*[:=-](.*)""")
+_VECTOR = re.compile(r"\b(?:1-?D|one-dimensional)\b|[\[(][A-Z],?[\])]")
 _ONE_SIZE = re.compile(r"\[(\w+)\]")
 _CROSSED = re.compile(r"(?<![\w.])([A-Z]\w{0,2}(?:\s?[x×*]\s?(?:[A-Z]\w{0,2}|\d+)){1,4})(?![\w.])")
 _NAME = re.compile(r"[A-Za-z_][\w *+/-]{0,30}|\d{1,5}")
@@ -259,8 +260,9 @@ def _shape_in(text: str) -> Names:
     for found in _BRACKETS.findall(text):
         if not _NO_SIZES.search(found) and (names := _names(re.split(r",| x ", found.rstrip(", ")))):
             return names
-    crossed = _CROSSED.search(text)
-    return _names(re.split(r"\s?[x×*]\s?", crossed[1])) if crossed else ()
+    if crossed := _CROSSED.search(text):
+        return _names(re.split(r"\s?[x×*]\s?", crossed[1]))
+    return ("N",) if _VECTOR.search(text) else ()  # one size for each example of a batch
 
 
 def _names(parts: Sequence[str]) -> Names:
