@@ -1,4 +1,4 @@
-"""The numbers that outermost constructors receive are found and can be replaced, without changing what was passed."""
+"""The numbers that constructors receive are found and can be replaced, without changing what was passed."""
 
 from __future__ import annotations
 
@@ -59,6 +59,20 @@ def test_numbers_are_replaced_in_a_copy_of_the_configuration() -> None:
     assert config == Config()
     with SizedConstructors({}).active():
         assert Net(config).head.in_features == 64
+
+
+def test_of_an_inner_constructor_only_the_defaults_that_apply_are_replaced() -> None:
+    class Outer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.default, self.given = Block(), Block(10)
+
+    width = Size(f"{__name__}.Block", ("width",), 1000)
+    constructors = SizedConstructors({width: 16, Size(f"{__name__}.Block", ("width",), 10): 5})
+    with constructors.active():
+        outer = Outer()
+    assert list(constructors.found) == [width]
+    assert (outer.default.layer.in_features, outer.given.layer.in_features) == (16, 10)
 
 
 def test_numbers_in_dicts_and_namespaces_are_replaced() -> None:

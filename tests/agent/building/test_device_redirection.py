@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+import torch
 
+from fx_lsp.agent.building.device_redirection import Devices
 from tests.agent.client import Client, text_at
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -163,3 +165,20 @@ async def test_errors_in_initializing_weights_are_reported(client: Client, name:
     file = client.write("net.py", WEIGHTS.format(how=MADE_WRONGLY[name]))
     report = (await client.trace(file, "Net()")).only
     assert (report.outcome, text_at(report.failures[0].chain[-1])) == ("not-built", MADE_WRONGLY[name])
+
+
+def test_numbers_are_assigned_to_elements_of_weights_without_memory() -> None:
+    """Nothing is stored, but what is wrong with an assignment is still told."""
+    with Devices(on_meta=True):
+        table = torch.zeros(2, 3)
+        table[1, -1] = 0.5
+        table[0, :] = 1.0
+        with pytest.raises(IndexError):
+            table[2, 0] = 0.5
+        with pytest.raises(RuntimeError, match="leaf"):
+            torch.zeros(2, requires_grad=True)[0] = 1.0
+    assert table.is_meta
+    with Devices():
+        table = torch.zeros(2)
+        table[1] = 0.5
+    assert table.tolist() == [0.0, 0.5]

@@ -219,6 +219,16 @@ REFUTED = {
         ),
         "the edited code",
     ),
+    "the height of another image": (
+        Edit(
+            program(
+                "height = max(len(image) for image in x)\nreturn torch.stack([image[:1] * height for image in x])"
+            ).replace("self, x", "self, x: list[torch.Tensor]"),
+            "max(len(image) for image in x)",
+            "x[0].size(0)",
+        ),
+        "the output differs",
+    ),
     "the same for a batch of one": (Edit(program("return x.sum(0) / len(x)"), " / len(x)", ""), "differs"),
     "a copy instead of a view": (
         Edit(program("y = x[: len(x)]\ny.add_(1)\nreturn y * 1"), "x[: len(x)]", "x[: x.size(0)].clone()"),

@@ -153,8 +153,48 @@ async def test_a_fix_of_a_large_vision_transformer_is_proven_on_a_twin(client: C
     assert "depth=3" in proof.reason
 
 
+PATCHES = """
+import torch
+from torch import nn
+
+
+class Stem(nn.Module):
+    def __init__(self, hidden=4096):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(3, hidden), nn.ReLU(), nn.Linear(hidden, 3))
+
+    def forward(self, x):
+        return x + self.layers(x.movedim(1, -1)).movedim(-1, 1)
+
+
+class Net(nn.Module):
+    def __init__(self, width=1280, heads=20):
+        super().__init__()
+        self.heads = heads
+        self.stem = Stem()
+        self.conv = nn.Conv2d(3, width, 3)
+        self.norm = nn.GroupNorm(32, width)
+        self.mix = nn.Linear(width, width)
+
+    def forward(self, x):
+        assert x.shape[-1] == 64
+        y = self.norm(self.conv(self.stem(x))).flatten(2).transpose(1, 2)
+        batch, length, width = y.shape
+        parts = self.mix(y).view(batch, length, self.heads, width // self.heads)
+        return parts.mean(1)
+"""
+
+
 async def test_a_small_model_is_tried_as_it_is(client: Client) -> None:
     root = "GPT(Config(16, 50, 2, 2, 8))"
     proof = await prove(client, Edit(GPT, ASSERT.old, ASSERT.new, root=root))
     assert proof.verdict == "proven"
     assert proof.reason.endswith("inputs")
+
+
+async def test_twins_have_widths_that_heads_and_groups_divide(client: Client) -> None:
+    """Otherwise they could be traced, but not be run. An inner constructor's defaults are made smaller as well."""
+    proof = await prove(client, Edit(PATCHES, "assert x.shape[-1] == 64", "torch._assert(x.shape[-1] == 64, '')"))
+    assert proof.verdict == "proven", proof.reason
+    assert "width=64" in proof.reason
+    assert "hidden=" in proof.reason

@@ -76,6 +76,13 @@ def test_the_sizes_of_one_of_several_inputs_are_varied_alone() -> None:
     assert any(given.args[0].shape[1] > given.args[1].shape[1] for given in found)
 
 
+def test_items_of_a_list_differ_in_size() -> None:
+    first = Input(([torch.rand(3, 8, 8), torch.rand(3, 8, 8)],))
+    vary = partial(around, root=lambda images: images)
+    found = find_inputs(iter([first]), vary, lambda given, parts: parts & set(), set(), lambda given: False)
+    assert any(len({item.shape for item in given.args[0]}) == 2 for given in found)
+
+
 def test_a_smaller_input_that_reaches_less_is_not_used() -> None:
     def runs(given: Input, parts: AbstractSet[str]) -> set[str] | None:
         return {"wide"} & parts if given.args[0].shape[1] > 100 else set()

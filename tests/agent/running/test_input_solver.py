@@ -329,6 +329,37 @@ class Joined(torch.nn.Module):
         return mixed
 
 
+class Conditional(torch.nn.Module):
+    """Needs two of its three optional inputs, and can't do with the third."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(4, 32, 3)
+        self.context = torch.nn.Linear(24, 32)
+
+    def forward(self, x: Any, steps: Any = None, context: Any = None, labels: Any = None) -> torch.Tensor:
+        """
+        x: an [N x C x H x W] tensor
+        steps: a 1-D batch of time steps
+        context: an [N x L x width] tensor
+        """
+        assert labels is None
+        waves = torch.cos(steps[:, None] * torch.arange(32.0)[None])
+        context = self.context(context).mean(1)
+        features: torch.Tensor = self.conv(x) + (waves + context)[:, :, None, None]
+        return features
+
+
+class Images(torch.nn.Module):
+    """Takes a list of images."""
+
+    def forward(self, images: list[torch.Tensor]) -> torch.Tensor:
+        batch = images[0].new_zeros(len(images), 3, 99, 99)
+        for at, image in enumerate(images):
+            batch[at, :, : image.shape[1], : image.shape[2]] = image
+        return batch
+
+
 @pytest.mark.parametrize(
     "root",
     [
@@ -354,6 +385,8 @@ class Joined(torch.nn.Module):
         Levels(),
         Prompts(),
         Skips(),
+        Conditional(),
+        Images(),
     ],
     ids=lambda root: type(root).__name__,
 )

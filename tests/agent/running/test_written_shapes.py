@@ -61,6 +61,16 @@ def commented(
     return src, tgt
 
 
+def conditional(x: Any, t: Any, y: Any) -> Any:
+    """Of images.
+
+    x: an [N x C x H x W] tensor
+    t: a 1-D batch of time steps
+    y: an [N] tensor of labels
+    """
+    return x, t, y
+
+
 def silent(x: Any) -> Any:
     return x
 
@@ -73,6 +83,7 @@ def silent(x: Any) -> Any:
         (of_images, {"x": ("b", "c", "height", "width")}),
         (patterns, {"x": ("b", "c", "h p", "w"), "q": ("b", "h", "i", "d"), "k": ("b", "h", "j", "d")}),
         (described, {"scores": ("bs", "total anchors", "20"), "anchors": ("total anchors", "4")}),
+        (conditional, {"x": ("N", "C", "H", "W"), "t": ("N",), "y": ("N",)}),
         (commented, {"src": ("S", "B", "E"), "tgt": ("B", "T", "E")}),
     ],
     ids=lambda case: getattr(case, "__name__", ""),
