@@ -14,6 +14,7 @@ import functools
 import itertools
 import math
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -47,6 +48,9 @@ LEAST_GAIN = 0.9
 
 MOST_BUILDS = 120
 """How many models are built in search of a twin."""
+
+MOST_SECONDS = 10
+"""How long the search may compute, after the model itself was built and explored; what it has found by then counts."""
 
 JOINT_FACTORS = (64, 16, 4)
 """By what all numbers are divided at first, unless they would become too small; then by a smaller power of 2."""
@@ -112,11 +116,14 @@ class _TwinSearch:
         """The replacements so far."""
         self._cost = cost_of(self._model.root) if self._model else 0
         """The cost of the model with these replacements."""
+        self._end = math.inf
+        """The processor time of this process at which the search ends."""
 
     def run(self) -> Twins | None:
         """The numbers to replace for each twin; None if the model is small, or can't be made smaller."""
         if self._model is None or self._cost <= LARGE or self._traits is None:
             return None
+        self._end = time.process_time() + MOST_SECONDS
         self._shrink_together()
         wanted = [size for size in self.found if _largest(size.value) > FEWEST]
         wanted.sort(key=lambda size: _largest(size.value))  # fewer layers soon make the rest faster
@@ -187,7 +194,8 @@ class _TwinSearch:
         """What the replacements ``trial`` lead to; if it is a smaller twin, they are kept."""
         ChildRunner.go_on()
         trial = self._with_multiples(trial)
-        built = self._build(SizedConstructors(trial)) if self._builds < MOST_BUILDS else None
+        is_over = self._builds >= MOST_BUILDS or time.process_time() > self._end
+        built = None if is_over else self._build(SizedConstructors(trial))
         if built is None or not _unit_weights(built.root) <= self._units:
             return "another program"
         if (cost := cost_of(built.root)) > LEAST_GAIN * self._cost:
@@ -210,7 +218,7 @@ class _TwinSearch:
                 widths = [_multiple(*both, pairs) for both in zip(_items(size.value), _items(new), strict=True)]
                 new = changed[size] = tuple(widths) if isinstance(new, tuple) else widths[0]
             pairs += zip(_items(size.value), _items(new), strict=True)
-        return changed
+        return {size: new for size, new in changed.items() if new != size.value}
 
     def _build(self, constructors: SizedConstructors) -> Built | None:
         """The model on the meta device; None if it can't be built."""
