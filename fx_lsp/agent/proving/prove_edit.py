@@ -159,12 +159,16 @@ class _EditProof:
         """
         try:
             before = self._apart()(partial(self._explored_before, small=small))
-            self._remember(before.remembered)
+            self._remembered = before.remembered or self._remembered
             after = self._apart()(partial(self._explored_after, before.sizes))
         except ProofEnded:  # the rest of the proof will say what is wrong
             return
         if not before.mended - before.found.places:
-            check_mended(before.found, after, before.mended)
+            try:
+                check_mended(before.found, after, before.mended)
+            except ProofEnded:
+                self._remember(before.remembered)
+                raise
 
     def _examined(self, *, small: bool) -> _Packed:
         """What the program does before the edit. ``small``: what its small twins do, if there are any."""
@@ -174,7 +178,7 @@ class _EditProof:
 
     def _remember(self, remembered: Remembered | None) -> None:
         """Keep what was found out about the target for the next step, and for the next proof."""
-        if remembered is not None and remembered != self._remembered:
+        if remembered is not None:
             self._remembered = remembered
             self._emit(remembered)
 

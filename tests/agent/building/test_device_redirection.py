@@ -167,7 +167,7 @@ async def test_errors_in_initializing_weights_are_reported(client: Client, name:
     assert (report.outcome, text_at(report.failures[0].chain[-1])) == ("not-built", MADE_WRONGLY[name])
 
 
-def test_numbers_are_assigned_to_elements_of_weights_without_memory() -> None:
+async def test_numbers_are_assigned_to_elements_of_weights_without_memory() -> None:
     """Nothing is stored, but what is wrong with an assignment is still told."""
     with Devices(on_meta=True):
         table = torch.zeros(2, 3)
