@@ -29,7 +29,7 @@ _touched: dict[str, None] = {}
 """The names of the stand-ins that were used, in order."""
 
 _called: dict[str, None] = {}
-"""The names of the missing functions that were called on traced values, in order."""
+"""The names of what is missing and was called on traced values, in order: functions, methods and other callables."""
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
 """The end of a dotted name that, by convention, is the name of a class."""
@@ -47,7 +47,7 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):  # Python checks for a protocol, which is not supported
             raise AttributeError(name)
-        if _CLASS_NAME.search(name) and "()" not in self._name:
+        if _CLASS_NAME.search(name) and not self._is_made():
             return StandIn(f"{self._name}.{name}")
         if _is_about_to_call(sys._getframe(1)) and not self._has_own_attributes():
             return _Method(f"{self._name}.{name}"[:200])
@@ -56,6 +56,10 @@ class StandIn:
     def _has_own_attributes(self) -> bool:
         """Whether the program has set attributes, which a method of the missing class might change."""
         return len(self.__dict__) > 1
+
+    def _is_made(self) -> bool:
+        """Whether this stands for something that a call returned."""
+        return "()" in self._name or "(…)" in self._name
 
     def _another(self, part: str = "") -> StandIn:
         _touched[self._name] = None
@@ -73,15 +77,19 @@ class StandIn:
             return _noting_calls(args[0], self._name)
         for traced in _traced((*args, *kwargs.values())):
             return self._recorded(traced, args, kwargs)
-        return self._result()
+        given = [value for value in (*args, *kwargs.values()) if not isinstance(value, StandIn)]
+        return self._result("(…)" if any(map(callable, given)) else "()")
 
-    def _result(self) -> Any:
-        """What a call returns that has neither a traced value nor a definition as its argument."""
-        if "()" in self._name:
-            return self._another("()")
+    def _result(self, call: str) -> Any:
+        """What a call returns that has neither a traced value nor a definition as its argument.
+
+        ``call`` says how to show the call: as ``(…)`` if what it returns may call one of its arguments.
+        """
+        if self._is_made():
+            return self._another(call)
         if _CLASS_NAME.search(self._name):
             return MissingModule(self._name, self._another)
-        return StandIn(f"{self._name}()"[:200])
+        return StandIn(f"{self._name}{call}"[:200])
 
     def _recorded(self, traced: Proxy, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record the call as one node, as if the function were wrapped, so that the rest of the program is checked."""
@@ -166,8 +174,8 @@ class StandIn:
 class _Method(StandIn):
     """A method that is about to be called. As with a function, what it returns matters only once that is used."""
 
-    def _result(self) -> StandIn:
-        return StandIn(f"{self._name}()"[:200])
+    def _result(self, call: str) -> StandIn:
+        return StandIn(f"{self._name}{call}"[:200])
 
 
 def _is_about_to_call(frame: FrameType) -> bool:
@@ -239,6 +247,8 @@ class StandInBase:
             except AttributeError:
                 pass
         if not (name.startswith("__") and name.endswith("__")):
+            if _is_about_to_call(sys._getframe(1)):
+                return _Method(f"{self._name}.{name}")
             _touched[self._name] = None
         raise AttributeError(f"{self._name} is missing, and so is its {name}")
 
@@ -305,9 +315,16 @@ def used_stand_in() -> str | None:
     return next(iter(_touched), None)
 
 
-def called_stand_in() -> str | None:
-    """The first missing function that was called on traced values since `forget_used_stand_ins`; None if none was."""
-    return next(iter(_called), None)
+def called_stand_ins() -> tuple[list[str], list[str]]:
+    """The names of what is missing and was called on traced values since `forget_used_stand_ins`.
+
+    The first list is of functions and methods, which torch.fx would run. The second is of objects that the program got
+    from a missing table or function, such as ``ACTIVATIONS['gelu']`` and ``build_norm_layer()``, and then called. As a
+    rule these are modules, which can be leaves. An object that may run one of the program's own functions or modules,
+    such as ``checkpointed(…)``, is in the first list.
+    """
+    objects = [name for name in _called if name.endswith(("]", "()"))]
+    return [name for name in _called if name not in objects], objects
 
 
 def missing_parts(root: object) -> tuple[list[str], list[str]]:

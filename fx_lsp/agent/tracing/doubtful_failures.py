@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import itertools
 import re
 import textwrap
 import traceback
@@ -21,7 +22,7 @@ from fx_lsp.agent.building.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.importing.stand_ins import (
     StandIn,
     StandInBase,
-    called_stand_in,
+    called_stand_ins,
     is_only_a_stand_in,
     missing_parts,
     used_stand_in,
@@ -51,13 +52,15 @@ def missing_dependency(
 
 def undecided_call() -> str | None:
     """Why nothing can be said about a program that was traced to its end: it calls a missing function."""
-    called = called_stand_in()
-    return None if called is None else f"it calls `{called}`, which is missing"
+    functions, _ = called_stand_ins()
+    return f"it calls `{functions[0]}`, which is missing" if functions else None
 
 
 def condition_of(root: object) -> str:
     """The condition under which ``root`` can be traced: "if …" or "up to …"; empty if there is no condition."""
-    modules, bases = (", ".join(f"`{name}`" for name in names) for names in missing_parts(root))
+    parts, bases = missing_parts(root)
+    _, objects = called_stand_ins()
+    modules, bases = (", ".join(f"`{name}`" for name in names) for names in ([*parts, *objects], bases))
     looked = f"up to {modules} (missing, so not looked into)" if modules else ""
     based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
     return " and ".join(filter(None, (looked, based)))
@@ -92,7 +95,7 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         return "it leaves part of its work to subclasses"
     if isinstance(error, TraceFailure) and (missing := _missing_part(error, built.root)):
         return f"it depends on the result of `{missing}`, which is missing"
-    if raised_by_program and (called := called_stand_in()):
+    if raised_by_program and (called := next(itertools.chain(*called_stand_ins()), None)):
         return f"it raises {type(cause).__name__}, possibly because `{called}` is missing"
     if raised_by_program and (bases := missing_parts(built.root)[1]):
         return f"it raises {type(cause).__name__}, possibly because `{bases[0]}` is missing"

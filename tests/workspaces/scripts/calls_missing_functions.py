@@ -2,7 +2,7 @@
 # Through: unchecked
 # Fails: failed control-flow
 # Counts: unchecked
-# Table: unchecked
+# Table: traced on a condition
 # TableFails: failed conversion
 # Optional: traced on a condition
 # import: missing-package

@@ -1,0 +1,83 @@
+"""Objects that a missing package's tables and functions return, and methods of a missing base class."""
+# FromTable: traced on a condition
+# FromFactory: traced on a condition
+# FromFactoryOfOwnModule: unchecked
+# MethodOfObject: unchecked
+# FactoryFails: failed control-flow
+# Initialized: traced on a condition
+# HasFlag: unchecked
+# HasMethod: unchecked
+# import: missing-package
+
+from torch import nn
+from models_that_are_missing import ACTIVATIONS, Pretrained, build_norm, checkpointed
+
+
+class FromTable(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+        self.act = ACTIVATIONS["gelu"]
+
+    def forward(self, x):
+        return self.act(self.layer(x))
+
+
+class FromFactory(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+        self.norm = build_norm({"type": "LN"}, width)
+
+    def forward(self, x):
+        return self.norm(self.layer(x))
+
+
+class FromFactoryOfOwnModule(nn.Module):
+    """What is returned may run the layer, which nothing has looked into."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.layer = checkpointed(FromTable(width))
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class MethodOfObject(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.norm = build_norm({"type": "LN"}, width)
+
+    def forward(self, x):
+        return self.norm.apply_to(x)
+
+
+class FactoryFails(FromFactory):
+    def forward(self, x):
+        y = super().forward(x)
+        if x.sum() > 0:
+            y = y + 1
+        return y
+
+
+class Initialized(Pretrained):
+    """Its base's method is called for its effect on the weights."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+        self.initialize_weights()
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class HasFlag(Initialized):
+    def forward(self, x):
+        return self.layer(x) if self.is_deep else x
+
+
+class HasMethod(Initialized):
+    def forward(self, x):
+        return self.layer(self.normalized(x))
