@@ -27,6 +27,7 @@ from fx_lsp.agent.building.argument_plan import ArgumentPlan
 from fx_lsp.agent.building.failed_checks import names_in_check, passing_options, passing_values
 from fx_lsp.agent.building.failing_statement import sequence_values, used_values
 from fx_lsp.agent.building.invented_values import InventedModule, InventedSettings, Misused, Probe
+from fx_lsp.agent.building.missing_uses import forget_uses
 from fx_lsp.agent.building.missing_weights import lacks_weights, without_weights
 
 MOST_BUILDS = 80
@@ -105,6 +106,7 @@ def invent_arguments(cls: type, namespace: Mapping[str, Any], traced: Traced, *,
     end = _ArgumentSearch(plan, traced).run()
     if not end.is_built:
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from end.error
+    forget_uses()  # with other arguments, the program may have used what is missing
     try:
         return InventedRoot(plan.build(probing=False), plan.shown())
     except Exception as raised:

@@ -3,7 +3,7 @@
 A stand-in supports everything that a file does while it is imported, so that the file's classes are defined. What is
 built and traced may contain stand-ins that make no difference: a function that is called for its effect, a class
 decorator, a missing module (its call is one node), a base class that might as well be ``nn.Module``. If the program
-uses any other stand-in, the result says nothing about the program, so the use is recorded: see `used_stand_in`.
+uses any other stand-in, the result says nothing about the program, so the use is recorded (`missing_uses.py`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,8 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.building.missing_modules import MissingFunction, MissingModule
+from fx_lsp.agent.building.missing_uses import note_call, note_use
 from fxcore.proxy import Proxy
-
-_touched: dict[str, None] = {}
-"""The names of the stand-ins that were used, in order."""
-
-_called: dict[str, None] = {}
-"""The names of what is missing and was called on traced values, in order: functions, methods and other callables."""
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
 """The end of a dotted name that, by convention, is the name of a class."""
@@ -62,7 +57,7 @@ class StandIn:
         return "()" in self._name or "(…)" in self._name
 
     def _another(self, part: str = "") -> StandIn:
-        _touched[self._name] = None
+        note_use(self._name)
         return StandIn(f"{self._name}{part}"[:200])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -85,15 +80,13 @@ class StandIn:
 
         ``call`` says how to show the call: as ``(…)`` if what it returns may call one of its arguments.
         """
-        if self._is_made():
-            return self._another(call)
-        if _CLASS_NAME.search(self._name):
+        if _CLASS_NAME.search(self._name) and not self._is_made():
             return MissingModule(self._name, self._another)
         return StandIn(f"{self._name}{call}"[:200])
 
     def _recorded(self, traced: Proxy, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Record the call as one node, as if the function were wrapped, so that the rest of the program is checked."""
-        _called[self._name] = None
+        note_call(self._name)
         return traced.tracer.create_proxy("call_function", MissingFunction(self._name), args, kwargs)
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
@@ -110,7 +103,7 @@ class StandIn:
         return StandIn(f"{self._name}[{key!r}]"[:200])
 
     def _nothing(self, *args: object) -> None:
-        _touched[self._name] = None
+        note_use(self._name)
 
     __enter__ = _same
     __add__ = __sub__ = __mul__ = __matmul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __and__ = __or__ = _same
@@ -119,11 +112,11 @@ class StandIn:
     __lt__ = __le__ = __gt__ = __ge__ = _same
 
     def __eq__(self, other: object) -> bool:
-        _touched[self._name] = None
+        note_use(self._name)
         return self is other
 
     def __hash__(self) -> int:
-        _touched[self._name] = None
+        note_use(self._name)
         return id(self)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -133,19 +126,19 @@ class StandIn:
     __setitem__ = __delitem__ = __exit__ = _nothing
 
     def __iter__(self) -> Iterator[Any]:
-        _touched[self._name] = None
+        note_use(self._name)
         return iter(())
 
     def __len__(self) -> int:
-        _touched[self._name] = None
+        note_use(self._name)
         return 0
 
     def __bool__(self) -> bool:
-        _touched[self._name] = None
+        note_use(self._name)
         return True
 
     def __int__(self) -> int:
-        _touched[self._name] = None
+        note_use(self._name)
         return 1
 
     __index__ = __int__
@@ -154,12 +147,12 @@ class StandIn:
         return float(int(self))
 
     def __fspath__(self) -> str:
-        _touched[self._name] = None
+        note_use(self._name)
         return "missing"
 
     def __fx_create_arg__(self, tracer: object) -> None:
         """Become None in a node's arguments, since the true value is not known."""
-        _touched[self._name] = None
+        note_use(self._name)
 
     def __contains__(self, item: object) -> bool:
         return len(self) > 0
@@ -202,7 +195,7 @@ def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]
 
     @wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Any:
-        _touched[name] = None
+        note_use(name)
         return function(*args, **kwargs)
 
     return noted
@@ -249,12 +242,12 @@ class StandInBase:
         if not (name.startswith("__") and name.endswith("__")):
             if _is_about_to_call(sys._getframe(1)):
                 return _Method(f"{self._name}.{name}")
-            _touched[self._name] = None
+            note_use(self._name)
         raise AttributeError(f"{self._name} is missing, and so is its {name}")
 
     def forward(self, *args: object, **kwargs: object) -> Any:
         """Raises RuntimeError, since what the true base does is not known."""
-        _touched[self._name] = None
+        note_use(self._name)
         raise RuntimeError(f"{self._name} is missing")
 
 
@@ -302,29 +295,6 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: a stand-in has no code to run."""
-
-
-def forget_used_stand_ins() -> None:
-    """Forget which stand-ins were used or called so far: the functions below then report only later uses and calls."""
-    _touched.clear()
-    _called.clear()
-
-
-def used_stand_in() -> str | None:
-    """The name of the first stand-in that was used since `forget_used_stand_ins`; None if none was used."""
-    return next(iter(_touched), None)
-
-
-def called_stand_ins() -> tuple[list[str], list[str]]:
-    """The names of what is missing and was called on traced values since `forget_used_stand_ins`.
-
-    The first list is of functions and methods, which torch.fx would run. The second is of objects that the program got
-    from a missing table or function, such as ``ACTIVATIONS['gelu']`` and ``build_norm_layer()``, and then called. As a
-    rule these are modules, which can be leaves. An object that may run one of the program's own functions or modules,
-    such as ``checkpointed(…)``, is in the first list.
-    """
-    objects = [name for name in _called if name.endswith(("]", "()"))]
-    return [name for name in _called if name not in objects], objects
 
 
 def missing_parts(root: object) -> tuple[list[str], list[str]]:

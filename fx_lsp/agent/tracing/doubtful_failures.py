@@ -18,14 +18,13 @@ import torch
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.invented_values import InventedModule
 from fx_lsp.agent.building.missing_modules import MissingFunction, MissingModule
+from fx_lsp.agent.building.missing_uses import called_stand_ins, used_stand_in
 from fx_lsp.agent.building.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.importing.stand_ins import (
     StandIn,
     StandInBase,
-    called_stand_ins,
     is_only_a_stand_in,
     missing_parts,
-    used_stand_in,
 )
 from fx_lsp.agent.messages import Intent
 from fx_lsp.agent.traceback_steps import Belongs, causes

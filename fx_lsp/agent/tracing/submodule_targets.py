@@ -15,9 +15,9 @@ import torch
 
 import fxcore
 from fx_lsp.agent.building.build import Built, part_of
+from fx_lsp.agent.building.missing_uses import called_stand_ins, forget_uses
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
-from fx_lsp.agent.importing.stand_ins import called_stand_ins, forget_used_stand_ins
 from fx_lsp.agent.messages import Failure, Report, Target
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency
@@ -81,7 +81,7 @@ class _HostTrace:
         self._failure: Failure | None = None
         self._condition = condition_of(host.root)
         seed()
-        forget_used_stand_ins()
+        forget_uses()
         try:
             self._tracer.trace(host.root, host.concrete_args)
         except TraceFailure as failure:

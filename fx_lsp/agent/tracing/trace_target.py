@@ -14,11 +14,11 @@ import torch
 
 from fx_lsp.agent.building.argument_synthesis import CannotInvent
 from fx_lsp.agent.building.build import Built, build_target, span_of
+from fx_lsp.agent.building.missing_uses import forget_uses
 from fx_lsp.agent.building.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
-from fx_lsp.agent.importing.stand_ins import forget_used_stand_ins
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
@@ -107,7 +107,7 @@ class TargetRun:
 
     def run(self, *, on_meta: bool) -> Report:
         """Build and trace. Raises `InconclusiveOnMeta` if that fails with ``on_meta`` and might not without it."""
-        forget_used_stand_ins()
+        forget_uses()
         try:
             built = self._build(on_meta)
         except BaseException as error:
@@ -140,7 +140,7 @@ class TargetRun:
             return None
         again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
         try:
-            forget_used_stand_ins()
+            forget_uses()
             conditions = ("without its optional inputs", condition_of(again.root))
             report = dataclasses.replace(self._traced(again), reason=", ".join(filter(None, conditions)))
             return None if missing_dependency() or undecided_call() else report

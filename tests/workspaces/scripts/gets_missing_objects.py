@@ -7,10 +7,14 @@
 # Initialized: traced on a condition
 # HasFlag: unchecked
 # HasMethod: unchecked
+# Logs: traced
+# Reads: unchecked
 # import: missing-package
 
 from torch import nn
-from models_that_are_missing import ACTIVATIONS, Pretrained, build_norm, checkpointed
+from models_that_are_missing import ACTIVATIONS, Pretrained, build_norm, checkpointed, first_rank_only, open_reader
+
+log = first_rank_only(print)
 
 
 class FromTable(nn.Module):
@@ -81,3 +85,23 @@ class HasFlag(Initialized):
 class HasMethod(Initialized):
     def forward(self, x):
         return self.layer(self.normalized(x))
+
+
+class Logs(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        log("building", width)
+        self.layer = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Reads(Logs):
+    """Nothing ends this loop, since the reader is missing."""
+
+    def __init__(self, width=4):
+        super().__init__(width)
+        reader = open_reader()
+        while reader.next():
+            self.rows = getattr(self, "rows", 0) + 1

@@ -1,0 +1,57 @@
+"""Records which parts of missing packages a build or a trace has used, so that its result is not taken for certain."""
+
+from __future__ import annotations
+
+MOST_USES = 10_000
+"""How many uses one build and trace may make. A loop that asks a stand-in whether to go on never ends."""
+
+_used: dict[str, None] = {}
+"""The names of the stand-ins that were used, in order."""
+
+_called: dict[str, None] = {}
+"""The names of what is missing and was called on traced values, in order: functions, methods and other callables."""
+
+_counts: list[int] = []
+"""How many uses there were since `forget_uses`; empty while files are imported, where uses are not limited."""
+
+
+class UsedWithoutEnd(BaseException):
+    """There were more than `MOST_USES` uses. An ``except Exception`` in the program can't catch it."""
+
+
+def note_use(name: str) -> None:
+    """Record that the stand-in ``name`` was used. Raises `UsedWithoutEnd`."""
+    _used[name] = None
+    if _counts:
+        _counts[0] += 1
+        if _counts[0] > MOST_USES:
+            raise UsedWithoutEnd(name)
+
+
+def note_call(name: str) -> None:
+    """Record that something missing, ``name``, was called on traced values."""
+    _called[name] = None
+
+
+def forget_uses() -> None:
+    """Forget all uses and calls so far: the functions below then report only later ones."""
+    _used.clear()
+    _called.clear()
+    _counts[:] = [0]
+
+
+def used_stand_in() -> str | None:
+    """The name of the first stand-in that was used since `forget_uses`; None if none was used."""
+    return next(iter(_used), None)
+
+
+def called_stand_ins() -> tuple[list[str], list[str]]:
+    """The names of what is missing and was called on traced values since `forget_uses`.
+
+    The first list is of functions and methods, which torch.fx would run. The second is of objects that the program got
+    from a missing table or function, such as ``ACTIVATIONS['gelu']`` and ``build_norm_layer()``, and then called. As a
+    rule these are modules, which can be leaves. An object that may run one of the program's own functions or modules,
+    such as ``checkpointed(…)``, is in the first list.
+    """
+    objects = [name for name in _called if name.endswith(("]", "()"))]
+    return [name for name in _called if name not in objects], objects
