@@ -57,9 +57,9 @@ def undecided_call() -> str | None:
 
 def condition_of(root: object) -> str:
     """The condition under which ``root`` can be traced: "if …" or "up to …"; empty if there is no condition."""
-    parts, bases = missing_parts(root)
+    parts, above = missing_parts(root)
     _, objects = called_stand_ins()
-    modules, bases = (", ".join(f"`{name}`" for name in names) for names in ([*parts, *objects], bases))
+    modules, bases = (", ".join(f"`{name}`" for name in names) for names in ([*parts, *objects], above))
     looked = f"up to {modules} (missing, so not looked into)" if modules else ""
     based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
     return " and ".join(filter(None, (looked, based)))

@@ -14,6 +14,7 @@ import torch
 
 from fx_lsp.agent.building.argument_synthesis import CannotInvent
 from fx_lsp.agent.building.build import Built, build_target, span_of
+from fx_lsp.agent.building.impossible_calls import fails_for_all_arguments
 from fx_lsp.agent.building.missing_uses import forget_uses
 from fx_lsp.agent.building.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.building.random_seeds import seed
@@ -233,7 +234,7 @@ class TargetRun:
             return self.report("unchecked", reason=reason)
         if on_meta:
             raise InconclusiveOnMeta from error
-        if isinstance(error, CannotInvent) and not isinstance(error.__cause__, NameError):
+        if isinstance(error, CannotInvent) and not self._fails_for_all_arguments(error.__cause__):
             cause = describe(error.__cause__ or error).partition("\n")[0]
             return self.report("unchecked", reason=f"fx-lsp could not invent arguments for it: {cause}")
         error = error.__cause__ if isinstance(error, CannotInvent) and error.__cause__ else error
@@ -241,6 +242,11 @@ class TargetRun:
         is_short_of_data = lacks_weights(error) or weights_are_missing()
         reason = "it needs a file or weights that are not available" if is_short_of_data else ""
         return self.report("not-built", Failure("build", describe(error), chain), reason=reason)
+
+    def _fails_for_all_arguments(self, error: BaseException | None) -> bool:
+        """Whether the class can't be built with the arguments that fx-lsp invented, nor with any others."""
+        cls = self._file.namespace.get(self._target.symbol or "")
+        return isinstance(error, NameError) or (error is not None and fails_for_all_arguments(cls, error, self._owns))
 
     def _is_undefined(self, error: BaseException) -> bool:
         """Whether the target does not exist here: the file defines it under a condition that does not hold."""

@@ -1,0 +1,86 @@
+"""Constructors that call something wrongly, whatever arguments they get; and some that might get arguments that help."""
+# Base: traced
+# UnknownKeyword: not-built
+# TooMany: not-built
+# TooFew: not-built
+# Deeper: not-built
+# InBranch: unchecked
+# InLoop: unchecked
+# AfterReturn: traced
+# Unpacked: unchecked
+# OwnFunction: traced
+
+from torch import nn
+
+
+class Base(nn.Module):
+    def __init__(self, width, depth=1):
+        super().__init__()
+        self.layers = nn.Sequential(*(nn.Linear(width, width) for _ in range(depth)))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class UnknownKeyword(Base):
+    def __init__(self, width):
+        super().__init__(width, heads=4)
+
+
+class TooMany(Base):
+    def __init__(self, width, depth, heads):
+        super(TooMany, self).__init__(width, depth, heads)
+
+
+class TooFew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.base = Base()
+
+    def forward(self, x):
+        return self.base(x)
+
+
+class Deeper(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.base = TooFew(width)
+
+    def forward(self, x):
+        return self.base(x)
+
+
+class InBranch(Base):
+    def __init__(self, width):
+        super().__init__(width)
+        if width > 0:
+            self.more = Base(width, heads=4)
+
+
+class InLoop(Base):
+    def __init__(self, width, depth):
+        super().__init__(width)
+        for _ in range(depth):
+            self.more = Base(width, heads=4)
+
+
+class AfterReturn(Base):
+    def __init__(self, width):
+        super().__init__(width)
+        if width % 2 == 0:
+            return
+        if width % 3 == 1:
+            return
+        self.more = Base(width, heads=4)
+
+
+class Unpacked(Base):
+    def __init__(self, width, options):
+        super().__init__(width, **options, heads=4)
+
+
+class OwnFunction(Base):
+    def __init__(self, width, make):
+        super().__init__(width)
+        self.more = make(width, heads=4)
