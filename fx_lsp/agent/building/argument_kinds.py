@@ -76,8 +76,8 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
     )
 )
 
-INVENTED_MODULE = "fx_lsp.agent.building.invented_values.InventedModule"
-"""The dotted name of the class of modules about which nothing is known."""
+INVENTED_MODULE = "fx_lsp.agent.building.invented_values.NamedInventedModule"
+"""The dotted name of the class of modules that stand for one that a configuration names."""
 
 WIDTH = 64
 """The number for a parameter whose name suggests none: most of these are widths, and equal widths fit together."""

@@ -239,6 +239,13 @@ class InventedModule(torch.nn.Module):
         return x
 
 
+class NamedInventedModule(InventedModule):
+    """The placeholder for a module whose class the program looks up by a name in a configuration (``target:``).
+
+    Such a program builds its parts itself. What was traced without them is only what lies around them.
+    """
+
+
 _BY_NAME: tuple[tuple[str, type[torch.nn.Module]], ...] = (
     ("norm", torch.nn.LayerNorm),
     ("act", torch.nn.ReLU),

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.building.build import Built
-from fx_lsp.agent.building.invented_values import InventedModule
+from fx_lsp.agent.building.invented_values import InventedModule, NamedInventedModule
 from fx_lsp.agent.building.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.building.missing_uses import called_stand_ins, used_stand_in
 from fx_lsp.agent.building.missing_weights import NoWeights, weights_are_missing
@@ -57,12 +57,15 @@ def undecided_call() -> str | None:
 
 def condition_of(root: object) -> str:
     """The condition under which ``root`` can be traced: "if …" or "up to …"; empty if there is no condition."""
-    parts, above = missing_parts(root)
+    missing, above = missing_parts(root)
     _, objects = called_stand_ins()
-    modules, bases = (", ".join(f"`{name}`" for name in names) for names in ([*parts, *objects], above))
+    modules, bases = (", ".join(f"`{name}`" for name in names) for names in ([*missing, *objects], above))
     looked = f"up to {modules} (missing, so not looked into)" if modules else ""
+    parts = root.modules() if isinstance(root, torch.nn.Module) else ()
+    is_configured = any(isinstance(part, NamedInventedModule) for part in parts)
+    named = "up to modules that its configuration names, which fx-lsp does not know" if is_configured else ""
     based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
-    return " and ".join(filter(None, (looked, based)))
+    return " and ".join(filter(None, (looked, named, based)))
 
 
 _VALUES: tuple[type, ...] = (StandIn, NoWeights)
