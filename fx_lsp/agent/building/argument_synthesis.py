@@ -63,9 +63,10 @@ _CLASSES = {"module": InventedModule.__name__, "class": "type", "tuple": "tuple"
 
 _NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
 _NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to float")
+_NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
-"""Python's messages about values: one that should be a list, a string that should be a number, one that should be a
-string."""
+"""Python's messages about values: one that should be a list, a string that should be a number, one that should be an
+integer, one that should be a string."""
 
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 _NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
@@ -298,6 +299,8 @@ def _changes(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterat
         [path for path in plan.optional if path not in plan.extra],
     )
     yield from _looked_up(error, plan)
+    if _NO_INTEGER.search(text):
+        yield from (_Change(path, ArgumentKind("number", _whole(path, kind))) for path, kind in suspects)
     if not is_built:
         yield from _of_other_type(error, plan, suspects)
         if plan.inherited:
@@ -322,6 +325,9 @@ def _of_other_type(
         return
     if _NO_TEXT.search(text):
         yield from (_Change(path, ArgumentKind("text", "", certain=False)) for path, _ in suspects)
+        yield from (
+            _Change(path, ArgumentKind("text", text)) for path, kind in suspects for text in _numerals(path, kind)
+        )
     if _NO_SEQUENCE.search(text):  # it may be computed from several numbers, all of which have to be lists
         read = (pair for frame, line in _steps(error.__traceback__)[:1] for pair in sequence_values(frame, line))
         paths = dict.fromkeys(_path_of(value, plan.made) for _, value in read)
@@ -343,6 +349,18 @@ def _of_same_type(
             yield from (change for change in _numbers(f"{path}[0]", item) if change.is_of_all)
         yield from _lengths(path, kind, str(error))
         yield from _options(path, kind, error)
+
+
+def _numerals(path: str, kind: ArgumentKind) -> tuple[str, str]:
+    """Strings that can be evaluated, like options of a command line: a list of integers, and an integer."""
+    number = _whole(path, kind)
+    return str([number] * items_of(path)), str(number)
+
+
+def _whole(path: str, kind: ArgumentKind) -> int:
+    """An integer near the value of ``kind``, or one that suits the name of ``path`` if that is no number."""
+    number = kind.value if isinstance(kind.value, int | float) else number_for(path)
+    return max(int(number), 1)
 
 
 def _looked_up(error: BaseException, plan: ArgumentPlan) -> Iterator[_Change]:

@@ -124,8 +124,11 @@ def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception
     try:
         tracer.trace(root, concrete_args)
     except TraceFailure as failure:
-        # Calling something that is not callable is the program's own error, even if an argument is a traced value.
-        own = failure.kind is FailureKind.EXCEPTION or "object is not callable" in str(failure.__cause__)
+        # Calling something that is not callable is the program's own error, even if an argument is a traced value; so
+        # is counting to something that is no integer, if it is not a traced value.
+        text = str(failure.__cause__)
+        refuses_plain = "object cannot be interpreted as an integer" in text and failure.node is None
+        own = failure.kind is FailureKind.EXCEPTION or "object is not callable" in text or refuses_plain
         return failure.__cause__ if own else None  # type: ignore[return-value]
     except Exception as error:
         return error

@@ -512,6 +512,25 @@ def test_a_value_that_the_program_then_refuses_is_not_kept() -> None:
     assert isinstance(caught.value.__cause__, LookupError)  # not the TypeError that 0.5 is no integer
 
 
+def test_a_number_that_the_forward_counts_to_is_an_integer() -> None:
+    def constructor(self: Any, threshold: Any) -> None:
+        self.threshold = threshold
+
+    def forward(self: Any, x: Any) -> Any:
+        for _ in range(self.threshold):
+            x = x + 1
+        return x
+
+    assert made(module(constructor, forward)) == "M(threshold=1)"
+
+
+def test_a_string_that_is_evaluated_holds_numbers() -> None:
+    def constructor(self: Any, window_sizes: Any) -> None:
+        self.layers = nn.ModuleList(nn.Conv1d(3, 3, size) for size in eval(window_sizes))
+
+    assert made(module(constructor)) == "M(window_sizes='[4, 4, 4, 4]')"
+
+
 def test_a_path_is_a_string() -> None:
     def constructor(self: Any, folder: Any) -> None:
         self.name = os.fspath(folder)
