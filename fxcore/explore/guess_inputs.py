@@ -19,6 +19,8 @@ SIDE = 224
 """The height and width of images, in pixels, if the module does not specify their size."""
 TOKENS = 16
 """The length of sequences."""
+KEYPOINTS = 17
+"""How many points of a person are labelled in COCO, whose form most targets for detection have."""
 # Annotations of inputs that are not tensors, also as strings.
 _FLAGS = (bool, int, float, str, "bool", "int", "float", "str")
 _VECTORS = ("time", "timestep", "timesteps", "t", "label", "labels")
@@ -61,9 +63,16 @@ def guesses(
 
 
 def _detected() -> dict[str, torch.Tensor]:
-    """A target for one image, in the form with which torchvision's detection models are trained."""
-    labels = torch.ones(BATCH, dtype=torch.long, device="meta")
-    return {"boxes": torch.empty(BATCH, 4, device="meta"), "labels": labels}
+    """A target for one image, in the form with which torchvision's detection models are trained.
+
+    It has all keys that these models know. A model that needs only some of them passes on the others.
+    """
+    return {
+        "boxes": torch.empty(BATCH, 4, device="meta"),
+        "labels": torch.ones(BATCH, dtype=torch.long, device="meta"),
+        "masks": torch.ones(BATCH, SIDE, SIDE, dtype=torch.uint8, device="meta"),
+        "keypoints": torch.empty(BATCH, KEYPOINTS, 3, device="meta"),
+    }
 
 
 def _made_by_layers(root: nn.Module, sides: Sequence[int]) -> Iterator[torch.Tensor]:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from fxcore.explore.guess_inputs import BATCH, SIDE, TOKENS, guess_inputs, guesses
+from fxcore.explore.guess_inputs import BATCH, KEYPOINTS, SIDE, TOKENS, guess_inputs, guesses
 
 
 class Model(nn.Module):
@@ -91,7 +91,7 @@ def test_detection_models_get_targets() -> None:
 
     targets = guess_inputs(Detector(nn.Conv2d(3, 4, 3)))["targets"]
     assert [{name: tuple(value.shape) for name, value in target.items()} for target in targets] == [
-        {"boxes": (BATCH, 4), "labels": (BATCH,)}
+        {"boxes": (BATCH, 4), "labels": (BATCH,), "masks": (BATCH, SIDE, SIDE), "keypoints": (BATCH, KEYPOINTS, 3)}
     ] * BATCH
 
 
