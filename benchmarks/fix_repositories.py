@@ -28,7 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.fixes import FULL_SIZE_SECONDS, Attempt, Taken, at_full_size, share, told
-from benchmarks.reach_report import without_details
+from benchmarks.reach_reasons import without_details
 from benchmarks.reach_repositories import Repository, check_out, repositories
 from fx_lsp.agent.messages import Failure
 from fx_lsp.analysis.engine import Engine

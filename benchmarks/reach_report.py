@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.reach_reasons import table
+
 FAILED = ("failed",)
 TOLD = ("traced", *FAILED)
-
-MOST_REASONS = 12
-"""The number of rows in the table of reasons."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +85,8 @@ with the README if the package contains one, and treated them as if they were th
 - A reported failure is false if torch.fx traces every instance of the class in the documented models.
 - *Seconds per class* is the time that fx-lsp needed, divided by the number of classes.
 
+[Reach over repositories](reach-repositories.md) has the same for public repositories of research code.
+
 In {len(packages)} packages, {_share(whole.count(*TOLD), whole.classes)} of {whole.classes} classes get a verdict.
 fx-lsp reports that {whole.count(*FAILED)} classes fail. For {len(known)} of these, the package documents how to build a
 model that contains the class. If these models are built as documented,
@@ -99,8 +98,6 @@ torch.fx traces {len(false)} ({_share(len(false), len(known))}) of the {len(know
 
 ## Why there is no verdict
 
-| reason | classes |
-|---|---|
 {_reasons(everything)}
 
 ## False failures
@@ -117,20 +114,8 @@ def _row(package: Package) -> str:
 
 
 def _reasons(verdicts: Iterable[Verdict]) -> str:
-    counted = collections.Counter(_kind(one) for one in verdicts if one.outcome not in (*TOLD, "skipped"))
-    return "\n".join(f"| {reason} | {count} |" for reason, count in counted.most_common(MOST_REASONS))
-
-
-def _kind(one: Verdict) -> str:
-    """The reason without the details of the class."""
-    if one.outcome not in ("unchecked", "none"):
-        return one.outcome
-    return without_details(one.reason)
-
-
-def without_details(reason: str) -> str:
-    """A reason for the cell of a table, without the names and errors that differ from class to class."""
-    return re.sub(r"`[^`]*`", "`…`", reason).partition(": ")[0].replace("|", "\\|")
+    unknown = [one for one in verdicts if one.outcome not in (*TOLD, "skipped")]
+    return table(one.reason if one.outcome in ("unchecked", "none") else one.outcome for one in unknown)
 
 
 def _false(verdicts: Sequence[Verdict]) -> str:

@@ -28,7 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.reach import classes_of
-from benchmarks.reach_report import without_details
+from benchmarks.reach_reasons import table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reach-repositories.md"
@@ -140,16 +140,15 @@ def judged(found: Iterable[Class], truth: Iterable[Class]) -> str:
 
 
 def reasons(found: Iterable[Class]) -> str:
-    """A table that counts why classes have no verdict, without the details of each class."""
-    counts = collections.Counter(without_details(one.reason) for one in found if one.kind == "unknown")
-    return "\n".join(f"| {reason} | {count} |" for reason, count in counts.most_common())
+    """A table that counts why classes have no verdict, and says what to do."""
+    return table(one.reason for one in found if one.kind == "unknown")
 
 
 def page(rows: Sequence[tuple[Repository, list[Class]]], comparison: str) -> str:
     """The text of docs/reach-repositories.md."""
-    table = [f"| {one.name} | {shares(found)} |" for one, found in rows]
+    lines = [f"| {one.name} | {shares(found)} |" for one, found in rows]
     halves = {half: [cls for one, found in rows if one.half == half for cls in found] for half in ("seen", "held-out")}
-    table += [f"| *{half}* | {shares(found)} |" for half, found in halves.items()]
+    lines += [f"| *{half}* | {shares(found)} |" for half, found in halves.items()]
     return f"""# Reach over repositories
 
 `benchmarks/reach_repositories.py` checked public repositories of research code with an interpreter that has torch,
@@ -158,14 +157,12 @@ classes and their own `forward`. The held-out half was never looked at class by 
 
 | repository | classes | {" | ".join(KINDS)} | with a verdict |
 |---|---|{"---|" * len(KINDS)}---|
-{chr(10).join(table)}
+{chr(10).join(lines)}
 
 {comparison}
 
 ## Why there is no verdict
 
-| reason | classes |
-|---|---|
 {reasons(cls for found in halves.values() for cls in found)}
 """
 
