@@ -28,6 +28,10 @@ _OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "
 """Attributes by which programs tell arrays from numbers and lists."""
 
 
+_OF_PROBES = frozenset({"path", "certain", "compared", "make", "last_iterated"})
+"""The attributes that probes themselves have."""
+
+
 class Misused(BaseException):
     """An invented value was used as something that it is not. An ``except Exception`` in the program can't catch it."""
 
@@ -57,6 +61,11 @@ class Probe:
         raise Misused(
             self.path, ArgumentKind("text", "", certain=False) if hasattr(str, name) else ArgumentKind("settings")
         )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _OF_PROBES:
+            raise Misused(self.path, ArgumentKind("module" if isinstance(value, torch.nn.Module) else "settings"))
+        super().__setattr__(name, value)
 
     def __getitem__(self, key: Any) -> Any:
         # There is no __iter__: with it, `isinstance(x, Iterable)` would be true. Without it, iteration calls this.
@@ -225,6 +234,7 @@ class InventedModule(torch.nn.Module):
         super().__init__()
         # Not by assignment: this module has every attribute, and torch refuses to register a name that exists.
         self._parameters["weight"] = torch.nn.Parameter(torch.zeros(WIDTH, WIDTH))
+        self._parameters["bias"] = None
 
     def __getattr__(self, name: str) -> Any:
         try:

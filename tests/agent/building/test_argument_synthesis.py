@@ -531,6 +531,33 @@ def test_a_string_that_is_evaluated_holds_numbers() -> None:
     assert made(module(constructor)) == "M(window_sizes='[4, 4, 4, 4]')"
 
 
+def test_a_value_whose_submodule_is_replaced_is_a_module() -> None:
+    def constructor(self: Any, backbone: Any) -> None:
+        backbone.fc = nn.Identity()
+        self.backbone = backbone
+
+    assert made(module(constructor)) == "M(backbone=…)"
+
+
+def test_a_value_that_receives_a_number_is_an_object_of_settings() -> None:
+    def constructor(self: Any, width: Any) -> None:
+        width.depth = 3
+        self.layer = nn.Linear(width.depth, 4)
+
+    assert made(module(constructor)) == "M(width=…)"
+
+
+def test_an_invented_module_has_weights_and_no_bias() -> None:
+    def constructor(self: Any, body: Any) -> None:
+        self.body = body
+        for part in body.modules():
+            nn.init.zeros_(part.weight)
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)
+
+    assert made(module(constructor)) == "M(body=…)"
+
+
 def test_a_path_is_a_string() -> None:
     def constructor(self: Any, folder: Any) -> None:
         self.name = os.fspath(folder)
