@@ -14,6 +14,7 @@ import inspect
 import re
 import sys
 import textwrap
+import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from traceback import walk_tb
@@ -465,7 +466,9 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
             except (Exception, Misused):
                 continue
             path = _path_of(value, plan.made)
-            for cls in classes if isinstance(classes, tuple) else (classes,):
+            for asked in classes if isinstance(classes, tuple) else (classes,):
+                origin: Any = typing.get_origin(asked)
+                cls = asked if origin is None else origin  # `typing.Sequence` stands for `collections.abc.Sequence`
                 is_own = isinstance(cls, type) and cls.__module__ != "builtins"
                 if is_own and path in plan.kinds and not isinstance(value, cls):
                     yield _Change(path, first_guess(path.rpartition(".")[2], cls, plan.namespace))

@@ -8,6 +8,7 @@ import enum
 import importlib
 import os
 import types
+import typing
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -556,6 +557,14 @@ def test_an_invented_module_has_weights_and_no_bias() -> None:
                 nn.init.zeros_(part.bias)
 
     assert made(module(constructor)) == "M(body=…)"
+
+
+def test_a_type_of_typing_that_is_asked_for() -> None:
+    def constructor(self: Any, image_size: Any) -> None:
+        assert isinstance(image_size, typing.Sequence)
+        self.height, self.width = image_size
+
+    assert made(module(constructor)) == "M(image_size=[32, 32])"
 
 
 def test_a_path_is_a_string() -> None:
