@@ -1,6 +1,6 @@
 """The framework is not installed; the network inside needs none."""
 # Net: traced
-# Regressor: unchecked
+# Regressor: traced on a condition
 # import: missing-package
 
 import lightning_that_is_missing as pl
