@@ -48,12 +48,12 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.Te
     from torchvision.ops import box_iou  # type: ignore[import-untyped]
 
     order = scores.argsort(descending=True)
-    overlaps = (box_iou(boxes[order], boxes[order]) > threshold).tolist()
-    kept: list[int] = []
-    for index, row in enumerate(overlaps):
-        if not any(row[other] for other in kept):
-            kept.append(index)
-    return order[kept]
+    kept: list[torch.Tensor] = []
+    while len(order):
+        kept.append(order[:1])
+        overlaps = box_iou(boxes[order[:1]], boxes[order[1:]])[0]
+        order = order[1:][overlaps <= threshold]
+    return torch.cat(kept) if kept else order
 
 
 def implement_operators() -> None:

@@ -7,6 +7,7 @@ import io
 import logging
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from traceback import FrameSummary
@@ -230,13 +231,38 @@ def answering(answer: Callable[[GuardOnDataDependentSymNode, type], bool | int |
         ShapeEnv.evaluate_expr = original  # type: ignore[method-assign]
 
 
+def _is_due_to_a_break(error: BaseException) -> bool:
+    """Whether torch.compile failed at something that it does only where it breaks a graph.
+
+    There it hands on the values that the rest of the function needs, which it can't do for some iterators.
+    """
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    ends = (frame.f_locals.get("reason") for frame in frames if frame.f_code.co_name == "compile_subgraph")
+    return any(getattr(reason, "graph_break", False) for reason in ends)
+
+
+def _is_misplaced(error: BaseException) -> bool:
+    """Whether torch tells a wrong line: what is left of a function after a graph break begins at the line of that break.
+
+    The code before that line, which the next turn of a loop runs, is then given this line, too, but no columns.
+    """
+    frames = list(getattr(error, "real_stack", None) or ())
+    resumed = re.fullmatch(r"torch_dynamo_resume_in_\w+?_at_(\d+)", frames[-1].name) if frames else None
+    return resumed is not None and int(resumed[1]) == frames[-1].lineno and getattr(frames[-1], "colno", None) is None
+
+
 @contextlib.contextmanager
 def watching_graph_breaks(seen: Callable[[BaseException], None]) -> Iterator[None]:
-    """Within the block, ``seen`` is called for each graph break, with what `graph_break` can read."""
+    """Within the block, ``seen`` is called for each graph break, with what `failure_of` can read.
+
+    Left out is a break that there is only because the graph broke before, so that ``fullgraph=True`` would not meet it,
+    and one whose place torch doesn't know.
+    """
     original = InstructionTranslatorBase.log_graph_break
 
     def log(self: InstructionTranslatorBase, code_options: Any, reason: str, exc: Any) -> None:
-        seen(exc)
+        if not _is_due_to_a_break(exc) and not _is_misplaced(exc):
+            seen(exc)
         original(self, code_options, reason, exc)
 
     InstructionTranslatorBase.log_graph_break = log  # type: ignore[method-assign]
