@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
@@ -43,31 +43,29 @@ _PASSABLE = frozenset({"data-dependent-guard", "data-dependent-size", "missing-f
 
 
 def failures_of_export(
-    make: Callable[[], tuple[Callable[..., Any], Input]],
-) -> Iterator[tuple[tuple[Failure, ...], bool]]:
-    """Every failure of an export that can be found, in the order in which it reaches them: each time more of them.
+    make: Callable[[], tuple[Callable[..., Any], Input]], tell: Callable[[Sequence[Failure]], None]
+) -> bool:
+    """``tell`` the failures of an export that can be found, in the order in which it reaches them: each time one more.
 
-    Also whether no other failure is behind these: every run has followed the program to its end, and no condition is
+    Returns whether no other failure is behind these: every run has followed the program to its end, and no condition is
     left to be reversed.
 
     ``make`` builds the module anew for each run, and its input. The first run makes the likely assumptions. Each
     further run reverses all conditions that are known by then, and so reaches their other sides. Errors that the
     program raises after an assumption are left out, since the assumption may have caused them.
     """
-    found: tuple[Failure, ...] = ()
+    found: Sequence[Failure] = ()
     reversed_: set[_Condition] = set()
     reached_ends = True
     for _ in range(1 + MOST_OTHER_RUNS):
-        run = _Run(failures_of_export.__code__, frozenset(reversed_))
+        run = _Run(failures_of_export.__code__, frozenset(reversed_), found, tell)
         reached_ends = run.export(*make()) and reached_ends
-        known = {failure.chain[-1].span for failure in found if failure.chain}
-        beyond = [item for item in run.failures if item.other_side and item.chain and item.chain[-1].span not in known]
-        found = (*found, *beyond) if reversed_ else tuple(run.failures)
-        is_last = run.reversible <= reversed_
-        yield found, reached_ends and is_last
-        if is_last:
-            return
+        found = run.all_failures
+        tell(found)  # how often each was met is known only now
+        if run.reversible <= reversed_:
+            return reached_ends
         reversed_ |= run.reversible
+    return False
 
 
 _Condition = tuple[str, CodeType, int]
@@ -81,9 +79,20 @@ class _GaveUp(BaseException):
 class _Run(TorchFunctionMode):
     """One export that goes on after failures: it answers for torch, and stands in for calls that fail."""
 
-    def __init__(self, top: CodeType, reversed_: frozenset[_Condition]) -> None:
-        """``top`` is the code of the function that runs the export; in it, some conditions are ``reversed_``."""
+    def __init__(
+        self,
+        top: CodeType,
+        reversed_: frozenset[_Condition],
+        known: Sequence[Failure],
+        tell: Callable[[Sequence[Failure]], None],
+    ) -> None:
+        """``top`` is the code of the function that runs the export; in it, some conditions are ``reversed_``.
+
+        ``known`` are the failures of earlier runs; ``tell`` is given all of them and the new ones, each time one more.
+        """
         super().__init__()
+        self._known = known
+        self._tell = tell
         self.failures: list[Failure] = []
         self.reversible: set[_Condition] = set()
         """The conditions that were assumed, except for those whose other side leads straight to a ``raise``."""
@@ -102,6 +111,15 @@ class _Run(TorchFunctionMode):
         self._events = 0
         self._turns: dict[tuple[int, int], int] = {}
         """By instruction and running function: how often a condition was answered there."""
+
+    @property
+    def all_failures(self) -> Sequence[Failure]:
+        """The known failures and those of this run; where conditions are reversed, only those behind them are new."""
+        if not self._reversed:
+            return tuple(self.failures)
+        known = {failure.chain[-1].span for failure in self._known if failure.chain}
+        beyond = [item for item in self.failures if item.other_side and item.chain]
+        return (*self._known, *(failure for failure in beyond if failure.chain[-1].span not in known))
 
     def export(self, root: Callable[..., Any], given: Input) -> bool:
         """Run the export; returns whether it followed the program to its end."""
@@ -190,6 +208,7 @@ class _Run(TorchFunctionMode):
                 self.failures[index] = dataclasses.replace(known, count=known.count + 1)
                 return
         self.failures.append(failure)
+        self._tell(self.all_failures)
 
     def _assumed_truth(self) -> bool:
         frame = _users_frame()

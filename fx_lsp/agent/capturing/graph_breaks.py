@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from traceback import FrameSummary
 from typing import Any
 
@@ -31,17 +31,19 @@ MOST_TURNS = 50
 """How often the same question is answered; then the loop that asks it is ended by a graph break."""
 
 
-def graph_breaks(build: Callable[[], Callable[..., Any]], given: Input) -> tuple[Failure, ...]:
-    """The breaks in runs with ``given``, in the order in which torch meets them.
+def graph_breaks(
+    build: Callable[[], Callable[..., Any]], given: Input, tell: Callable[[Sequence[Failure]], None]
+) -> None:
+    """``tell`` the breaks in runs with ``given``, in the order in which torch meets them, whenever there is one more.
 
     ``build`` makes the program, which is modified by a run. It and ``given`` have real tensors. An error that the
-    program raises ends a run; the breaks before it are returned.
+    program raises ends a run.
 
     The first run breaks the graph wherever it has to. Behind a break the graph begins anew, with numbers and sizes that
     are known. So another run avoids breaks: it leaves out what prints and logs, which would break a whole ``with``
     block, and where it needs a number that depends on data, it assumes one and goes on.
     """
-    found = _Breaks()
+    found = _Breaks(tell)
     with as_in_one_graph(), breaking_at_operators():
         with resuming_in_loops():
             ended = found.run(build(), given)
@@ -51,13 +53,13 @@ def graph_breaks(build: Callable[[], Callable[..., Any]], given: Input) -> tuple
                     found.run(build(), given)
         if not ended:  # resuming may have taken too many calls: each turn of a loop takes one
             found.run(build(), given)
-    return found.failures
 
 
 class _Breaks:
     """The graph breaks of several runs of one program."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[Sequence[Failure]], None]) -> None:
+        self._tell = tell
         self._found: dict[Span, Failure] = {}
         self._lines: dict[Span, Failure] = {}
         """The breaks of which only the line is known."""
@@ -109,3 +111,4 @@ class _Breaks:
         found = self._found if knows_columns(frames) else self._lines
         known = found.get(place, failure)
         found[place] = dataclasses.replace(known, count=max(known.count, self._counts[place]))
+        self._tell(self.failures)

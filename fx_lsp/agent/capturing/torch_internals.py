@@ -242,7 +242,7 @@ def _is_due_to_a_break(error: BaseException) -> bool:
 
 
 def _is_misplaced(error: BaseException) -> bool:
-    """Whether torch tells a wrong line: what is left of a function after a graph break begins at the line of that break.
+    """Whether torch tells a wrong line: what is left of a function after a break begins at the line of that break.
 
     The code before that line, which the next turn of a loop runs, is then given this line, too, but no columns.
     """

@@ -130,5 +130,6 @@ def _found(file: ImportedFile, request: Trace, *, on_meta: bool) -> tuple[Report
     if report.outcome != "failed":
         return report, True
     ChildRunner.go_on()
-    *_, last = run.further(report)
-    return last, run.reached_end
+    found = [report]
+    run.further(report, found.append)
+    return found[-1], run.reached_end

@@ -130,10 +130,13 @@ def _completed(run: CaptureRun, answer: Report, request: Trace, emit: Emit) -> R
     def too_slow(_frame: FrameType | None) -> None:
         emit(_timed(ended(f"took longer than {limits.seconds:g} seconds")))
 
+    def tell(report: Report) -> None:
+        nonlocal answer
+        answer = report
+
     try:
         with time_limit(limits.seconds, too_slow):
-            for found in run.complete(answer):
-                answer = found
+            run.complete(answer, tell)
     except Exception as error:
         if is_out_of_memory(error):
             lift_memory_limit()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from fx_lsp.agent.capturing.captures import Captured
 
 # `capturing` is imported only when something is to be captured: it loads the machinery of torch.compile.
+
+Tell = Callable[[Report], None]
 
 NO_INPUTS = "no inputs were found that it accepts; specify some with `# fx: inputs(…)`"
 
@@ -70,16 +72,16 @@ class CaptureRun(TargetRun):
                 self._request, self._target.key, captured.graph, captured.state, self.root, self._inputs
             )
 
-    def complete(self, first: Report) -> Iterator[Report]:
-        """``first``, the report of a capture, with what takes other runs: further failures, or the limits of a batch.
+    def complete(self, first: Report, tell: Tell) -> None:
+        """Find out what takes other runs: further failures behind ``first``, or the limits of its batch.
 
-        Each report tells more than the one before. Every run is made on a fresh build, since a capture may have
+        ``tell`` is given a report whenever more is known. Every run is made on a fresh build, since a capture may have
         modified what was built for it.
         """
         if first.outcome == "failed":
-            yield from self.further(first)
+            self.further(first, tell)
         elif first.outcome == "traced":
-            yield self._with_batch(first)
+            tell(self._with_batch(first))
 
     def _with_batch(self, first: Report) -> Report:
         """``first``, the report of a capture that worked, with what keeps it from serving for other batches, too."""
@@ -95,34 +97,27 @@ class CaptureRun(TargetRun):
             limits = limits_of_batch(root, given)
         return first if limits is None else dataclasses.replace(first, notices=limits, dynamic_batch=not limits)
 
-    def further(self, first: Report) -> Iterator[Report]:
-        """``first``, the report of a capture that failed, with further failures: each time with more of them."""
+    def further(self, first: Report, tell: Tell) -> None:
+        """Find further failures behind that of ``first``; ``tell`` is given a report whenever one more is known."""
         from fx_lsp.agent.capturing.captures import with_first
+        from fx_lsp.agent.capturing.further_export_failures import failures_of_export
+        from fx_lsp.agent.capturing.graph_breaks import graph_breaks
         from fx_lsp.agent.capturing.torch_internals import silence
+
+        def found(failures: Sequence[Failure]) -> None:
+            tell(dataclasses.replace(first, failures=with_first(first.failures[0], failures)))
 
         assert self._given is not None
         with silence():
             if self._capture == "export":
-                rounds = self._further_of_export(self._given)
+                self.reached_end = failures_of_export(partial(self._fresh, self._given), found)
             else:
-                rounds = iter([(self._further_of_compile(self._given), False)])
-            for found, self.reached_end in rounds:
-                yield dataclasses.replace(first, failures=with_first(first.failures[0], found))
-
-    def _further_of_export(self, given: Input) -> Iterator[tuple[tuple[Failure, ...], bool]]:
-        from fx_lsp.agent.capturing.further_export_failures import failures_of_export
-
-        return failures_of_export(partial(self._fresh, given))
+                graph_breaks(lambda: self._build(on_meta=False).root, self._given, found)
 
     def _fresh(self, given: Input) -> tuple[Callable[..., Any], Input]:
         """A new build of the program, and ``given``, both fake if the capture was made with fake weights."""
         root = self._build(self._on_meta).root
         return root, self._fake(root)[1](given)
-
-    def _further_of_compile(self, given: Input) -> tuple[Failure, ...]:
-        from fx_lsp.agent.capturing.graph_breaks import graph_breaks
-
-        return graph_breaks(lambda: self._build(on_meta=False).root, given)
 
     def report(self, outcome: Outcome, *failures: Failure, nodes: int = 0, code: str = "", reason: str = "") -> Report:
         """The target's report, with the inputs that it is for."""

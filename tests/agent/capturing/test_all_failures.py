@@ -187,6 +187,22 @@ async def test_all_graph_breaks(client: Client, body: str, expected: list[str]) 
     assert "torch_dynamo_resume" not in str(report)
 
 
+@pytest.mark.parametrize(
+    "items", ["row, _ in zip(x, x)", "_, (row, _) in enumerate(zip(x, x))", "row in (row * 2 for row in x)"]
+)
+async def test_a_break_that_only_an_earlier_break_causes_is_left_out(client: Client, items: str) -> None:
+    loop = f"for {items}:\n    row = row + 1\n    rows.append(self.part(row))"
+    report = await captured(client, f"rows = []\n{loop}\nif x.any():\n    x = -x\nreturn x, rows", "compile")
+    assert places(report) == [(BREAK, 'print("part")'), (BREAK, "x.any()")]
+
+
+async def test_breaks_are_told_that_were_found_before_a_limit(client: Client) -> None:
+    body = "if x.sum() > 0:\n    x = x + 1\nprint(x)\nwhile x.dim():\n    pass\nreturn x"
+    report = await captured(client, body, "compile", Limits(seconds=10))
+    assert places(report) == [(BREAK, "x.sum() > 0"), (BREAK, "print(x)")]
+    assert report.unfinished == "the search for further failures took longer than 10 seconds"
+
+
 async def test_a_run_that_does_not_end_costs_only_the_further_breaks(client: Client) -> None:
     body = "if x.sum() > 0:\n    while True:\n        x = x + 1\nreturn x"
     report = await captured(client, body, "compile", Limits(seconds=4))
