@@ -28,7 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.capture_models import all_cases
-from benchmarks.capture_programs import HELD_OUT, PROGRAMS, text_of
+from benchmarks.capture_programs import HELD_OUT, LATER, PROGRAMS, text_of
 from benchmarks.fixes import Attempt, Taken, copy_sources, grouped, packages, share, told
 from benchmarks.recall_models import CASES, Case
 from fx_lsp.agent.messages import Capture, Failure
@@ -38,6 +38,9 @@ from fx_lsp.fixes import Fix
 from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.rules import rule_for
 from fx_lsp.settings.settings import Settings
+
+GROUPS = {"programs": PROGRAMS, "held out": HELD_OUT, "later": LATER}
+"""The programs, by what their places are counted with."""
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURES: tuple[Capture, ...] = ("export", "compile")
@@ -136,7 +139,7 @@ class Worker:
             logging.info("%s: %s: %s, %s", taken.place, fix.title, proof.verdict, proof.reason)
             taken.attempts.append(Attempt(fix.title, proof.verdict, proof.reason))
             if proof.verdict == "proven":
-                if taken.library in ("programs", "held out"):
+                if taken.library in GROUPS:
                     taken.attempts[-1].full_size = self._checked(path, fix, capture)
                 break
         if not taken.attempts:
@@ -166,14 +169,14 @@ def rows(places: Sequence[Taken]) -> Iterator[str]:
 
 
 def _sample(taken: Taken) -> str:
-    """What a place is counted with: the programs, those that were held out, or the models of all libraries."""
-    return taken.library if taken.library in ("programs", "held out") else "models"
+    """What a place is counted with: one of `GROUPS`, or the models of all libraries."""
+    return taken.library if taken.library in GROUPS else "models"
 
 
 def summary(bench: Bench) -> str:
     """The tables, and every place without a proven fix."""
     lines = []
-    for what in ("programs", "held out", "models"):
+    for what in (*GROUPS, "models"):
         places = [taken for taken in bench.places if _sample(taken) == what]
         lines += [f"{what}:", "", *rows(places), ""]
     for taken in bench.places:
@@ -205,7 +208,7 @@ def main() -> int:
     bench = Bench(options.folder.resolve())
     work: list[tuple[str, str, Any]] = [
         (library, name, lambda name=name: bench.write_program(name))
-        for library, programs in (("programs", PROGRAMS), ("held out", HELD_OUT))
+        for library, programs in GROUPS.items()
         for name in programs
         if any(part in name for part in options.programs)
     ]

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
+from tests.cli.test_check_fix import check as check_fix
 from tests.cli.test_cli import check
 
 pytestmark = pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked")
@@ -218,8 +219,8 @@ compiled = torch.compile(loud)
 def test_proven_fixes_of_the_captures_are_applied(tmp_path: Path, captures: str, branch: str, loud: str) -> None:
     file = tmp_path / "fixable.py"
     file.write_text(FIXABLE, encoding="utf-8")
-    done = check("fixable.py", "--capture", captures, "--fix", cwd=tmp_path)
+    done = check_fix("fixable.py", "--capture", captures, "--fix", cwd=tmp_path)
     text = file.read_text(encoding="utf-8")
     assert branch in text, done
     assert loud in text, done
-    assert check("fixable.py", "--capture", captures, cwd=tmp_path).stdout == ""
+    assert done.stdout == ""  # it has captured the edited file again
