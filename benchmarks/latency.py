@@ -301,8 +301,11 @@ class Answered:
 class Editor(LanguageClient):
     """A client that returns the diagnostics for one version of a document."""
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: object) -> None:
+        """``settings`` are fx-lsp's, by name."""
         super().__init__("latency", "1")
+        # Without a delay, the server does not wait longer while other programs keep the processors busy.
+        self._settings = {"interpreter": [sys.executable], "traceDelay": 0, **settings}
         self.published: asyncio.Queue[tuple[float, types.PublishDiagnosticsParams]] = asyncio.Queue()
         self.fails = True
         """Whether the model fails in the text of now."""
@@ -344,8 +347,7 @@ class Editor(LanguageClient):
             types.InitializeParams(
                 capabilities=types.ClientCapabilities(),
                 workspace_folders=[types.WorkspaceFolder(folder.as_uri(), folder.name)],
-                # Without a delay, the server does not wait longer while other programs keep the processors busy.
-                initialization_options={"interpreter": [sys.executable], "traceDelay": 0},
+                initialization_options=self._settings,
             )
         )
         seconds = time.perf_counter() - began
