@@ -10,9 +10,14 @@ import torch
 
 from fx_lsp.agent.capturing.break_places import failure_of
 from fx_lsp.agent.capturing.captures import Captured, step_of_forward
+from fx_lsp.agent.capturing.torch_internals import DATA_DEPENDENT
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.traceback_steps import chain_of_error, is_outside_python
+
+
+class _NeedsValues(BaseException):
+    """Ends the run of what was compiled, where it needs a value that fake tensors lack. No handler may catch this."""
 
 
 def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
@@ -25,10 +30,19 @@ def capture_by_compile(root: Callable[..., Any], given: Input) -> Captured:
 
     def backend(graph: torch.fx.GraphModule, inputs: object) -> Callable[..., Any]:
         graphs.append(graph)
-        return graph.forward
+
+        def run(*args: Any) -> Any:
+            try:
+                return graph.forward(*args)
+            except DATA_DEPENDENT:
+                raise _NeedsValues from None
+
+        return run
 
     try:
         torch.compile(root, backend=backend, fullgraph=True)(*given.args, **given.kwargs)
+    except _NeedsValues:
+        pass
     except Exception as error:
         if is_out_of_memory(error):
             raise

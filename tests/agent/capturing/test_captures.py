@@ -160,6 +160,12 @@ async def test_a_capture_that_does_not_end_is_ended(client: Client) -> None:
     assert "the capture took longer than 3 seconds" in report.failures[0].error
 
 
+@pytest.mark.parametrize("body", ["return torch.arange(x.argmax().item())", "return x + int(x.argmax())"])
+async def test_what_was_compiled_may_need_values(client: Client, body: str) -> None:
+    report = await captured(client, body, "compile")
+    assert (report.outcome, report.failures, report.reason) == ("traced", (), "")
+
+
 @pytest.mark.parametrize("capture", ["export", "compile"])
 async def test_a_failure_for_a_guess_is_told_only_if_the_program_accepts_the_guess(
     client: Client, capture: Capture
