@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
@@ -69,9 +70,9 @@ def find_inputs(
 
     ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly`` is made smaller if
     possible. There are more than `MOST` inputs (or than `LEAST` if an input is costly all the same, or with ``few``)
-    only if they reach more. ``may_run`` is asked before each candidate and, once there are enough inputs, before each
-    variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart;
-    the arguments ``fixed`` need not differ.
+    only if they reach more, and only then are there any with NaN or infinity. ``may_run`` is asked before each
+    candidate and, once there are enough inputs, before each variation. Raises `NoInputs` if there are too few inputs,
+    or if they don't tell two equal sizes or numbers apart; the arguments ``fixed`` need not differ.
     """
     for candidate in candidates:
         if not may_run():
@@ -91,6 +92,10 @@ def find_inputs(
             if reached is not None and (len(found) < most or reached):
                 if _elements(given) > largest:
                     largest, most = _elements(given), LEAST if is_costly(given) else most
+                found.append(given)
+                covered |= reached
+        for given in _not_finite(first) if covered < wanted else ():
+            if may_run() and (reached := runs(given, wanted - covered)):
                 found.append(given)
                 covered |= reached
         if len(found) >= LEAST and _is_varied(found, fixed):
@@ -351,6 +356,21 @@ def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator
         for dim, size in reversed(list(enumerate(tensors[at].shape))):
             for other in (size // 2, 2 * size) if size > 1 else ():
                 yield _changed(first, generator, resize=(dim, size, other), only=at)
+
+
+def _not_finite(first: Input) -> Iterator[Input]:
+    """``first`` with one NaN, and with one infinity, in each tensor: some programs check for these."""
+
+    def with_item(value: float, tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_floating_point() or tensor.layout is not torch.strided:
+            return tensor
+        changed = tensor.detach().clone(memory_format=torch.contiguous_format)
+        changed.view(-1)[:1] = value
+        return changed
+
+    for value in (math.nan, math.inf):
+        change = partial(map_tensors, partial(with_item, value))
+        yield Input(change(first.args), change(dict(first.kwargs)))
 
 
 def _magnitude(tensor: torch.Tensor) -> torch.Tensor:

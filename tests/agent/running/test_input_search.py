@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from functools import partial
 
@@ -58,6 +59,22 @@ def test_a_costly_input_is_made_smaller_as_far_as_the_program_runs(
     first: tuple[int, ...], accepts: int, expected: tuple[int, ...]
 ) -> None:
     assert shapes_found(first, accepts, math.prod(expected) + 1)[0] == expected
+
+
+@pytest.mark.parametrize("is_what", [torch.isnan, torch.isinf])
+def test_numbers_that_are_not_finite_are_tried_only_if_the_program_asks_for_them(
+    is_what: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    def runs(given: Input, parts: AbstractSet[str]) -> set[str]:
+        return {"repair"} & parts if is_what(given.args[0]).any() else set()
+
+    def found(wanted: set[str]) -> list[Input]:
+        first = Input((torch.rand(3, 4),))
+        return list(find_inputs(iter([first]), partial(around, root=NET), runs, wanted, lambda given: False))
+
+    *others, last = found({"repair"})
+    assert is_what(last.args[0]).any()
+    assert all(given.args[0].isfinite().all() for given in [*others, *found(set())])
 
 
 def test_the_sizes_of_one_of_several_inputs_are_varied_alone() -> None:
