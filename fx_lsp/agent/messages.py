@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 13
+PROTOCOL = 14
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -184,6 +184,9 @@ class Trace:
     inputs: str = ""
     """The arguments of a call, in parentheses: the only input that details and costs are to be for. They are evaluated
     in the namespace of the file. If empty, the agent looks for an input."""
+    anew: bool = False
+    """Whether to import and build everything from the start, and to keep the processes that did so for later traces of
+    the same file. Otherwise, the agent may use such processes."""
 
 
 @dataclass(frozen=True)
@@ -483,6 +486,11 @@ class Done:
     dependencies: tuple[str, ...] = ()
     """Absolute paths of the workspace files that were imported for the request."""
     cancelled: bool = False
+    quick: bool = False
+    """Whether processes that were kept from an earlier trace did the work; a trace from the start (`Trace.anew`) should
+    confirm the reports."""
+    unkept: bool = False
+    """Whether no process is kept from which the next trace of the file could begin, and `Trace.anew` would keep one."""
 
 
 Message = Trace | Prove | Preload | Cancel | Hello | Report | Details | Costs | Proof | Heartbeat | Done

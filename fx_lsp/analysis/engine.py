@@ -125,7 +125,7 @@ class Engine:
         self.captures = TargetCaptures(self.scheduler, self._capturing_agent_for)
         self.idle_captures = IdleCaptures(self.scheduler, self.captures)
         self.capture_graphs = CaptureGraphs(self.scheduler, self.captures, after=self.idle_captures)
-        checks = KeptReportChecks(self.scheduler, self.agent_for, after=self.idle_captures)
+        checks = KeptReportChecks(self.scheduler, self.agent_for)
         counting = (self.costs, self.chosen_inputs, self.growth)
         idle = (self.proofs, self.descriptions, *counting, self.idle_captures, self.capture_graphs, checks)
         self._idle_work: tuple[IdleWork, ...] = idle if interactive else ()

@@ -1,4 +1,4 @@
-"""Traces files again from scratch, once they are quiet, if some of their reports were kept from an earlier trace."""
+"""Traces files again from the start, once they are quiet, if an edit of them was answered in a quicker way."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from fx_lsp.supervisor.keeping_agent import KeepingAgent
 
 
 class KeptReportChecks(IdleWork):
-    """Has every kept report confirmed, or replaced, by a new trace. Must be used from one event loop."""
+    """Has quick answers confirmed, or replaced, by new traces. Must be used from one event loop.
 
-    name = "checking reports that were kept"
+    The agent keeps the processes of these traces, and answers the next edits from there.
+    """
+
+    name = "checking quick answers"
     quiet_seconds = 2.0
 
-    def __init__(self, scheduler: Scheduler, agent_for: Callable[[str], TracingAgent], after: IdleWork) -> None:
-        """A new trace ends all other idle work, so it waits until ``after``, which takes longest, is done."""
-        super().__init__(scheduler, after)
+    def __init__(self, scheduler: Scheduler, agent_for: Callable[[str], TracingAgent]) -> None:
+        super().__init__(scheduler)
         self._agent_for = agent_for
         self._waiting: dict[str, None] = {}
-        """Files that may have kept reports, in order."""
+        """Files that may have quick answers, in order."""
 
     def on_result(self, path: str, complete: bool) -> None:
         """Wait until nothing has been traced for a while."""
@@ -32,13 +34,17 @@ class KeptReportChecks(IdleWork):
             self.begin()
 
     async def work(self) -> None:
-        """Trace one file that has kept reports; its results lead to the next call."""
-        while self._waiting:
-            path = next(iter(self._waiting))
-            del self._waiting[path]
-            agent = self._agent_for(path)
-            is_current = self._scheduler.results.is_current(path)  # otherwise, another trace is still to come
-            if is_current and isinstance(agent, KeepingAgent) and agent.is_unchecked(path):
-                agent.check(path)
-                self._scheduler.trace_again(path)
-                return
+        """Check every file that waits for it."""
+        await self.do_in_turn(self._waiting, self._check)
+
+    async def _check(self, path: str) -> None:
+        """Trace a file from the start; if that shows that its reports are wrong, trace it again for all to see."""
+        scheduler, agent = self._scheduler, self._agent_for(path)
+        result = scheduler.results.get(path)
+        is_current = scheduler.results.is_current(path)  # otherwise, another trace is still to come
+        if result is None or not (is_current and isinstance(agent, KeepingAgent) and agent.is_unchecked(path)):
+            return
+        request = scheduler.request(path, [*result.traced.values()], scheduler.documents.snapshot())
+        if not await agent.check(request):
+            agent.forget(path)
+            scheduler.trace_again(path)

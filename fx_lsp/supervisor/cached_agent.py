@@ -68,7 +68,8 @@ class CachedAgent(PassingAgent):
         """The reports of a trace, from the cache if it has them."""
         key = await self._key(request)
         asked = request.file, request.capture
-        known = self._known(key, request) if key and asked not in self._forgotten else None
+        is_wanted = not request.anew and asked not in self._forgotten
+        known = self._known(key, request) if key and is_wanted else None
         self._forgotten.discard(asked)
         if known is not None:
             if self._start_early and self._starting is None:
@@ -103,7 +104,7 @@ class CachedAgent(PassingAgent):
         packages = [modules_digest(line) for line in environment]
         limits = dataclasses.replace(request.limits, at_once=0)
         targets = tuple(sorted(request.targets, key=lambda target: target.key))
-        asked = dataclasses.replace(request, id=0, targets=targets, overlays={}, limits=limits)
+        asked = dataclasses.replace(request, id=0, targets=targets, overlays={}, limits=limits, anew=False)
         text = text_digest(request, request.file)
         return digest(__version__, str(PROTOCOL), _own_sources(), *environment, *packages, encode(asked), text)
 

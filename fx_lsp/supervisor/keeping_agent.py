@@ -31,6 +31,9 @@ MOST_FILES = 50
 _IMPORTED: tuple[Outcome, ...] = ("traced", "failed", "unchecked", "not-built", "skipped")
 """The outcomes that show that the file was imported."""
 
+_OF_MACHINE: frozenset[Outcome] = frozenset({"timed-out", "out-of-memory", "crashed"})
+"""The outcomes that may differ from one trace to the next."""
+
 _OF_IMPORT = frozenset({"missing-package", "definitions-only", "import", "denied"})
 """The kinds of notices that say that the import had to do without something."""
 
@@ -58,10 +61,12 @@ class KeepingAgent(PassingAgent):
         super().__init__(agent)
         self._kept: dict[str, _Kept] = {}
         self._unchecked: set[str] = set()
-        """Files of which some of the latest answers were kept ones."""
-        self._to_compare: dict[str, _Kept] = {}
+        """Files that were edited and that a trace from the start should follow: some of the latest answers were kept
+        ones, or came from processes that were kept, or no processes are kept for the next edit."""
+        self._latest: dict[str, tuple[str, Mapping[str, Report]]] = {}
+        """By file: the digest of what was last asked about it, and the answers."""
         self.differences = 0
-        """How many kept reports differed from those of a later trace; there should be none."""
+        """How many reports differed from those of a trace from the start; there should be none."""
 
     async def start(self) -> None:
         """Start the agent's process."""
@@ -70,19 +75,35 @@ class KeepingAgent(PassingAgent):
     def forget(self, file: str) -> None:
         """Don't answer the next trace of ``file`` from earlier results."""
         self._kept.pop(file, None)
+        self._latest.pop(file, None)
         self._unchecked.discard(file)
         if isinstance(self._agent, CachedAgent):
             self._agent.forget(file)
 
     def is_unchecked(self, file: str) -> bool:
-        """Whether some of the latest reports on ``file`` are kept ones, so that a new trace should confirm them."""
+        """Whether a trace from the start should follow the latest reports on ``file``; see `check`."""
         return file in self._unchecked
 
-    def check(self, file: str) -> None:
-        """Have the next trace of ``file`` trace everything, and compare its reports with the kept ones."""
-        if (kept := self._kept.pop(file, None)) and file in self._unchecked:
-            self._to_compare[file] = kept
+    async def check(self, request: Trace) -> bool:
+        """Trace from the start; return whether the latest reports, if they answer the same request, are right.
+
+        The agent keeps the processes that do this, so that traces after the next edits can begin with them.
+        """
+        file = request.file
+        asked, latest = self._latest.get(file, ("", {}))
+        reports: dict[str, Report] = {}
+        done = Done(request.id, cancelled=True)
+        anew = dataclasses.replace(request, anew=True)
+        async with contextlib.aclosing(self._agent.trace(anew)) as answers:
+            async for answer in answers:
+                if isinstance(answer, Done):
+                    done = answer
+                else:
+                    reports[answer.target] = answer
+        if done.cancelled:
+            return True
         self._unchecked.discard(file)
+        return asked != _digest(request) or self._are_equal(latest, reports)
 
     async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """The reports of a trace; those that were kept come last."""
@@ -92,6 +113,7 @@ class KeepingAgent(PassingAgent):
         kept = self._still_valid(request, reached, known) if known else {}
         reports: dict[str, Report] = {}
         dependencies: set[str] = set()
+        to_check = False
         rounds = [[target.key for target in request.targets if target.key not in kept]]
         for keys in rounds:
             some = dataclasses.replace(request, targets=tuple(item for item in request.targets if item.key in keys))
@@ -107,6 +129,7 @@ class KeepingAgent(PassingAgent):
                 yield done
                 return
             dependencies.update(done.dependencies)
+            to_check |= done.quick or (done.unkept and known is not None)
             if kept and not (reports and all(map(_is_of_whole_file, reports.values()))):
                 rounds.append([*kept])
                 kept = {}
@@ -114,9 +137,9 @@ class KeepingAgent(PassingAgent):
             yield report
         if kept and known:
             dependencies |= known.dependencies
-            self._unchecked.add(request.file)
-        else:
-            self._unchecked.discard(request.file)
+            to_check = True
+        (self._unchecked.add if to_check else self._unchecked.discard)(request.file)
+        self._latest[request.file] = _digest(request), {**reports, **kept}
         self._keep(request, reached, {**reports, **kept}, dependencies, began)
         yield Done(request.id, tuple(sorted(dependencies)))
 
@@ -153,16 +176,19 @@ class KeepingAgent(PassingAgent):
         self._kept[request.file] = _Kept(surroundings, frozenset(others), reached, usable)
         if len(self._kept) > MOST_FILES:
             del self._kept[next(iter(self._kept))]
-        if before := self._to_compare.pop(request.file, None):
-            self._compare(before, self._kept[request.file], reports)
 
-    def _compare(self, before: _Kept, now: _Kept, reports: Mapping[str, Report]) -> None:
-        """Count the kept reports that a new trace of the same code contradicts."""
-        for key, report in before.reports.items():
-            is_same_code = before.surroundings == now.surroundings and before.reached[key] == now.reached.get(key)
-            if is_same_code and key in reports and _verdict(report) != _verdict(reports[key]):
+    def _are_equal(self, latest: Mapping[str, Report], reports: Mapping[str, Report]) -> bool:
+        """Whether a trace from the start confirms the latest reports; each that it does not confirm is counted."""
+        equal = True
+        for key, report in latest.items():
+            new = reports.get(key)
+            if new is None or {report.outcome, new.outcome} & _OF_MACHINE:
+                continue
+            if _verdict(report) != _verdict(new):
                 self.differences += 1
-                log.warning("a report that was kept differs from a new one: %s (%d so far)", key, self.differences)
+                equal = False
+                log.warning("a report differs from one from the start: %s (%d so far)", key, self.differences)
+        return equal
 
 
 def _reached(request: Trace) -> dict[str, str]:
@@ -176,6 +202,13 @@ def _reached(request: Trace) -> dict[str, str]:
             asked = encode(dataclasses.replace(request, id=0, targets=(target,), overlays={}, limits=limits))
             together.setdefault(code[target.key], []).append(digest(asked))
     return {key: digest(text, *sorted(together[text])) for key, text in code.items()}
+
+
+def _digest(request: Trace) -> str:
+    """The digest of everything that is asked, and of the texts in the editor."""
+    limits = dataclasses.replace(request.limits, at_once=0)
+    targets = tuple(sorted(request.targets, key=lambda target: target.key))
+    return digest(encode(dataclasses.replace(request, id=0, targets=targets, limits=limits)))
 
 
 def _surroundings(request: Trace, dependencies: Collection[str]) -> str:

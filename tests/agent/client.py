@@ -58,10 +58,11 @@ class Client:
         overlays: dict[str, str] | None = None,
         limits: Limits = PATIENT,
         capture: Capture = "fx",
+        anew: bool = False,
     ) -> Answer:
         """Trace targets, or what the expressions among them yield, and wait for the last word."""
         answer = Answer()
-        stream = self.stream(file, *targets, overlays=overlays, limits=limits, capture=capture)
+        stream = self.stream(file, *targets, overlays=overlays, limits=limits, capture=capture, anew=anew)
         async with contextlib.aclosing(stream):
             async for item in stream:
                 if isinstance(item, Report):
@@ -80,9 +81,11 @@ class Client:
         overlays: dict[str, str] | None = None,
         limits: Limits = PATIENT,
         capture: Capture = "fx",
+        anew: bool = False,
     ) -> AsyncGenerator[Report | Done, None]:
         wanted = tuple(target if isinstance(target, Target) else target_of(file, target) for target in targets)
-        return self.agent.trace(Trace(file, wanted, overlays or {}, (str(self.root),), limits, capture=capture))
+        roots = (str(self.root),)
+        return self.agent.trace(Trace(file, wanted, overlays or {}, roots, limits, capture=capture, anew=anew))
 
 
 def target_of(

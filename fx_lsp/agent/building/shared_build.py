@@ -10,6 +10,7 @@ from collections.abc import Callable
 import fxcore
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.object_state import ObjectState
+from fx_lsp.agent.messages import Recipe
 
 QUICK_SECONDS = 0.05
 """The processor time of a build that is simply repeated: to record what it built takes about a third of it."""
@@ -25,15 +26,31 @@ class SharedBuild:
         self._built: Built | None = None
         self._state: ObjectState | None = None
         """None if changes of what was built may go unseen."""
+        self._is_unused = False
+        """Whether it was built ahead, and no run has got it yet."""
+
+    def build_ahead(self) -> Built:
+        """Build it on the meta device now, for the first run."""
+        built = self._built = self._make(True)
+        self._on_meta, self._state, self._is_unused = True, _state_of(built), True
+        return built
+
+    def move(self, recipe: Recipe) -> None:
+        """Take ``recipe``, which is the same one on other lines, for the recipe of what was built ahead."""
+        assert self._built is not None
+        self._built = dataclasses.replace(self._built, recipe=recipe)
 
     def get(self, *, on_meta: bool) -> Built:
         """What was built last, with a new tracer, if nothing has changed it; otherwise, build it again."""
-        if self._built is None or self._state is None or self._on_meta != on_meta or not self._state.holds():
+        is_ready = self._built is not None and self._on_meta == on_meta
+        if not is_ready or not (self._is_unused or (self._state is not None and self._state.holds())):
             self._built = self._state = None  # two models may be too large for the memory limit
             began = time.process_time()
             self._built, self._on_meta = self._make(on_meta), on_meta
             if time.process_time() - began > QUICK_SECONDS:
                 self._state = _state_of(self._built)
+        self._is_unused = False
+        assert self._built is not None
         return dataclasses.replace(self._built, tracer=copy.copy(self._built.tracer))
 
 

@@ -12,7 +12,7 @@ import io
 import linecache
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -40,7 +40,7 @@ class Workspace:
         self._builtin = builtin
         self.folders = request.roots
         self._roots = Roots(request.roots)
-        self._texts = {real(path): text for path, text in request.overlays.items()}
+        self._texts: dict[str, str] = {}
         self._found = {self.file}
         self._compiled: list[str] = []
         """Files whose saved text had to be compiled, and that `take_compiled` has not returned yet."""
@@ -51,8 +51,7 @@ class Workspace:
         self.repair: Callable[[BaseException], bool] = lambda error: False
         """Tries to remedy the error of an import; returns whether it did, so that the import can be tried again."""
         self._slow_work = request.slow_work
-        for path, text in request.overlays.items():
-            linecache.cache[path] = (len(text), None, lines_of(text), path)
+        self.take_texts(request.overlays)
 
     @property
     def dependencies(self) -> tuple[str, ...]:
@@ -68,6 +67,12 @@ class Workspace:
     def text(self, path: str) -> str | None:
         """The unsaved text of the file at ``path``, if it has one."""
         return self._texts.get(real(path))
+
+    def take_texts(self, overlays: Mapping[str, str]) -> None:
+        """From now on, use these unsaved texts for what is imported and quoted."""
+        self._texts = {real(path): text for path, text in overlays.items()}
+        for path, text in overlays.items():
+            linecache.cache[path] = (len(text), None, lines_of(text), path)
 
     def found(self, path: str) -> None:
         """Remember that an import found a module at ``path``."""

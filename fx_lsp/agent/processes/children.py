@@ -60,7 +60,13 @@ class ForkedChild(ChildProcess):
     def hear(self, item: Any) -> None:
         """Pass on an object that the child emitted, and restart the time for which the child may be silent."""
         self._hear(item)
-        self.allow_silence(self._seconds)
+        if not self.is_parked:
+            self.allow_silence(self._seconds)
+
+    def resume(self, seconds: float, longest: float = math.inf) -> None:
+        """From now on, let the process be silent for ``seconds``, and live for ``longest`` seconds."""
+        super().resume(seconds, longest)
+        self._seconds = seconds
 
 
 class ForkedChildren:
@@ -69,10 +75,10 @@ class ForkedChildren:
     def __init__(self, private: Iterable[int] = (), heartbeat: Callable[[], None] = lambda: None) -> None:
         """``private`` are descriptors that are closed in every child.
 
-        ``heartbeat`` is called every second while there are children, so that whoever waits for this process knows that
-        it is still working.
+        ``heartbeat`` is called every second while children are at work, so that whoever waits for this process knows
+        that it is still working.
         """
-        self._private = tuple(private)
+        self._private = set(private)
         self._heartbeat = HeartbeatTimer(heartbeat)
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, ForkedChild] = {}
@@ -86,11 +92,25 @@ class ForkedChildren:
         self.listen(wake_read, lambda data: None)
 
     def __len__(self) -> int:
-        return len(self._children)
+        """How many children are at work."""
+        return len(self._working)
+
+    @property
+    def _working(self) -> list[ForkedChild]:
+        return [child for child in self._children.values() if not child.is_parked]
 
     def listen(self, fd: int, heard: Callable[[bytes], object]) -> None:
         """Have `wait` call ``heard`` with the bytes that it reads from ``fd``, with empty bytes at its end."""
         self._selector.register(fd, selectors.EVENT_READ, lambda: heard(os.read(fd, CHUNK)))
+
+    def keep_private(self, fd: int) -> None:
+        """Close the descriptor ``fd`` in every child that is forked from now on."""
+        self._private.add(fd)
+
+    def close_private(self, fd: int) -> None:
+        """Close a descriptor that was kept private."""
+        self._private.discard(fd)
+        os.close(fd)
 
     def fork(
         self,
@@ -125,12 +145,14 @@ class ForkedChildren:
 
     def wait(self) -> None:
         """Sleep until a child or a descriptor needs attention, and attend to it."""
-        seconds = min(time_left(self._children.values()), self._heartbeat.due_in()) if self._children else None
+        working = self._working
+        seconds = min(time_left(working), self._heartbeat.due_in()) if working else None
         for key, _ in self._selector.select(seconds):
             key.data()
         for child in list(self._children.values()):
             self._attend(child)
-        self._heartbeat.beat_if_due()
+        if self._working:
+            self._heartbeat.beat_if_due()
 
     def wake(self) -> None:
         """Have the next call of `wait` return at once."""

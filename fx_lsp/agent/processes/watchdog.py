@@ -59,6 +59,8 @@ class ChildProcess(abc.ABC):
         """Once the process is dead: the Python stack that `faulthandler` wrote, if a signal ended the process."""
         self._frames = Frames()
         self._talks_nonsense = False
+        self.is_parked = False
+        """Whether the process has nothing to do at present, so that it may be silent."""
         self._lifetime = _Allowance(pid, longest)
         self.allow_silence(seconds)
 
@@ -69,6 +71,18 @@ class ChildProcess(abc.ABC):
     def allow_silence(self, seconds: float) -> None:
         """Let the process be silent for ``seconds`` from now on."""
         self._silence = _Allowance(self.pid, seconds)
+
+    def park(self) -> None:
+        """Let the process be silent until `resume` is called, since it has nothing to do."""
+        self.is_parked = True
+        self._lifetime = _Allowance(self.pid, math.inf)
+        self.allow_silence(math.inf)
+
+    def resume(self, seconds: float, longest: float = math.inf) -> None:
+        """From now on, let the process be silent for ``seconds``, and live for ``longest`` seconds."""
+        self.is_parked = False
+        self._lifetime = _Allowance(self.pid, longest)
+        self.allow_silence(seconds)
 
     def receive(self, data: bytes) -> None:
         """Call `hear` with the objects that ``data`` completes; if they make no sense, kill the process."""

@@ -103,6 +103,10 @@ class Guard:
     def __init__(self) -> None:
         self._scratch: str | None = None
         self._tell: Tell = lambda what, frame: None
+        self.denied = 0
+        """How often something was denied."""
+        self.read: set[str] = set()
+        """The files that were opened for reading, other than by this package or by an import."""
 
     def install(self) -> None:
         """Install the hook in this process and those that it forks. This can't be undone."""
@@ -136,6 +140,8 @@ class Guard:
             path, _, flags = args
             if flags & WRITING:
                 self._check(_real(path, None), frame)
+            elif isinstance(path, str):
+                self.read.add(str(Path(path).absolute()))
         elif event in PATHS:
             for path, folder in PATHS[event]:
                 start = None if folder is None else args[folder]
@@ -149,6 +155,7 @@ class Guard:
             self._deny(f"writing to {real}", frame)
 
     def _deny(self, what: str, frame: FrameType) -> NoReturn:
+        self.denied += 1
         self._tell(what, frame)
         raise Denied(errno.EACCES, f"{what} is not allowed while tracing")
 

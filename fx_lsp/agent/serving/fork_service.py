@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
+from fx_lsp.agent.keeping.kept_session import IsStale, KeptSession, Settled
+from fx_lsp.agent.keeping.requests import RequestWriter
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
-from fx_lsp.agent.processes.children import ForkedChild, ForkedChildren, Job
+from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.huge_pages import use_huge_pages
 from fx_lsp.agent.processes.limits import grace
 from fx_lsp.agent.processes.scratch_folder import remove, scratch_folder
@@ -18,6 +20,7 @@ from fx_lsp.agent.processes.watchdog import ChildProcess
 from fx_lsp.agent.proving.proof_memory import Remembered
 from fx_lsp.agent.proving.prove_edit import prove
 from fx_lsp.agent.sandbox.sandbox_entry import run_confined
+from fx_lsp.agent.serving.kept_children import KeptChild, KeptChildren
 from fx_lsp.agent.serving.preload import Preloader, third_party_modules
 from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
 from fx_lsp.agent.serving.service import Service
@@ -61,6 +64,15 @@ class _Request:
     """The work in the running session's `SlowImport`, if it sent one; its other answers are then ignored."""
     answered: bool = False
     cancelled: bool = False
+    kept: KeptChild[_Request] | None = None
+    """The session that stays afterward and that answers the request, if one does."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether a session that was kept from an earlier trace answers."""
+        return (
+            self.kept is not None and self.kept.is_kept and not (isinstance(self.message, Trace) and self.message.anew)
+        )
 
     def note(self, imported: Imported) -> None:
         """Record what the request's processes claim to have imported; the claim may be false."""
@@ -78,6 +90,7 @@ class ForkService(Service[_Request]):
         self._compiler = BackgroundCompiler(self._children)
         self._remembered: dict[tuple[str, Target, Limits], Remembered] = {}
         """By file, target and limits: what the last proof of the target has found; the targets proven last are last."""
+        self._kept: KeptChildren[_Request] = KeptChildren()
         self._in_huge_pages = 0
         """How many modules were loaded when this process's memory was last moved into huge pages."""
         freeze()
@@ -102,7 +115,10 @@ class ForkService(Service[_Request]):
     def _is_tracing(self) -> bool:
         """Whether someone is waiting for the result of a trace."""
         messages = [request.message for request in self._requests.values() if not request.cancelled]
-        return any(isinstance(message, Trace) and not (message.details or message.costs) for message in messages)
+        return any(
+            isinstance(message, Trace) and not (message.details or message.costs or message.anew)
+            for message in messages
+        )
 
     def _start_trace(self, trace: Trace) -> None:
         if self._preloader.is_ready:
@@ -110,17 +126,47 @@ class ForkService(Service[_Request]):
             self._preloader.proceed(trace.file)
         request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
         self._requests[trace.id] = request
+        if _is_plain(trace):
+            if not trace.anew:
+                self._kept.edited[trace.file] = tuple(request.waiting)
+            if self._ask_kept(request, trace):
+                return
         # Nobody waits for costs, and until the agent has imported the modules, each child holds copies of them.
         if not (trace.costs and self._preloader.is_under_way):
             self._start_session(request)
 
+    def _ask_kept(self, request: _Request, trace: Trace) -> bool:
+        """Have the session that was kept for the file answer, if there is one."""
+        kept = None if trace.anew else self._kept.get(trace.file)
+        seconds = _session_seconds(trace)
+        if kept is None or not kept.ask(trace, request, seconds, _longest(request, seconds)):
+            return False
+        request.kept, request.child = kept, kept.child
+        return True
+
     def _start_session(self, request: _Request) -> None:
         """Start the next session of a trace."""
         trace = request.sessions[0]
-        # A session sends something after the import, and every second while it waits for its own children.
-        limit = trace.limits.seconds
-        seconds = limit + 2 * grace(limit)
-        self._start(request, lambda emit: TraceSession(trace, self._builtin, emit).run(), seconds)
+        if _is_plain(trace) and trace.anew and not request.is_second_try:
+            self._start_kept(request, trace)
+        else:
+            job = partial(_trace, trace, self._builtin)
+            self._start(request, job, _session_seconds(trace))
+
+    def _start_kept(self, request: _Request, trace: Trace) -> None:
+        """Start a session that stays for later traces of the file."""
+        requests = RequestWriter(self._children)
+        kept = request.kept = KeptChild(trace, request, requests)
+        edited, builtin, seconds = self._kept.edited.get(trace.file, ()), self._builtin, _session_seconds(trace)
+        kept.child = request.child = self._children.fork(
+            partial(run_confined, lambda emit: KeptSession(trace, edited, builtin, requests.reader, emit).run()),
+            seconds=seconds,
+            longest=_longest(request, seconds),
+            hear=partial(self._heard_kept, kept, trace.file),
+            gone=partial(self._gone_kept, kept, trace.file),
+            leads_group=True,
+        )
+        requests.close_reader()
 
     def _start_proof(self, message: Prove) -> None:
         request = self._requests[message.id] = _Request(message)
@@ -133,7 +179,7 @@ class ForkService(Service[_Request]):
         request.child = self._children.fork(
             partial(run_confined, job),
             seconds=seconds,
-            longest=LONGEST * seconds * (1 + len(request.waiting)),
+            longest=_longest(request, seconds),
             hear=partial(self._heard, request),
             gone=partial(self._gone, request),
             leads_group=True,
@@ -148,10 +194,52 @@ class ForkService(Service[_Request]):
         if request is None:
             return
         request.cancelled = True
-        if request.child is None:
+        if request.kept is not None and request.kept.is_kept:
+            request.kept.cancel()
+            self._finish(request)
+        elif request.child is None:
             self._finish(request)
         else:
             request.child.kill()
+
+    def _heard_kept(self, kept: KeptChild[_Request], file: str, item: object) -> None:
+        request = kept.request
+        if isinstance(item, Settled):
+            if request is not None and request.waiting:
+                kept.child.kill()  # the user's code got hold of the pipe: nothing has been answered
+                return
+            if not kept.settled(item.id):
+                return
+            kept.request = None
+            if not kept.is_kept:
+                self._kept.keep(file, kept)
+            if request is not None:
+                self._want_imports_of(request)
+                self._finish(request)
+        elif isinstance(item, IsStale):
+            if kept.settled(item.id) and request is not None:
+                kept.request = request.kept = request.child = None
+                self._start_session(request)
+        elif request is not None:
+            self._heard(request, item)
+
+    def _gone_kept(self, kept: KeptChild[_Request], file: str, child: ChildProcess) -> None:
+        kept.close()
+        self._kept.drop(file, kept)
+        request, kept.request = kept.request, None
+        if request is None:
+            remove(scratch_folder(child.pid))
+        elif kept.is_kept:  # it has served other requests: another session tells whether this one is to blame
+            remove(scratch_folder(child.pid))
+            request.kept = request.child = None
+            trace = request.sessions[0]
+            left = tuple(target for target in trace.targets if target.key in request.waiting)
+            request.sessions[0] = replace(trace, targets=left)
+            self._start_session(request)
+        else:
+            if not request.cancelled:
+                self._kept.note_refusal(file)
+            self._gone(request, child)
 
     def _heard(self, request: _Request, item: object) -> None:
         if isinstance(item, SlowImport):
@@ -184,9 +272,7 @@ class ForkService(Service[_Request]):
 
     def _gone(self, request: _Request, child: ChildProcess) -> None:
         remove(scratch_folder(child.pid))
-        message = request.message
-        self._preloader.heed(message)
-        self._preloader.want(third_party_modules([*request.third_party], message))
+        self._want_imports_of(request)
         if not request.cancelled:
             self._answer_for(request, child)
             if request.sessions:
@@ -194,11 +280,19 @@ class ForkService(Service[_Request]):
                 return
         self._finish(request)
 
+    def _want_imports_of(self, request: _Request) -> None:
+        """Have the agent import what a request has imported."""
+        self._preloader.heed(request.message)
+        self._preloader.want(third_party_modules([*request.third_party], request.message))
+
     def _finish(self, request: _Request) -> None:
         """Say that there is nothing more to come."""
         message = request.message
         del self._requests[message.id]
-        self._send(Done(message.id, tuple(sorted({message.file, *request.dependencies})), request.cancelled))
+        dependencies = tuple(sorted({message.file, *request.dependencies}))
+        quick = request.is_quick
+        unkept = not quick and isinstance(message, Trace) and _is_plain(message) and self._kept.may_keep(message.file)
+        self._send(Done(message.id, dependencies, request.cancelled, quick, unkept))
 
     def _answer_for(self, request: _Request, child: ChildProcess) -> None:
         """Send the answers that a dead child still owed, or prepare another try."""
@@ -221,6 +315,29 @@ class ForkService(Service[_Request]):
         for target in left:
             request.waiting.discard(target.key)
             self._send(death_report(trace, target.key, child))
+
+
+def _trace(trace: Trace, builtin: Collection[str], emit: Emit) -> None:
+    TraceSession(trace, builtin, emit).run()
+
+
+def _is_plain(trace: Trace) -> bool:
+    """Whether a trace asks for nothing but reports, so that a session that was kept can answer it."""
+    return trace.capture == "fx" and not (trace.details or trace.costs or trace.inputs or trace.slow_work)
+
+
+def _session_seconds(trace: Trace) -> float:
+    """How long a session may be silent.
+
+    It sends something after the import, and every second while it waits for its own children.
+    """
+    limit = trace.limits.seconds
+    return limit + 2 * grace(limit)
+
+
+def _longest(request: _Request, seconds: float) -> float:
+    """How long the child of a request may live if it may be silent for ``seconds``."""
+    return LONGEST * seconds * (1 + len(request.waiting))
 
 
 def _tried_again(left: Sequence[Target], request: _Request) -> list[tuple[Target, ...]]:

@@ -11,6 +11,7 @@ from functools import partial
 from types import FrameType
 
 from fx_lsp.agent.building.build import Built, build_target
+from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
@@ -74,8 +75,13 @@ class Attempt:
     """The targets to report on instead of ``target``, which has submodules of their classes."""
 
 
-def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
-    """Build and trace, and emit the results. This restricts the process, which is used only for the user's code."""
+def run_attempt(
+    attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, shared: SharedBuild | None = None
+) -> None:
+    """Build and trace, and emit the results. This restricts the process, which is used only for the user's code.
+
+    If ``shared`` is given, the target was built ahead.
+    """
     if request.capture != "fx":
         give_way_to_traces()
     limit_memory(request.limits.memory_mb)
@@ -89,7 +95,10 @@ def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit
         _capture(attempt, request, file, told)
         return
     missing = [name for name in MODULES_FOR_META if name not in sys.modules]
-    (_trace_parts if attempt.parts else _trace)(attempt, request, file, told)
+    if attempt.parts:
+        _trace_parts(attempt, request, file, told)
+    else:
+        _trace(attempt, request, file, told, shared)
     if loaded := tuple(name for name in missing if name in sys.modules):
         emit(Imported(file.workspace.dependencies, loaded))
 
@@ -199,10 +208,10 @@ def _host(attempt: Attempt, file: ImportedFile) -> Built:
         return build(on_meta=False)
 
 
-def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, shared: SharedBuild | None) -> None:
     """Trace one target and emit the results."""
     seconds, on_meta = request.limits.seconds, attempt.on_meta
-    run = TargetRun(request.id, attempt.target, file)
+    run = TargetRun(request.id, attempt.target, file, shared=shared)
 
     def timed_out(frame: FrameType | None) -> None:
         error = f"the trace took longer than {seconds:g} seconds"

@@ -74,12 +74,19 @@ Make = Callable[[bool], Built]
 class TargetRun:
     """The build and trace of one target."""
 
-    def __init__(self, request: int, target: Target, file: ImportedFile, make: Make | None = None) -> None:
-        """``make`` builds what is traced; by default, the target's recipes do."""
+    def __init__(
+        self,
+        request: int,
+        target: Target,
+        file: ImportedFile,
+        make: Make | None = None,
+        shared: SharedBuild | None = None,
+    ) -> None:
+        """``make`` builds what is traced; by default, the target's recipes do. ``shared`` may have been built ahead."""
         self._request = request
         self._target = target
         self._file = file
-        self._shared = SharedBuild(make or self._by_recipe)
+        self._shared = shared or SharedBuild(make or self._by_recipe)
         self._owns = file.workspace.owns
         self._start = time.perf_counter()
         self._built: Built | None = None

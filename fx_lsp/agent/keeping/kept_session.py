@@ -1,0 +1,179 @@
+"""A session that stays after it has traced a file, so that later traces of the file need not import it again.
+
+There are three stages, each in its own process, and each forked from the one before: the agent has imported installed
+packages, the session has imported the file, and a *built stage* (``built_stage.py``) has built one target. A trace
+begins at the last stage that the edits since then leave valid.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+from os import _exit
+
+from fx_lsp.agent.keeping.built_stage import BuiltStage, without_lines
+from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
+from fx_lsp.agent.keeping.requests import RequestReader
+from fx_lsp.agent.keeping.stage import Record, Stage, recording
+from fx_lsp.agent.messages import Cancel, Heartbeat, Target, Trace
+from fx_lsp.agent.processes.children import Emit, ForkedChildren
+from fx_lsp.agent.processes.limits import grace
+from fx_lsp.agent.processes.watchdog import Gone, Hear
+from fx_lsp.agent.sandbox.audit_guard import GUARD
+from fx_lsp.agent.tracing.attempt import Attempt, Imported, run_attempt
+from fx_lsp.agent.tracing.target_rounds import TargetRounds
+from fx_lsp.agent.tracing.trace_request import TraceSession
+from fx_lsp.agent.tracing.trace_target import ImportedFile
+from fx_lsp.agent.wire import wire_message
+
+MOST_BUILT = 4
+"""How many targets of a file are kept built."""
+
+
+@wire_message
+@dataclass(frozen=True)
+class Settled:
+    """To the agent: request ``id`` is answered, and the session waits for the next one."""
+
+    id: int
+
+
+@wire_message
+@dataclass(frozen=True)
+class IsStale:
+    """To the agent: request ``id`` can't be answered from this session; the file has to be imported again."""
+
+    id: int
+
+
+class KeptSession:
+    """Handles `Trace` requests about one file, one after the other."""
+
+    def __init__(
+        self, request: Trace, edited: Collection[str], builtin: Collection[str], requests: int, emit: Emit
+    ) -> None:
+        """``request`` is the first one; ``requests`` is the pipe for all others.
+
+        ``edited`` are the keys of the targets that the last edits concerned, which are kept built in any case.
+        """
+        self._request = request
+        self._session = TraceSession(request, builtin, emit)
+        self._edited = set(edited)
+        self._requests = RequestReader(requests)
+        self._waiting: deque[Trace] = deque()
+        self._is_cancelled = False
+        """Whether the request that is being answered was cancelled."""
+        self._cancelled: set[int] = set()
+        """The numbers of cancelled requests that have not been begun."""
+        self._built: dict[Target, BuiltStage] = {}
+        """By target, without lines; those used last are last."""
+        self._ending: list[Callable[[], None]] = []
+
+    def run(self) -> None:
+        """Import the file, answer the first request, and then the others, until there are no more."""
+        began = time.time_ns()
+        GUARD.read.clear()
+        with recording() as record:
+            file = self._session.imported()
+        if file is None:
+            return
+        self._file: ImportedFile = file
+        self._record: Record = record
+        self._children = ForkedChildren(heartbeat=lambda: self._session.emit(Heartbeat(self._request.id)))
+        self._children.listen(self._requests.fd, self._heard)
+        self._trace(self._request, CodeEdit())
+        try:
+            stage = Stage(file.workspace, [record], began=began)
+        except StaleError as reason:
+            sys.stderr.write(f"Nothing is kept of {self._request.file}: {reason}.\n")
+            return
+        self._session.emit(Settled(self._request.id))
+        while True:
+            while self._waiting:
+                request = self._waiting.popleft()
+                if request.id in self._cancelled:
+                    self._session.emit(Settled(request.id))
+                else:
+                    self._answer(request, stage)
+            self._cancelled.clear()
+            self._children.wait()
+
+    def _heard(self, data: bytes) -> None:
+        if not data:
+            _exit(0)
+        for item in self._requests.feed(data):
+            if isinstance(item, Trace):
+                self._waiting.append(item)
+            elif isinstance(item, Cancel):
+                if item.id == self._request.id:
+                    self._is_cancelled = True
+                self._cancelled.add(item.id)
+
+    def _answer(self, request: Trace, stage: Stage) -> None:
+        self._request, self._is_cancelled = request, False
+        self._edited = {target.key for target in request.targets}
+        try:
+            edit = stage.edit_for(request.overlays, same_lines=bool(self._file.notices))
+        except StaleError:
+            self._session.emit(IsStale(request.id))
+            return
+        self._session.emit(Imported(self._file.workspace.dependencies))
+        self._trace(request, edit)
+        self._session.emit(Settled(request.id))
+
+    def _trace(self, request: Trace, edit: CodeEdit) -> None:
+        self._ending = []
+        start = partial(self._start, request, edit)
+        rounds = TargetRounds(request, self._file.classes, self._file.notices, start, self._session.emit)
+        for _ in rounds.steps():
+            if self._is_cancelled:
+                for end in self._ending:
+                    end()
+                return
+            self._children.wait()
+
+    def _start(self, request: Trace, edit: CodeEdit, attempt: Attempt, hear: Hear, gone: Gone) -> None:
+        stage = self._stage_for(attempt, request, edit)
+        fork = partial(self._fork, request, edit, attempt, hear, gone)
+
+        def ended() -> None:
+            if attempt.answered:
+                assert stage is not None
+                gone(stage.process)
+            elif not self._is_cancelled:
+                fork()  # the text is not one that the stage can trace, or the stage has died, and nobody knows why
+
+        if stage is not None and stage.run(attempt, request, hear, ended):
+            self._ending.append(stage.end_attempt)
+        else:
+            fork()
+
+    def _fork(self, request: Trace, edit: CodeEdit, attempt: Attempt, hear: Hear, gone: Gone) -> None:
+        def job(emit: Emit) -> None:
+            edit.apply()
+            run_attempt(attempt, request, self._file, emit)
+
+        child = self._children.fork(job, seconds=request.limits.seconds + grace(request.limits.seconds), hear=hear, gone=gone)
+        self._ending.append(child.kill)
+
+    def _stage_for(self, attempt: Attempt, request: Trace, edit: CodeEdit) -> BuiltStage | None:
+        """The process that has built the target of ``attempt``, started if it is worth it."""
+        if attempt.parts or not attempt.on_meta or attempt.target.recipe.made_up:
+            return None
+        target = without_lines(attempt.target)
+        stage = self._built.pop(target, None)
+        if stage is not None and not stage.is_alive:
+            self._built[target] = stage  # it could not be built, or not be kept
+            return None
+        if stage is None:
+            if attempt.target.key not in self._edited and len(self._built) >= MOST_BUILT:
+                return None
+            stage = BuiltStage(attempt, request, self._file, self._children, edit, [self._record])
+        self._built[target] = stage
+        while len(self._built) > MOST_BUILT:
+            self._built.pop(next(iter(self._built))).close()
+        return stage

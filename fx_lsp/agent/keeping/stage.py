@@ -1,0 +1,182 @@
+"""A stage of a process: it has imported a file or built a model, and traces of an edited text can begin from there."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+from unittest import mock
+
+from fx_lsp.agent.importing.workspace_importer import Workspace
+from fx_lsp.agent.importing.workspace_roots import real
+from fx_lsp.agent.keeping.code_run import CodeRun
+from fx_lsp.agent.keeping.loaded_code import CodeEdit, LoadedCode, StaleError
+from fx_lsp.agent.sandbox.audit_guard import GUARD
+
+
+class Record:
+    """What happened while a file was imported or a model was built."""
+
+    def __init__(self) -> None:
+        self.code: set[CodeType] = set()
+        self.complete = False
+        """Whether ``code`` is all code that ran."""
+        self.denied = False
+        """Whether something was denied to the code."""
+        self.source_read = False
+        """Whether the code has read the source of functions, as ``torch.jit.script`` does."""
+        self.left_something = False
+        """Whether a thread, a timer or a process is left."""
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[Record]:
+    """Record what happens in the block; the record is complete once the block has ended."""
+    record = Record()
+    denied = GUARD.denied
+    with _noticing_readers_of_source(record), CodeRun() as run:
+        yield record
+    record.code, record.complete, record.denied = run.code, run.complete, GUARD.denied != denied
+    record.left_something = not _is_alone()
+
+
+def _noticing_readers_of_source(record: Record) -> Any:
+    find: Callable[[Any], Any] = inspect.findsource
+
+    def finding(thing: Any) -> Any:
+        record.source_read = True
+        return find(thing)
+
+    return mock.patch.object(inspect, "findsource", finding)
+
+
+class Stage:
+    """This process as it is now, from which it may fork others. It must not change from now on."""
+
+    def __init__(self, workspace: Workspace, records: Iterable[Record], *, began: int) -> None:
+        """``records`` are about all that was done since the process ``began``, by ``time.time_ns``.
+
+        Raises `StaleError` if something happened after which a trace must begin from the start.
+        """
+        records = tuple(records)
+        if not all(record.complete for record in records):
+            raise StaleError("the code has used Python's profiler")
+        if any(record.denied for record in records):
+            raise StaleError("something was denied to the code")
+        if any(record.source_read for record in records):
+            raise StaleError("the code has read its source")
+        if any(record.left_something for record in records):
+            raise StaleError("the code has left a thread, a timer or a process")
+        self._workspace = workspace
+        self._files = _FilesRead(workspace, began)
+        self._code = LoadedCode(self._files.texts, set[CodeType]().union(*(record.code for record in records)))
+
+    def edit_for(self, overlays: dict[str, str], *, same_lines: bool) -> CodeEdit:
+        """What puts the texts of now, those in ``overlays`` and on disk, in the place of those that were loaded.
+
+        The workspace uses these texts from now on. With ``same_lines``, no line may have been added or removed. Raises
+        `StaleError`.
+        """
+        texts = self._files.texts_now(overlays)
+        if same_lines and any(_lines(text) != _lines(self._files.texts[path]) for path, text in texts.items()):
+            raise StaleError("lines have moved, and the import has noted some")
+        edit = self._code.edited(texts)
+        self._workspace.take_texts(overlays)
+        return edit
+
+
+def _lines(text: str) -> int:
+    return text.count("\n")
+
+
+def _is_alone() -> bool:
+    """Whether this process has one thread, no timer that is running, and no child."""
+    timers = (getattr(signal, name, None) for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF"))
+    if any(timer is not None and signal.getitimer(timer)[0] for timer in timers):
+        return False
+    if sys.platform != "linux":
+        return threading.active_count() == 1
+    if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 (names are enough)
+        return False
+    return not Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+
+
+class _FilesRead:
+    """The files that this process has read, and the names of files where it has looked for modules."""
+
+    def __init__(self, workspace: Workspace, began: int) -> None:
+        """Raises `StaleError` if a file has changed since the process ``began``."""
+        self.texts: dict[str, str] = {}
+        """The texts of the modules of the workspace, by path."""
+        self._saved: dict[str, _State] = {}
+        """The modules of the workspace that had no unsaved text, and the states of their files."""
+        self._others = {path: _state(path) for path in GUARD.read if not path.startswith(_NO_FILES)}
+        for path in workspace.dependencies:
+            if not path.endswith(".py"):
+                self._others[path] = _state(path)
+                continue
+            self._others.pop(path, None)
+            if (unsaved := workspace.text(path)) is not None:
+                self.texts[path] = unsaved
+            else:
+                self._saved[path] = _state(path)
+                self.texts[path] = _saved_text(path)
+        for path, state in (self._saved | self._others).items():
+            if state is not None and state[0] >= began:
+                raise StaleError(f"{path} has changed")
+        folders = {str(Path(path).parent) for path in self.texts}
+        folders.update(entry for root in workspace.folders for entry in (root, str(Path(root, "src"))))
+        self._names = {folder: _names(folder) for folder in folders}
+
+    def texts_now(self, overlays: dict[str, str]) -> dict[str, str]:
+        """The texts of the same modules as they are now. Raises `StaleError` if anything else has changed."""
+        unsaved = {real(path): text for path, text in overlays.items()}
+        if any(_state(path) != state for path, state in self._others.items()):
+            raise StaleError("a file that was read has changed")
+        if any(_names(folder) != names for folder, names in self._names.items()):
+            raise StaleError("there are other modules")
+        return {path: self._text_now(path, unsaved) for path in self.texts}
+
+    def _text_now(self, path: str, unsaved: dict[str, str]) -> str:
+        text = unsaved.get(real(path))
+        if text is not None:
+            return text
+        if path in self._saved and _state(path) == self._saved[path]:
+            return self.texts[path]
+        return _saved_text(path)
+
+
+_NO_FILES = ("/proc/", "/sys/", "/dev/")
+"""Where the system tells of itself; what it tells changes all the time."""
+
+_State = tuple[int, int] | None
+"""When a file was last modified, in nanoseconds, and its size in bytes; None if there is no such file."""
+
+
+def _state(path: str) -> _State:
+    with contextlib.suppress(OSError):
+        found = Path(path).stat()
+        return found.st_mtime_ns, found.st_size
+    return None
+
+
+def _saved_text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise StaleError(f"{path} can't be read") from error
+
+
+def _names(folder: str) -> frozenset[str]:
+    """The names in a folder that an import may find."""
+    with contextlib.suppress(OSError):
+        names = os.listdir(folder)  # noqa: PTH208 (a path for each name would take ten times as long)
+        return frozenset(name for name in names if name.endswith(".py") or "." not in name)
+    return frozenset()
