@@ -232,6 +232,13 @@ class Preload:
 
 
 @dataclass(frozen=True)
+class Release:
+    """Server to agent: end the processes that were kept for a file, which is no longer edited. There is no answer."""
+
+    file: str
+
+
+@dataclass(frozen=True)
 class Cancel:
     """Server to agent: drop request ``id``; the agent still answers it with `Done`."""
 
@@ -493,4 +500,4 @@ class Done:
     """Whether no process is kept from which the next trace of the file could begin, and `Trace.anew` would keep one."""
 
 
-Message = Trace | Prove | Preload | Cancel | Hello | Report | Details | Costs | Proof | Heartbeat | Done
+Message = Trace | Prove | Preload | Release | Cancel | Hello | Report | Details | Costs | Proof | Heartbeat | Done

@@ -192,6 +192,7 @@ class Engine:
         self._preloaded.pop(path, None)
         self._agent_keys.pop(path, None)
         self.scheduler.forget(path)
+        self._agents.release(path)
         self.scheduler.trace_dependants(path)
 
     def trace_anew(self, path: str) -> None:

@@ -30,6 +30,9 @@ class TracingAgent(Protocol):
     async def preload(self, request: Preload) -> None:
         """Have the agent's process, which is started if there is none, import modules that it will need."""
 
+    def release(self, file: str) -> None:
+        """End the processes that are kept for later traces of a file, if there are any."""
+
     async def close(self) -> None:
         """End the agent's process, and wait until the process is gone."""
 
@@ -55,6 +58,11 @@ class AgentPool:
         """End every agent whose key is not among ``keys``."""
         for key in self._agents.keys() - set(keys):
             self._retire(self._agents.pop(key))
+
+    def release(self, file: str) -> None:
+        """Have the agents end the processes that they have kept for a file."""
+        for agent in self._agents.values():
+            agent.release(file)
 
     def restart(self) -> None:
         """End every agent; the next trace starts new ones."""

@@ -107,6 +107,9 @@ class ClusterAgent:
     async def preload(self, request: Preload) -> None:
         """Do nothing: no one waits for the first edit of what a cluster traces."""
 
+    def release(self, file: str) -> None:
+        """Do nothing: a cluster keeps no processes for edits."""
+
     async def close(self) -> None:
         """Do nothing: the workers' agents end with the workers."""
 

@@ -80,6 +80,12 @@ class KeepingAgent(PassingAgent):
         if isinstance(self._agent, CachedAgent):
             self._agent.forget(file)
 
+    def release(self, file: str) -> None:
+        """Have the agent end the processes that it has kept for a file."""
+        self._unchecked.discard(file)
+        self._latest.pop(file, None)
+        super().release(file)
+
     def is_unchecked(self, file: str) -> bool:
         """Whether a trace from the start should follow the latest reports on ``file``; see `check`."""
         return file in self._unchecked

@@ -30,6 +30,10 @@ class PassingAgent:
         """Have the agent's process import modules that it will need."""
         await self._agent.preload(request)
 
+    def release(self, file: str) -> None:
+        """Have the agent end the processes that it has kept for a file."""
+        self._agent.release(file)
+
     async def close(self) -> None:
         """End the agent's process."""
         await self._agent.close()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from fx_lsp.agent.messages import Costs, Details, Done, Failure, Hello, Preload, Proof, Prove, Report, Trace
+from fx_lsp.agent.messages import Costs, Details, Done, Failure, Hello, Preload, Proof, Prove, Release, Report, Trace
 from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProcess, Answer
 
@@ -163,6 +163,11 @@ class SupervisedAgent:
         """Have the process, which is started if there is none, import modules that it will need. Raises nothing."""
         with contextlib.suppress(AgentFailed):
             (await self._ready()).send(request)
+
+    def release(self, file: str) -> None:
+        """Have the process, if there is one, end those that it has kept for a file."""
+        if self._process is not None and not self._process.dead:
+            self._process.send(Release(file))
 
     async def close(self) -> None:
         """Stop the process and everything that it runs, and wait until it is gone. Open requests are cancelled."""

@@ -120,6 +120,9 @@ class FakeAgent:
     async def preload(self, message: Preload) -> None:
         self.preloaded.append(message)
 
+    def release(self, file: str) -> None:
+        pass
+
     async def close(self) -> None:
         pass
 

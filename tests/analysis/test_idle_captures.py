@@ -10,7 +10,6 @@ import pytest_asyncio
 from fx_lsp.agent.messages import Failure, Report
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.idle_captures import IdleCaptures
-from fx_lsp.analysis.kept_report_checks import KeptReportChecks
 from fx_lsp.documents.positions import Change, Position
 from fx_lsp.rules import Severity
 from fx_lsp.settings.settings import Settings
@@ -163,23 +162,6 @@ async def test_what_is_no_longer_used_is_dropped(engine: EditorEngine) -> None:
     await engine.trace(at_len(engine))
     await engine.shows(("len", "warning"))
     assert engine.results[engine.path].captured == {}
-
-
-async def test_kept_reports_are_checked_once_nothing_is_captured(
-    engine: EditorEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(KeptReportChecks, "quiet_seconds", 0)
-    engine.open(EXPORTED)
-    await engine.trace()
-    engine.keeping._unchecked.add(engine.path)
-    request = await engine.capturing.asked()
-    await asyncio.sleep(0.1)
-    assert engine.tracing.requests.empty()
-    assert not request.ended.is_set()
-    request.report("class:Net")
-    request.done()
-    await engine.trace()
-    assert not engine.keeping.is_unchecked(engine.path)
 
 
 async def test_a_paused_editor_captures_nothing(engine: EditorEngine) -> None:

@@ -78,8 +78,11 @@ async def contained(editor: Editor) -> AsyncIterator[None]:
     editor.edit("good.py", old, new)
     assert await editor.diagnostics("good.py") == []
     assert f"x.{new}()" in await editor.hover("good.py", "good(x)")
+    editor.close("good.py")  # until then, processes are kept for its next edit
     await asyncio.wait_for(all_gone(agent), PATIENCE)
     assert editor.agents() == [agent]
+    editor.open("good.py", editor.text("good.py"))
+    assert await editor.diagnostics("good.py") == []
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int, bytes]]:

@@ -67,6 +67,8 @@ class Bench:
         self.recorder = Recorder(fresh)
         self.keeping = KeepingAgent(self.recorder)  # type: ignore[arg-type]
         self.texts: dict[str, str] = {}
+        self.request: Trace
+        """The last request."""
 
     async def traced(self, agent: TracingAgent, name: str = "model.py", at: str = "") -> dict[str, Report] | None:
         """What ``agent`` reports on a file; targets called ``at`` are asked for first. None if it is not Python."""
@@ -80,7 +82,7 @@ class Bench:
         if found is None:
             return None
         targets = sorted(finder.completed(path, found), key=lambda target: target.title != at)
-        request = Trace(path, tuple(targets), overlays, (str(self.folder),), Limits(seconds=60))
+        request = self.request = Trace(path, tuple(targets), overlays, (str(self.folder),), Limits(seconds=60))
         reports = {}
         async with contextlib.aclosing(agent.trace(request)) as answers:
             async for answer in answers:
@@ -247,23 +249,37 @@ async def test_a_new_trace_has_the_last_word_on_what_was_kept(bench: Bench) -> N
     assert not bench.keeping.is_unchecked(path)
     assert await bench.kept("One") == 1
     assert bench.keeping.is_unchecked(path)
-    bench.keeping.check(path)
-    assert await bench.kept("One") == 0
+    assert await bench.keeping.check(bench.request)
     assert (bench.keeping.is_unchecked(path), bench.keeping.differences) == (False, 0)
     data.write_text("yes")
     assert await bench.kept("One") == 1, "data is not code, so nobody noticed"
-    bench.keeping.check(path)
-    assert await bench.traced(bench.keeping) == await bench.traced(bench.fresh)
+    assert not await bench.keeping.check(bench.request)
     assert bench.keeping.differences == 1
+    bench.keeping.forget(path)
+    assert await bench.traced(bench.keeping) == await bench.traced(bench.fresh)
 
 
-async def test_what_was_traced_as_a_whole_needs_no_check(bench: Bench) -> None:
+async def test_an_edited_file_is_traced_from_the_start_so_that_processes_are_kept(bench: Bench) -> None:
     path = str(bench.folder / "model.py")
     bench.texts = {"model.py": TWO}
     await bench.kept("One")
-    assert (await bench.kept("One"), bench.keeping.is_unchecked(path)) == (1, True)
+    assert not bench.keeping.is_unchecked(path), "it was only opened"
     bench.texts = {"model.py": f"{TWO}LIMIT = 3\n"}
-    assert (await bench.kept("One"), bench.keeping.is_unchecked(path)) == (0, False)
+    assert (await bench.kept("One"), bench.keeping.is_unchecked(path)) == (0, True)
+    assert await bench.keeping.check(bench.request)
+    assert not bench.keeping.is_unchecked(path)
+    bench.texts = {"model.py": f"{TWO}LIMIT = 3\n".replace("x + 1", "x + 2")}
+    await bench.kept("Other")
+    assert bench.keeping.is_unchecked(path), "the answer was quick"
+
+
+async def test_a_closed_file_needs_no_check(bench: Bench) -> None:
+    path = str(bench.folder / "model.py")
+    bench.texts = {"model.py": TWO}
+    await bench.kept("One")
+    await bench.kept("One")
+    bench.keeping.release(path)
+    assert not bench.keeping.is_unchecked(path)
 
 
 async def test_random_edits_get_the_answers_of_new_traces(bench: Bench) -> None:

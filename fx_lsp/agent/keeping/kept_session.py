@@ -118,7 +118,8 @@ class KeptSession:
         self._edited = {target.key for target in request.targets}
         try:
             edit = stage.edit_for(request.overlays, same_lines=bool(self._file.notices))
-        except StaleError:
+        except StaleError as reason:
+            sys.stderr.write(f"{request.file} is imported again: {reason}.\n")
             self._session.emit(IsStale(request.id))
             return
         self._session.emit(Imported(self._file.workspace.dependencies))

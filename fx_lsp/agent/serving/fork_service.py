@@ -189,6 +189,9 @@ class ForkService(Service[_Request]):
         self._preloader.heed(message)
         self._preloader.expect(third_party_modules(message.modules, message))
 
+    def _release(self, file: str) -> None:
+        self._kept.release(file)
+
     def _cancel(self, number: int) -> None:
         request = self._requests.get(number)
         if request is None:
@@ -205,10 +208,10 @@ class ForkService(Service[_Request]):
     def _heard_kept(self, kept: KeptChild[_Request], file: str, item: object) -> None:
         request = kept.request
         if isinstance(item, Settled):
+            if not kept.settled(item.id):
+                return
             if request is not None and request.waiting:
                 kept.child.kill()  # the user's code got hold of the pipe: nothing has been answered
-                return
-            if not kept.settled(item.id):
                 return
             kept.request = None
             if not kept.is_kept:

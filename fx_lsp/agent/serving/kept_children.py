@@ -86,6 +86,12 @@ class KeptChildren(Generic[R]):
         while len(self._by_file) > MOST_KEPT:
             self._by_file.pop(next(iter(self._by_file))).child.kill()
 
+    def release(self, file: str) -> None:
+        """End the session of a file. A request that it is working on is answered by another one."""
+        kept = self._by_file.pop(file, None)
+        if kept is not None:
+            kept.child.kill()
+
     def note_refusal(self, file: str) -> None:
         """Note that a session that was to be kept has ended."""
         self._refusals[file] = self._refusals.get(file, 0) + 1

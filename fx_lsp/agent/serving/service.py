@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from fx_lsp.agent.messages import Cancel, Heartbeat, Message, Preload, Prove, Trace
+from fx_lsp.agent.messages import Cancel, Heartbeat, Message, Preload, Prove, Release, Trace
 from fx_lsp.agent.processes.children import ForkedChildren, adopt_orphans
 from fx_lsp.agent.processes.framing import Frames, write_all
 from fx_lsp.agent.processes.scratch_folder import remove
@@ -58,6 +58,8 @@ class Service(abc.ABC, Generic[R]):
                 self._start_proof(message)
             elif isinstance(message, Preload):
                 self._preload(message)
+            elif isinstance(message, Release):
+                self._release(message.file)
             elif isinstance(message, Cancel):
                 self._cancel(message.id)
 
@@ -77,6 +79,9 @@ class Service(abc.ABC, Generic[R]):
     @abc.abstractmethod
     def _preload(self, message: Preload) -> None:
         """Import third-party modules once there is nothing more urgent to do."""
+
+    def _release(self, file: str) -> None:
+        """End the processes that were kept for ``file``."""
 
     @abc.abstractmethod
     def _cancel(self, number: int) -> None:

@@ -57,7 +57,7 @@ class Workspace:
 
 
 async def answers(agent: SupervisedAgent, request: Trace) -> tuple[dict[str, Report], Done]:
-    reports = {}
+    reports: dict[str, Report] = {}
     async with contextlib.aclosing(agent.trace(request)) as stream:
         async for answer in stream:
             if isinstance(answer, Done):

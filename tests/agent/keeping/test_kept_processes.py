@@ -1,0 +1,311 @@
+"""Which stage a trace begins at, and what becomes of the processes that are kept."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+import textwrap
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from fx_lsp.agent.messages import Limits, Release, Report, Trace
+from fx_lsp.agent.serving.kept_children import MOST_KEPT
+from tests.agent.client import Answer, Client, make_client, target_of, text_at
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc"),
+]
+
+MARK = "FX_LSP_TEST_MARK"
+"""The name of an environment variable by whose value all processes of one agent are found."""
+
+MODEL = textwrap.dedent(
+    """
+    import torch
+    from parts import Part
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = Part()
+
+        def forward(self, x):
+            return self.part(x) / len(x)
+    """
+)
+
+PARTS = textwrap.dedent(
+    """
+    import torch
+
+    class Part(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.count = made()
+
+        def forward(self, x):
+            return x + self.count
+
+    def made():
+        return sum(range(10))
+    """
+)
+
+HOSTILE = Path(__file__).parents[2] / "workspaces" / "hostile"
+
+
+class Bench:
+    """A workspace, and the texts in the editor."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.model = client.write("model.py", MODEL)
+        self.parts = client.write("parts.py", PARTS)
+        self.texts = {self.model: MODEL, self.parts: PARTS}
+
+    async def trace(self, *, anew: bool = False) -> Answer:
+        """Trace the model as it is in the editor."""
+        saved = {path: Path(path).read_text() for path in self.texts}
+        unsaved = {path: text for path, text in self.texts.items() if text != saved[path]}
+        return await self.client.trace(self.model, "Net()", overlays=unsaved, anew=anew)
+
+    async def quick(self, path: str, old: str, new: str) -> tuple[bool, Report]:
+        """Make an edit; whether a process that was kept answered, and its report."""
+        assert self.texts[path].count(old) == 1
+        self.texts[path] = self.texts[path].replace(old, new)
+        answer = await self.trace()
+        assert answer.done is not None
+        return answer.done.quick, answer.only
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Client, str]]:
+    """An agent, and the mark of its processes."""
+    mark = uuid.uuid4().hex
+    client = make_client(tmp_path_factory.mktemp("cwd"), env={MARK: mark})
+    yield client, mark
+    await client.agent.close()
+
+
+@pytest.fixture
+def bench(shared: tuple[Client, str], tmp_path: Path) -> Bench:
+    client, _ = shared
+    client.log.clear()
+    return Bench(Client(client.agent, tmp_path, client.states, client.log))
+
+
+def processes(mark: str) -> set[int]:
+    """The living processes of an agent, by the environment that they were started with."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            if f"{MARK}={mark}\0".encode() in (folder / "environ").read_bytes():
+                found.add(int(folder.name))
+    return found
+
+
+def processor_seconds(mark: str) -> float:
+    ticks = 0
+    for process in processes(mark):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+async def test_a_body_is_traced_from_the_built_model(bench: Bench) -> None:
+    await bench.trace(anew=True)
+    quick, report = await bench.quick(bench.model, "len(x)", "len(x + 1)")
+    assert (quick, [text for text in map(text_in(bench), report.failures)]) == (True, ["len(x + 1)"])
+    quick, report = await bench.quick(bench.model, "/ len(x + 1)", "/ 2")
+    assert (quick, report.outcome) == (True, "traced")
+    assert "/ 2" in report.code
+    assert not any("not kept" in line or "Nothing is kept" in line for line in bench.client.log)
+
+
+async def test_lines_above_move_what_is_reported(bench: Bench) -> None:
+    await bench.trace(anew=True)
+    quick, report = await bench.quick(bench.model, "import torch", "# more\n\nimport torch")
+    (failure,) = report.failures
+    assert (quick, failure.chain[-1].span.line) == (True, MODEL[: MODEL.index("len(x)")].count("\n") + 3)
+    assert report.recipe_span is not None
+
+
+async def test_a_body_in_another_file(bench: Bench) -> None:
+    await bench.trace(anew=True)
+    quick, report = await bench.quick(bench.parts, "x + self.count", "x / int(x)")
+    assert quick
+    assert [failure.chain[-1].span.file for failure in report.failures] == [bench.parts, bench.model]
+
+
+async def test_an_edited_constructor_is_built_again_in_the_imported_file(bench: Bench) -> None:
+    await bench.trace(anew=True)
+    quick, _ = await bench.quick(bench.parts, "range(10)", "range(1, 11)")
+    assert quick
+    quick, report = await bench.quick(bench.model, "/ len(x)", "")
+    assert (quick, "55" in report.code) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("class Net", "limit = 3\n\nclass Net"), ("forward(self, x)", "forward(self, x, y=None)")]
+)
+async def test_any_other_edit_is_imported_again(bench: Bench, old: str, new: str) -> None:
+    await bench.trace(anew=True)
+    quick, report = await bench.quick(bench.model, old, new)
+    assert (quick, report.outcome) == (False, "failed")
+    assert (await bench.quick(bench.model, new, old))[0], "the edit was undone, so the processes are right again"
+
+
+async def test_a_new_module_beside_the_file_is_found(bench: Bench) -> None:
+    await bench.trace(anew=True)
+    bench.client.write("other.py", "x = 1\n")
+    assert not (await bench.quick(bench.model, "len(x)", "int(x)"))[0]
+
+
+async def test_a_file_that_was_read_and_has_changed(bench: Bench) -> None:
+    data = bench.client.write("data.txt", "10")
+    bench.texts[bench.parts] = PARTS.replace("sum(range(10))", f"int(open({data!r}).read())")
+    await bench.trace(anew=True)
+    assert (await bench.quick(bench.model, "/ len(x)", "* 2"))[0]
+    Path(data).write_text("12345")
+    quick, report = await bench.quick(bench.model, "* 2", "* 3")
+    assert (quick, "12345" in report.code) == (True, True), "it is built again in the imported file"
+
+
+async def test_a_saved_edit_is_still_an_edit(bench: Bench) -> None:
+    await bench.trace(anew=True)
+    assert (await bench.quick(bench.model, "len(x)", "int(x)"))[0]
+    Path(bench.model).write_text(bench.texts[bench.model])
+    quick, report = await bench.quick(bench.parts, "x + self", "x - self")
+    assert (quick, [text_at(failure.chain[-1]) for failure in report.failures]) == (True, ["int(x)"])
+
+
+@pytest.mark.parametrize(
+    "constructor",
+    [
+        "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()",
+        "import signal; signal.setitimer(signal.ITIMER_VIRTUAL, 1000)",
+        "import inspect; self.source = inspect.getsource(Part)",
+        "import sys; sys.setprofile(None)",
+        "open('/nowhere/x', 'w')",
+    ],
+)
+async def test_what_leaves_something_behind_is_not_kept_built(bench: Bench, constructor: str) -> None:
+    guarded = f"try:\n            {constructor}\n        except OSError: pass\n        self.count = made()"
+    bench.texts[bench.parts] = PARTS.replace("self.count = made()", guarded)
+    await bench.trace(anew=True)
+    before = len(bench.client.log)
+    quick, report = await bench.quick(bench.model, "len(x)", "int(x)")
+    assert (quick, report.outcome) == (True, "failed"), "it is built again in the imported file"
+    assert any("Net() is not kept built" in line for line in bench.client.log[: before + 1])
+
+
+async def test_cancelled_traces_leave_the_processes_as_they_are(bench: Bench) -> None:
+    await bench.trace(anew=True)
+    slow = MODEL.replace("return self", "for _ in range(10**9): pass\n        return self")
+    stream = bench.client.stream(bench.model, "Net()", overlays={bench.model: slow})
+    task = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    await stream.aclose()
+    quick, report = await bench.quick(bench.model, "len(x)", "int(x)")
+    assert (quick, report.outcome) == (True, "failed"), bench.client.log
+
+
+async def test_a_body_that_exits_costs_only_its_trace(bench: Bench) -> None:
+    await bench.trace(anew=True)
+    for code in ("import os; os._exit(3)", "import os; os.abort()"):
+        bench.texts[bench.model] = MODEL.replace("return self", f"{code}\n        return self")
+        assert (await bench.trace()).only.outcome == "crashed"
+    bench.texts[bench.model] = MODEL
+    quick, _ = await bench.quick(bench.model, "len(x)", "int(x)")
+    assert quick
+
+
+async def test_processes_that_wait_use_no_processor_and_end(shared: tuple[Client, str], bench: Bench) -> None:
+    client, mark = shared
+    await bench.trace(anew=True)
+    await bench.quick(bench.model, "len(x)", "int(x)")
+    kept = processes(mark)
+    before = processor_seconds(mark)
+    for path in [f"{bench.model}{number}" for number in range(3)]:
+        client.agent.release(path)  # unknown files
+    await asyncio.sleep(1.5)
+    assert processes(mark) == kept
+    assert processor_seconds(mark) - before < 0.1
+    client.agent.release(bench.model)
+    while len(processes(mark)) >= len(kept):
+        await asyncio.sleep(0.01)
+    assert not (await bench.quick(bench.model, "int(x)", "len(x)"))[0]
+
+
+async def test_only_the_files_edited_last_are_kept(bench: Bench) -> None:
+    files = [bench.client.write(f"model{number}.py", MODEL) for number in range(MOST_KEPT + 1)]
+    for file in files:
+        await bench.client.trace(file, "Net()", anew=True)
+    quick = []
+    for file in files:
+        answer = await bench.client.trace(file, "Net()", overlays={file: MODEL.replace("len(x)", "int(x)")})
+        assert answer.done
+        quick.append(answer.done.quick)
+    assert quick == [False, *[True] * MOST_KEPT]
+
+
+CASES = sorted(path.stem for path in HOSTILE.glob("*.py") if path.stem != "__init__")
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_a_hostile_module_is_contained_in_kept_processes(
+    shared: tuple[Client, str], tmp_path: Path, case: str
+) -> None:
+    client, mark = shared
+    folder = tmp_path / "hostile"
+    shutil.copytree(HOSTILE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "canary").mkdir()
+    (tmp_path / "canary" / "kept.txt").write_text("sings")
+    file = str(folder / f"{case}.py")
+    text = Path(file).read_text()
+    name = next(name for name in ("Net", "net") if name in text)
+    request = Trace(
+        file, (target_of(file, f"{name}()"),), {file: text + "\n"}, (str(tmp_path),), Limits(seconds=2, memory_mb=512)
+    )
+    for anew in (True, False, False):
+        asked = Trace(request.file, request.targets, request.overlays, request.roots, request.limits, anew=anew)
+        async with contextlib.aclosing(client.agent.trace(asked)) as answers:
+            outcomes = [item.outcome async for item in answers if isinstance(item, Report)]
+        assert outcomes, "nothing was told"
+    assert (tmp_path / "canary" / "kept.txt").read_text() == "sings"
+    assert client.agent.state.phase in ("ready", "busy")
+    client.agent.release(file)
+    (agent,) = [process for process in processes(mark) if parent(process) == os.getpid()]
+    async with asyncio.timeout(60):
+        while Path(f"/proc/{agent}/task/{agent}/children").read_text().split():
+            for kept in [item for item in (file, *map(str, tmp_path.glob("*.py")))]:
+                client.agent.release(kept)
+            await asyncio.sleep(0.05)
+
+
+def parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def text_in(bench: Bench):  # type: ignore[no-untyped-def]
+    """The text that a failure points to, in the editor's text."""
+
+    def text(failure):  # type: ignore[no-untyped-def]
+        span = failure.chain[-1].span
+        line = bench.texts[span.file].split("\n")[span.line - 1]
+        return line[span.col : span.end_col]
+
+    return text
+
+
+assert Release
