@@ -7,6 +7,7 @@ process keeps the right to fork that importing has, and so may code that it buil
 from __future__ import annotations
 
 import dataclasses
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -87,6 +88,9 @@ class BuiltStage:
         self._requests = RequestWriter(children)
         self._run: _Run | None = None
         self._number = 0
+        """The number of the last attempt that was asked for."""
+        self._begun = 0
+        """The number of the attempt that what the process emits comes from."""
         self._seconds = request.limits.seconds + 2 * grace(request.limits.seconds)
         self._alive = True
         job = partial(_serve, attempt.target, request, file, begin, tuple(records), self._requests.reader)
@@ -141,8 +145,6 @@ class BuiltStage:
                     run.ended()
         elif run is not None and self._begun == run.number:
             run.hear(item)
-
-    _begun = 0
 
     def _gone(self, _process: ChildProcess) -> None:
         if self._alive:
@@ -205,6 +207,7 @@ def _serve(
     except StaleError as reason:
         sys.stderr.write(f"{target.title} is not kept built: {reason}.\n")
         return
+    gc.freeze()  # the children need not copy what they only look through
     server.serve(stage)
 
 

@@ -158,7 +158,9 @@ class KeptSession:
             edit.apply()
             run_attempt(attempt, request, self._file, emit)
 
-        child = self._children.fork(job, seconds=request.limits.seconds + grace(request.limits.seconds), hear=hear, gone=gone)
+        child = self._children.fork(
+            job, seconds=request.limits.seconds + grace(request.limits.seconds), hear=hear, gone=gone
+        )
         self._ending.append(child.kill)
 
     def _stage_for(self, attempt: Attempt, request: Trace, edit: CodeEdit) -> BuiltStage | None:

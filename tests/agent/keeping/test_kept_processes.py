@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Limits, Release, Report, Trace
+from fx_lsp.agent.messages import Failure, Limits, Report, Trace
 from fx_lsp.agent.serving.kept_children import MOST_KEPT
 from tests.agent.client import Answer, Client, make_client, target_of, text_at
 
@@ -75,6 +75,11 @@ class Bench:
         unsaved = {path: text for path, text in self.texts.items() if text != saved[path]}
         return await self.client.trace(self.model, "Net()", overlays=unsaved, anew=anew)
 
+    def text_at(self, failure: Failure) -> str:
+        """What a failure points to in the text in the editor."""
+        span = failure.chain[-1].span
+        return self.texts[span.file].split("\n")[span.line - 1][span.col : span.end_col]
+
     async def quick(self, path: str, old: str, new: str) -> tuple[bool, Report]:
         """Make an edit; whether a process that was kept answered, and its report."""
         assert self.texts[path].count(old) == 1
@@ -122,7 +127,7 @@ def processor_seconds(mark: str) -> float:
 async def test_a_body_is_traced_from_the_built_model(bench: Bench) -> None:
     await bench.trace(anew=True)
     quick, report = await bench.quick(bench.model, "len(x)", "len(x + 1)")
-    assert (quick, [text for text in map(text_in(bench), report.failures)]) == (True, ["len(x + 1)"])
+    assert (quick, [bench.text_at(failure) for failure in report.failures]) == (True, ["len(x + 1)"])
     quick, report = await bench.quick(bench.model, "/ len(x + 1)", "/ 2")
     assert (quick, report.outcome) == (True, "traced")
     assert "/ 2" in report.code
@@ -236,8 +241,7 @@ async def test_processes_that_wait_use_no_processor_and_end(shared: tuple[Client
     await bench.quick(bench.model, "len(x)", "int(x)")
     kept = processes(mark)
     before = processor_seconds(mark)
-    for path in [f"{bench.model}{number}" for number in range(3)]:
-        client.agent.release(path)  # unknown files
+    client.agent.release(bench.parts)  # nothing is kept for this file
     await asyncio.sleep(1.5)
     assert processes(mark) == kept
     assert processor_seconds(mark) - before < 0.1
@@ -286,26 +290,14 @@ async def test_a_hostile_module_is_contained_in_kept_processes(
     assert client.agent.state.phase in ("ready", "busy")
     client.agent.release(file)
     (agent,) = [process for process in processes(mark) if parent(process) == os.getpid()]
-    async with asyncio.timeout(60):
-        while Path(f"/proc/{agent}/task/{agent}/children").read_text().split():
-            for kept in [item for item in (file, *map(str, tmp_path.glob("*.py")))]:
-                client.agent.release(kept)
-            await asyncio.sleep(0.05)
+    await asyncio.wait_for(all_gone(agent), 60)
+
+
+async def all_gone(process: int) -> None:
+    """Wait until a process has no children, and so no descendants: the agent is given those whose parent is dead."""
+    while Path(f"/proc/{process}/task/{process}/children").read_text():
+        await asyncio.sleep(0.05)
 
 
 def parent(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def text_in(bench: Bench):  # type: ignore[no-untyped-def]
-    """The text that a failure points to, in the editor's text."""
-
-    def text(failure):  # type: ignore[no-untyped-def]
-        span = failure.chain[-1].span
-        line = bench.texts[span.file].split("\n")[span.line - 1]
-        return line[span.col : span.end_col]
-
-    return text
-
-
-assert Release
