@@ -12,8 +12,12 @@ import gc
 import inspect
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType
+from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
+
+
+_compile, _objects, _referents = compile, gc.get_objects, gc.get_referents
+"""Taken before any of the user's code runs, since that may replace them."""
 
 
 class StaleError(Exception):
@@ -81,7 +85,7 @@ class LoadedCode:
 
 def _compiled(text: str, path: str) -> CodeType:
     try:
-        return compile(text, path, "exec", dont_inherit=True)
+        return _compile(text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise StaleError(f"{path} can't be compiled") from error
 
@@ -96,11 +100,16 @@ def _key(code: CodeType) -> _Key:
     return code, code.co_linetable
 
 
+_HOLDERS = frozenset({tuple, set, FrameType, _Loaded})
+"""What may refer to code besides functions: other code, this module's records of it and of what ran, and what runs."""
+
+
 def _of_this_process(files: Collection[str]) -> tuple[dict[str, _Functions], set[CodeType]]:
     """The functions that were made from ``files``, by file and code; and the code in which something is suspended."""
     functions: dict[str, _Functions] = {}
     suspended: set[CodeType] = set()
-    for one in gc.get_objects():
+    others = []
+    for one in _objects():
         kind = type(one)
         if kind is FunctionType:
             if (path := one.__code__.co_filename) in files:
@@ -111,6 +120,11 @@ def _of_this_process(files: Collection[str]) -> tuple[dict[str, _Functions], set
             suspended.add(one.cr_code)
         elif kind is AsyncGeneratorType:
             suspended.add(one.ag_code)
+        elif kind not in _HOLDERS:
+            others.append(one)
+    for held in _referents(*others):
+        if type(held) is CodeType and held.co_filename in files:
+            raise StaleError(f"something else than functions refers to the code of {held.co_name}")
     return functions, suspended
 
 

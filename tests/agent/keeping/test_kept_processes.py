@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Failure, Limits, Report, Trace
+from fx_lsp.agent.messages import Failure, Limits, Report, Span
 from fx_lsp.agent.serving.kept_children import MOST_KEPT
-from tests.agent.client import Answer, Client, make_client, target_of, text_at
+from tests.agent.client import Answer, Client, make_client, text_at
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -98,11 +98,24 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tupl
     await client.agent.close()
 
 
-@pytest.fixture
-def bench(shared: tuple[Client, str], tmp_path: Path) -> Bench:
-    client, _ = shared
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def fresh(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
+    """An agent that keeps no processes."""
+    client = make_client(tmp_path_factory.mktemp("other"))
+    yield client
+    await client.agent.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def bench(shared: tuple[Client, str], tmp_path: Path) -> AsyncIterator[Bench]:
+    """A workspace of the test's own, of whose files nothing is kept afterward, nor of any other."""
+    client, mark = shared
     client.log.clear()
-    return Bench(Client(client.agent, tmp_path, client.states, client.log))
+    yield Bench(Client(client.agent, tmp_path, client.states, client.log))
+    for file in tmp_path.rglob("*.py"):
+        client.agent.release(str(file))
+    (agent,) = [process for process in processes(mark) if parent(process) == os.getpid()]
+    await asyncio.wait_for(all_gone(agent), 60)
 
 
 def processes(mark: str) -> set[int]:
@@ -265,32 +278,44 @@ async def test_only_the_files_edited_last_are_kept(bench: Bench) -> None:
 
 CASES = sorted(path.stem for path in HOSTILE.glob("*.py") if path.stem != "__init__")
 
+FOR_STAGES = sorted((HOSTILE.parent / "hostile_stages").glob("*.py"))
+"""Modules whose constructors try to harm a process that is kept after it has run them."""
+
+
+def told(report: Report) -> tuple[str, list[tuple[str, Span]]]:
+    """What a report says, but for words that depend on the process."""
+    return report.outcome, [(failure.kind, failure.chain[-1].span) for failure in report.failures if failure.chain]
+
+
+@pytest.mark.parametrize("path", FOR_STAGES, ids=[path.stem for path in FOR_STAGES])
+async def test_a_constructor_that_harms_kept_processes(bench: Bench, fresh: Client, path: Path) -> None:
+    limits = Limits(seconds=1, memory_mb=512)
+    text = path.read_text()
+    file = bench.client.write("hostile.py", text)
+    for body, anew in [("x / len(x)", True), ("x / int(x)", False), ("x + 1", False), ("x / bool(x)", False)]:
+        texts = {file: text.replace("x / len(x)", body)}
+        ours = await bench.client.trace(file, "Net()", overlays=texts, limits=limits, anew=anew)
+        theirs = await Client(fresh.agent, bench.client.root, [], []).trace(
+            file, "Net()", overlays=texts, limits=limits
+        )
+        assert told(ours.only) == told(theirs.only)
+    assert (await bench.trace()).only.outcome == "failed", "the agent is well"
+
 
 @pytest.mark.parametrize("case", CASES)
-async def test_a_hostile_module_is_contained_in_kept_processes(
-    shared: tuple[Client, str], tmp_path: Path, case: str
-) -> None:
-    client, mark = shared
-    folder = tmp_path / "hostile"
+async def test_a_hostile_module_is_contained_in_kept_processes(bench: Bench, case: str) -> None:
+    folder = bench.client.root / "hostile"
     shutil.copytree(HOSTILE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "canary").mkdir()
-    (tmp_path / "canary" / "kept.txt").write_text("sings")
+    canary = Path(bench.client.write("canary/kept.txt", "sings"))
     file = str(folder / f"{case}.py")
     text = Path(file).read_text()
-    name = next(name for name in ("Net", "net") if name in text)
-    request = Trace(
-        file, (target_of(file, f"{name}()"),), {file: text + "\n"}, (str(tmp_path),), Limits(seconds=2, memory_mb=512)
-    )
-    for anew in (True, False, False):
-        asked = Trace(request.file, request.targets, request.overlays, request.roots, request.limits, anew=anew)
-        async with contextlib.aclosing(client.agent.trace(asked)) as answers:
-            outcomes = [item.outcome async for item in answers if isinstance(item, Report)]
-        assert outcomes, "nothing was told"
-    assert (tmp_path / "canary" / "kept.txt").read_text() == "sings"
-    assert client.agent.state.phase in ("ready", "busy")
-    client.agent.release(file)
-    (agent,) = [process for process in processes(mark) if parent(process) == os.getpid()]
-    await asyncio.wait_for(all_gone(agent), 60)
+    limits = Limits(seconds=1, memory_mb=512)
+    for more, anew in [("", True), ("\n", False), ("\n\n", False)]:
+        answer = await bench.client.trace(file, "Net()", overlays={file: text + more}, limits=limits, anew=anew)
+        assert answer.reports, "nothing was told"
+    assert canary.read_text() == "sings"
+    assert bench.client.agent.state.phase in ("ready", "busy")
+    assert (await bench.trace()).only.outcome == "failed", "the agent is well"
 
 
 async def all_gone(process: int) -> None:

@@ -151,6 +151,11 @@ def test_what_is_suspended_stays_as_it_is(old: str, new: str) -> None:
         Process(SUSPENDED).edit(old, new)
 
 
+def test_code_that_something_else_holds_is_noticed() -> None:
+    with pytest.raises(StaleError, match="refers to the code of used"):
+        Process(TEXT + "\nkept = [used.__code__]\n")
+
+
 def test_names_matter_if_the_import_may_define_those_that_are_read() -> None:
     text = TEXT + 'if __name__ == "__main__":\n    device = 1\n'
     process = Process(text)
