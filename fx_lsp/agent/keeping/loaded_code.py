@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from types import AsyncGeneratorType, CodeType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any
 
-
 _compile, _objects, _referents = compile, gc.get_objects, gc.get_referents
 """Taken before any of the user's code runs, since that may replace them."""
 
