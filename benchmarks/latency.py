@@ -1,6 +1,6 @@
 """Measures the time from a keystroke to the correct diagnostics, compared with a new script, and the server's start.
 
-    .venv/bin/python benchmarks/latency.py [--edits 15] [--scripts 5] [--only resnet50 …]
+    .venv/bin/python benchmarks/latency.py [--edits 15] [--scripts 5] [--pause 4] [--only resnet50 …]
 
 The cases are models with a head that can't be traced: torchvision's resnet50 and swin_t; a vision transformer in a
 package of 5 files, and the same one among 195 files with other models; timm's resnet50, with all of timm as the user's
@@ -19,6 +19,9 @@ device and traces it again, without a sandbox. While edits are traced, the scrip
 nothing and measures the server's CPU time. It also measures the time from the server's start to the first diagnostics
 of the open file, with an empty cache and with the results of an earlier run, and compares it with a fresh interpreter
 that imports torch.
+
+With a pause, the server has time to confirm each answer with a trace from the start, whose processes it keeps for the
+next edit.
 
 The start is the time from process start to the response to ``initialize``, compared with a fresh interpreter that
 imports the server's libraries. All results are medians. What matters is their ratio, because both sides ran
@@ -496,7 +499,7 @@ class WarmProcess:
         self._process.communicate()
 
 
-async def measure_edits(case: Case, folder: Path, edits: int, scripts: int) -> None:
+async def measure_edits(case: Case, folder: Path, edits: int, scripts: int, pause: float) -> None:
     """Edit, request hovers, and run the script in turn; then print the medians."""
     workspace, env = make_workspace(case, folder)
     file = workspace / case.edited
@@ -532,6 +535,7 @@ async def measure_edits(case: Case, folder: Path, edits: int, scripts: int) -> N
             code = SCRIPT.format(module=case.module)
             script.append(await asyncio.to_thread(fresh, "-c", code, cwd=workspace, env=env))
         warm.append(await asyncio.to_thread(bare.seconds))
+        await asyncio.sleep(pause)
     bare.leave()
     used += processor_seconds(editor._server.pid)
     idle = await editor.idle_seconds()
@@ -574,6 +578,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--edits", type=int, default=15, help="how many edits to measure for each case")
     parser.add_argument("--scripts", type=int, default=5, help="how many fresh scripts to run for each case")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds from one edit to the next")
     parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), help="measure only these cases")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -582,7 +587,7 @@ def main() -> None:
             print(chosen)
             case = CASES[chosen]()
             asyncio.run(measure_first(case, folder / f"first{number}", max(1, options.scripts // 2)))
-            asyncio.run(measure_edits(case, folder / f"edits{number}", options.edits, options.scripts))
+            asyncio.run(measure_edits(case, folder / f"edits{number}", options.edits, options.scripts, options.pause))
         asyncio.run(measure_start(folder, options.scripts))
 
 
