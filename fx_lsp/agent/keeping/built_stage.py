@@ -265,7 +265,7 @@ class _Server:
         self._next, trace = None, run.trace
         self._emit(AttemptBegins(run.number))
         try:
-            edit = self._stage.edit_for(trace.overlays, same_lines=bool(self._file.notices))
+            edit = self._stage.edit_for(trace.overlays, in_place=bool(self._file.notices))
         except StaleError:
             self._emit(AttemptEnds(run.number))
             return

@@ -117,7 +117,7 @@ class KeptSession:
         self._request, self._is_cancelled = request, False
         self._edited = {target.key for target in request.targets}
         try:
-            edit = stage.edit_for(request.overlays, same_lines=bool(self._file.notices))
+            edit = stage.edit_for(request.overlays, in_place=bool(self._file.notices))
         except StaleError as reason:
             sys.stderr.write(f"{request.file} is imported again: {reason}.\n")
             self._session.emit(IsStale(request.id))

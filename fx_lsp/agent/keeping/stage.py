@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -19,6 +19,7 @@ from fx_lsp.agent.importing.workspace_roots import real
 from fx_lsp.agent.keeping.code_run import CodeRun
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, LoadedCode, StaleError
 from fx_lsp.agent.sandbox.audit_guard import GUARD
+from fxcore.accelerators import may_use_accelerator
 
 
 class Record:
@@ -76,24 +77,26 @@ class Stage:
             raise StaleError("the code has left a thread, a timer or a process")
         self._workspace = workspace
         self._files = _FilesRead(workspace, began)
+        self._uses_accelerators = _use_accelerators(self._files.texts)
         self._code = LoadedCode(self._files.texts, set[CodeType]().union(*(record.code for record in records)))
 
-    def edit_for(self, overlays: dict[str, str], *, same_lines: bool) -> CodeEdit:
+    def edit_for(self, overlays: dict[str, str], *, in_place: bool) -> CodeEdit:
         """What puts the texts of now, those in ``overlays`` and on disk, in the place of those that were loaded.
 
-        The workspace uses these texts from now on. With ``same_lines``, no line may have been added or removed. Raises
-        `StaleError`.
+        The workspace uses these texts from now on. With ``in_place``, no statement outside functions may have moved.
+        Raises `StaleError`.
         """
         texts = self._files.texts_now(overlays)
-        if same_lines and any(_lines(text) != _lines(self._files.texts[path]) for path, text in texts.items()):
-            raise StaleError("lines have moved, and the import has noted some")
-        edit = self._code.edited(texts)
+        if _use_accelerators(texts) != self._uses_accelerators:
+            raise StaleError("from now on, or no longer, accelerators are used")
+        edit = self._code.edited(texts, in_place=in_place)
         self._workspace.take_texts(overlays)
         return edit
 
 
-def _lines(text: str) -> int:
-    return text.count("\n")
+def _use_accelerators(texts: Mapping[str, str]) -> bool:
+    """Whether code may use accelerators, which is then redirected before it is imported."""
+    return any(map(may_use_accelerator, texts.values()))
 
 
 def _is_alone() -> bool:

@@ -136,10 +136,14 @@ class ForkService(Service[_Request]):
             self._start_session(request)
 
     def _ask_kept(self, request: _Request, trace: Trace) -> bool:
-        """Have the session that was kept for the file answer, if there is one."""
+        """Have the session that was kept for the file answer, if there is one that has nothing else to do."""
         kept = None if trace.anew else self._kept.get(trace.file)
         seconds = _session_seconds(trace)
-        if kept is None or not kept.ask(trace, request, seconds, _longest(request, seconds)):
+        if (
+            kept is None
+            or kept.request is not None
+            or not kept.ask(trace, request, seconds, _longest(request, seconds))
+        ):
             return False
         request.kept, request.child = kept, kept.child
         return True
