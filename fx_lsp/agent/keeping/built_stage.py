@@ -25,7 +25,7 @@ from fx_lsp.agent.messages import Heartbeat, Recipe, Snippet, Span, Target, Trac
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren
 from fx_lsp.agent.processes.limits import grace, limit_memory, time_limit
 from fx_lsp.agent.processes.watchdog import ChildProcess, Hear
-from fx_lsp.agent.tracing.attempt import Attempt, Imported, run_attempt
+from fx_lsp.agent.tracing.attempt import Attempt, Imported, make_attempt, restrict
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fx_lsp.agent.wire import wire_message
 
@@ -60,6 +60,12 @@ class AttemptEnds:
     """From the process: an attempt has ended."""
 
     number: int
+
+
+@wire_message
+@dataclass(frozen=True)
+class IsReady:
+    """From a child of the process: it waits for an attempt to make."""
 
 
 @dataclass
@@ -195,7 +201,7 @@ def _serve(
 ) -> None:
     limit_memory(request.limits.memory_mb)
     begin.apply()
-    server = _Server(target, file, requests, emit)
+    server = _Server(target, request, file, requests, emit)
     began = time.time_ns()
     try:
         with recording() as record, time_limit(request.limits.seconds, lambda frame: None):
@@ -214,7 +220,7 @@ def _serve(
 class _Server:
     """Makes attempts at one target that was built ahead."""
 
-    def __init__(self, target: Target, file: ImportedFile, requests: int, emit: Emit) -> None:
+    def __init__(self, target: Target, request: Trace, file: ImportedFile, requests: int, emit: Emit) -> None:
         self._target = target
         self._file = file
         self._emit = emit
@@ -222,8 +228,15 @@ class _Server:
         self._requests = RequestReader(requests)
         self._known = file.workspace.dependencies
         self._recipe = 0
-        self._child: ForkedChild | None = None
-        """The process that is making an attempt."""
+        """The number of the recipe that the target was built by."""
+        self._request = request
+        """The last request."""
+        self._has_child = False
+        self._child: ForkedChild
+        """The process that makes the current or the next attempt."""
+        self._to_child: RequestWriter
+        self._run: RunAttempt | None = None
+        """The attempt that is being made."""
         self._next: RunAttempt | None = None
 
     def _build(self, on_meta: bool) -> Any:
@@ -242,8 +255,7 @@ class _Server:
     def serve(self, stage: Stage) -> None:
         """Make the attempts that are asked for, until there are no more."""
         self._stage = stage
-        self._request_id = 0
-        self._children = ForkedChildren(heartbeat=lambda: self._emit(Heartbeat(self._request_id)))
+        self._children = ForkedChildren(heartbeat=lambda: self._emit(Heartbeat(self._request.id)))
         self._children.listen(self._requests.fd, self._heard)
         while True:
             self._begin_next()
@@ -254,38 +266,65 @@ class _Server:
             _exit(0)
         for item in self._requests.feed(data):
             self._next = item if isinstance(item, RunAttempt) else None
-            if self._child is not None:
+            if self._run is not None:
                 self._child.kill()
 
     def _begin_next(self) -> None:
         """Begin the attempt that was asked for, unless another one is still ending."""
         run = self._next
-        if run is None or self._child is not None:
+        if run is None or self._run is not None:
             return
-        self._next, trace = None, run.trace
+        if not self._has_child:
+            self._fork()
+        self._next, self._run, self._request = None, run, run.trace
         self._emit(AttemptBegins(run.number))
-        try:
-            edit = self._stage.edit_for(trace.overlays, in_place=bool(self._file.notices))
-        except StaleError:
-            self._emit(AttemptEnds(run.number))
-            return
-        if self._file.workspace.dependencies != self._known:
-            self._emit(Imported(self._file.workspace.dependencies))
-        self._request_id = trace.id
-        self._child = self._children.fork(
-            partial(self._attempt, run, edit),
-            seconds=trace.limits.seconds + grace(trace.limits.seconds),
-            hear=self._emit,
-            gone=lambda process: self._ended(run),
-        )
+        self._child.resume(_attempt_seconds(run.trace))
+        if not self._to_child.send(run):
+            self._child.kill()
 
-    def _attempt(self, run: RunAttempt, edit: CodeEdit, emit: Emit) -> None:
-        """Make an attempt, in a child of this process."""
+    def _fork(self) -> None:
+        """Fork the process that makes the next attempt, and then waits, so that the attempt begins at once."""
+        self._to_child = RequestWriter(self._children)
+        self._has_child = True
+        self._child = self._children.fork(
+            partial(self._attempt, self._to_child.reader),
+            seconds=_attempt_seconds(self._request),
+            hear=self._heard_child,
+            gone=self._gone,
+        )
+        self._to_child.close_reader()
+
+    def _heard_child(self, item: Any) -> None:
+        if not isinstance(item, IsReady):
+            self._emit(item)
+        elif self._run is None:
+            self._child.park()
+
+    def _gone(self, _process: ChildProcess) -> None:
+        self._to_child.close()
+        self._has_child = False
+        if self._run is not None:
+            self._emit(AttemptEnds(self._run.number))
+            self._run = None
+            self._fork()
+
+    def _attempt(self, requests: int, emit: Emit) -> None:
+        """Wait for an attempt to make, and make it, in a child of this process."""
+        restrict(self._request)
+        emit(IsReady())
+        run: RunAttempt = RequestReader(requests).wait()
+        try:
+            edit = self._stage.edit_for(run.trace.overlays, in_place=bool(self._file.notices))
+        except StaleError:
+            return  # without an answer, so that the session makes the attempt from an earlier stage
+        if self._file.workspace.dependencies != self._known:
+            emit(Imported(self._file.workspace.dependencies))
         edit.apply()
         self._target = run.target
         self._shared.move(self._recipes(run.target)[self._recipe])
-        run_attempt(Attempt(run.target), run.trace, self._file, emit, self._shared)
+        make_attempt(Attempt(run.target), run.trace, self._file, emit, self._shared)
 
-    def _ended(self, run: RunAttempt) -> None:
-        self._child = None
-        self._emit(AttemptEnds(run.number))
+
+def _attempt_seconds(trace: Trace) -> float:
+    """How long the process that makes an attempt may be silent."""
+    return trace.limits.seconds + grace(trace.limits.seconds)

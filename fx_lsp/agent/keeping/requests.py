@@ -6,10 +6,11 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
+from os import _exit
 from typing import Any
 
 from fx_lsp.agent.processes.children import ForkedChildren
-from fx_lsp.agent.processes.framing import Frames
+from fx_lsp.agent.processes.framing import CHUNK, Frames
 from fx_lsp.agent.wire import decode, encode
 
 CAPACITY = 1 << 20
@@ -52,6 +53,15 @@ class RequestReader:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._frames = Frames()
+
+    def wait(self) -> Any:
+        """The next request; waits for it, and ends this process if there will be none."""
+        requests: list[Any] = []
+        while not requests:
+            if not (data := os.read(self.fd, CHUNK)):
+                _exit(0)
+            requests += self.feed(data)
+        return requests[0]
 
     def feed(self, data: bytes) -> Iterator[Any]:
         """The requests that ``data`` completes."""

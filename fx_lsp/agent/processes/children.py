@@ -145,9 +145,10 @@ class ForkedChildren:
 
     def wait(self) -> None:
         """Sleep until a child or a descriptor needs attention, and attend to it."""
-        working = self._working
-        seconds = min(time_left(working), self._heartbeat.due_in()) if working else None
-        for key, _ in self._selector.select(seconds):
+        seconds = time_left(self._children.values())
+        if self._working:
+            seconds = min(seconds, self._heartbeat.due_in())
+        for key, _ in self._selector.select(None if seconds == math.inf else seconds):
             key.data()
         for child in list(self._children.values()):
             self._attend(child)

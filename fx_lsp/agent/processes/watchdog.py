@@ -14,6 +14,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import IO, Any
 
 from fx_lsp.agent.processes.framing import Frames
@@ -28,6 +29,12 @@ LAST_WORDS_SECONDS = 1.0
 
 HEARTBEAT_SECONDS = 1.0
 """How often, in seconds, a process that waits for others reports that it is still working."""
+
+FIRST_REST, LONGEST_REST = 2.0, 600.0
+"""How many seconds after a process was parked it is checked whether it rests, and the longest pause after that."""
+
+MOST_AT_REST = 0.5
+"""How many seconds of processor time a parked process may use before it is killed."""
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """The signal that kills a process; Windows has no SIGKILL."""
@@ -61,6 +68,7 @@ class ChildProcess(abc.ABC):
         self._talks_nonsense = False
         self.is_parked = False
         """Whether the process has nothing to do at present, so that it may be silent."""
+        self._rest: _Rest | None = None
         self._lifetime = _Allowance(pid, longest)
         self.allow_silence(seconds)
 
@@ -77,12 +85,14 @@ class ChildProcess(abc.ABC):
         self.is_parked = True
         self._lifetime = _Allowance(self.pid, math.inf)
         self.allow_silence(math.inf)
+        self._rest = _Rest(self.pid, self.leads_group)
 
     def resume(self, seconds: float, longest: float = math.inf) -> None:
         """From now on, let the process be silent for ``seconds``, and live for ``longest`` seconds."""
         self.is_parked = False
         self._lifetime = _Allowance(self.pid, longest)
         self.allow_silence(seconds)
+        self._rest = None
 
     def receive(self, data: bytes) -> None:
         """Call `hear` with the objects that ``data`` completes; if they make no sense, kill the process."""
@@ -99,8 +109,12 @@ class ChildProcess(abc.ABC):
     def enforce_time_limits(self) -> None:
         """End the process if it takes too long.
 
-        A process that is silent for too long is first aborted, so that it writes its stack, and then killed.
+        A process that is silent for too long is first aborted, so that it writes its stack, and then killed. One that
+        is parked is killed if it uses the processor.
         """
+        if self._rest is not None and self._rest.is_broken():
+            self._rest = None
+            self.kill()
         if self._lifetime.is_over():
             self._lifetime = _Allowance(self.pid, math.inf)
             self.overdue = True
@@ -135,7 +149,8 @@ class ChildProcess(abc.ABC):
     @property
     def deadline(self) -> float:
         """When, by ``time.monotonic``, `enforce_time_limits` may next have something to do."""
-        return min(self._silence.deadline, self._lifetime.deadline)
+        rest = math.inf if self._rest is None else self._rest.deadline
+        return min(self._silence.deadline, self._lifetime.deadline, rest)
 
 
 class _Allowance:
@@ -153,6 +168,39 @@ class _Allowance:
         left = self._patience.left()
         self.deadline = time.monotonic() + left
         return not left
+
+
+class _Rest:
+    """Tells whether a process that has nothing to do, or one of the process group that it leads, uses the processor."""
+
+    def __init__(self, pid: int, leads_group: bool) -> None:
+        self._pid = pid
+        self._leads_group = leads_group
+        self._used = self._processor_seconds()
+        self._pause = FIRST_REST
+        self.deadline = time.monotonic() + self._pause
+        """When, by ``time.monotonic``, to look next; the pauses become longer and longer."""
+
+    def is_broken(self) -> bool:
+        """Whether the process was seen to use the processor."""
+        if time.monotonic() < self.deadline:
+            return False
+        self._pause = min(2 * self._pause, LONGEST_REST)
+        self.deadline = time.monotonic() + self._pause
+        return self._processor_seconds() - self._used > MOST_AT_REST
+
+    def _processor_seconds(self) -> float:
+        """What all threads of the processes have used; 0 if the system does not tell."""
+        pids = [self._pid]
+        if self._leads_group:
+            pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+        ticks = 0
+        for pid in pids:
+            with contextlib.suppress(OSError, ValueError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                if pid == self._pid or int(fields[2]) == self._pid:
+                    ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK") if ticks else 0.0
 
 
 class HeartbeatTimer:

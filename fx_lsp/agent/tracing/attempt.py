@@ -75,17 +75,24 @@ class Attempt:
     """The targets to report on instead of ``target``, which has submodules of their classes."""
 
 
-def run_attempt(
-    attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, shared: SharedBuild | None = None
-) -> None:
-    """Build and trace, and emit the results. This restricts the process, which is used only for the user's code.
-
-    If ``shared`` is given, the target was built ahead.
-    """
+def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
+    """Build and trace, and emit the results. This restricts the process, which is used only for the user's code."""
     if request.capture != "fx":
         give_way_to_traces()
+    restrict(request)
+    make_attempt(attempt, request, file, emit)
+
+
+def restrict(request: Trace) -> None:
+    """Limit this process's memory as ``request`` says, and give up the rights that only importing needs."""
     limit_memory(request.limits.memory_mb)
     confine_alone()
+
+
+def make_attempt(
+    attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, shared: SharedBuild | None = None
+) -> None:
+    """Build and trace in this process, which is restricted. If ``shared`` is given, the target was built ahead."""
 
     def emit_noted(item: object) -> None:
         emit(with_notices(item, file.notices) if isinstance(item, Report) else item)

@@ -137,6 +137,14 @@ def processor_seconds(mark: str) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+async def at_rest(mark: str) -> None:
+    """Wait until no process of an agent uses the processor."""
+    before = -1.0
+    while (now := processor_seconds(mark)) != before:
+        before = now
+        await asyncio.sleep(0.3)
+
+
 async def test_a_body_is_traced_from_the_built_model(bench: Bench) -> None:
     await bench.trace(anew=True)
     quick, report = await bench.quick(bench.model, "len(x)", "len(x + 1)")
@@ -288,11 +296,13 @@ def told(report: Report) -> tuple[str, list[tuple[str, Span]]]:
 
 
 @pytest.mark.parametrize("path", FOR_STAGES, ids=[path.stem for path in FOR_STAGES])
-async def test_a_constructor_that_harms_kept_processes(bench: Bench, fresh: Client, path: Path) -> None:
+async def test_a_constructor_that_harms_kept_processes(
+    bench: Bench, shared: tuple[Client, str], fresh: Client, path: Path
+) -> None:
     limits = Limits(seconds=1, memory_mb=512)
     text = path.read_text()
     file = bench.client.write("hostile.py", text)
-    for body, anew in [("x / len(x)", True), ("x / int(x)", False), ("x + 1", False), ("x / bool(x)", False)]:
+    for body, anew in [("x / len(x)", True), ("x + 1", False)]:
         texts = {file: text.replace("x / len(x)", body)}
         ours = await bench.client.trace(file, "Net()", overlays=texts, limits=limits, anew=anew)
         theirs = await Client(fresh.agent, bench.client.root, [], []).trace(
@@ -300,6 +310,7 @@ async def test_a_constructor_that_harms_kept_processes(bench: Bench, fresh: Clie
         )
         assert told(ours.only) == told(theirs.only)
     assert (await bench.trace()).only.outcome == "failed", "the agent is well"
+    await asyncio.wait_for(at_rest(shared[1]), 60)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -310,7 +321,7 @@ async def test_a_hostile_module_is_contained_in_kept_processes(bench: Bench, cas
     file = str(folder / f"{case}.py")
     text = Path(file).read_text()
     limits = Limits(seconds=1, memory_mb=512)
-    for more, anew in [("", True), ("\n", False), ("\n\n", False)]:
+    for more, anew in [("", True), ("\n", False)]:
         answer = await bench.client.trace(file, "Net()", overlays={file: text + more}, limits=limits, anew=anew)
         assert answer.reports, "nothing was told"
     assert canary.read_text() == "sings"
