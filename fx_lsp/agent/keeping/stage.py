@@ -104,11 +104,12 @@ def _is_alone() -> bool:
     timers = (getattr(signal, name, None) for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF"))
     if any(timer is not None and signal.getitimer(timer)[0] for timer in timers):
         return False
-    if sys.platform != "linux":
+    if sys.platform == "linux":
+        threads = os.listdir("/proc/self/task")  # noqa: PTH208 (names are enough)
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        return len(threads) == 1 and not children
+    else:  # noqa: RET505 (so that mypy knows which system this is for)
         return threading.active_count() == 1
-    if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208 (names are enough)
-        return False
-    return not Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
 
 
 class _FilesRead:
