@@ -337,5 +337,8 @@ async def all_gone(process: int) -> None:
         await asyncio.sleep(0.05)
 
 
-def parent(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+def parent(process: int) -> int | None:
+    """The id of a process's parent; None if the process is dead."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return None

@@ -372,17 +372,17 @@ REFUTED = {
 UNTRIED = {
     "a side that no input takes": (
         Edit(
-            program("y = x * 2 if x.sum() > 1e9 else x - 1\nreturn y"),
-            "x * 2 if x.sum() > 1e9 else x - 1",
-            "torch.where(x.sum() > 1e9, x * 3, x - 1)",
+            program("y = x * 2 if (x.sum() - 1e9).abs() < 1 else x - 1\nreturn y"),
+            "x * 2 if (x.sum() - 1e9).abs() < 1 else x - 1",
+            "torch.where((x.sum() - 1e9).abs() < 1, x * 3, x - 1)",
         ),
         "no input was found that reaches both sides of line",
     ),
     "a branch that no input takes": (
         Edit(
-            program("if x.sum() > 1e9:\n    return x * 2\nreturn x - 1"),
-            "if x.sum() > 1e9:\n            return x * 2\n        return x - 1",
-            "return torch.where(x.sum() > 1e9, x * 3, x - 1)",
+            program("if (x.sum() - 1e9).abs() < 1:\n    return x * 2\nreturn x - 1"),
+            "if (x.sum() - 1e9).abs() < 1:\n            return x * 2\n        return x - 1",
+            "return torch.where((x.sum() - 1e9).abs() < 1, x * 3, x - 1)",
         ),
         "no input was found that reaches line",
     ),

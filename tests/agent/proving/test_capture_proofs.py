@@ -79,8 +79,8 @@ pytestmark = [
         ),
         (
             "export",
-            "if x.sum() > 1e9:\n    x = x + 0\nreturn x * 2",
-            "def yes():\n    x = x + 0\nx = torch.where(x.sum() > 1e9, x + 0, x)\nreturn x * 2",
+            "if (x.sum() - 1e9).abs() < 1:\n    x = x + 0\nreturn x * 2",
+            "def yes():\n    x = x + 0\nx = torch.where((x.sum() - 1e9).abs() < 1, x + 0, x)\nreturn x * 2",
             "untried",
             "no input was found that reaches line",
         ),
