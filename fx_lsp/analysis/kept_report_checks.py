@@ -46,5 +46,7 @@ class KeptReportChecks(IdleWork):
             return
         request = scheduler.request(path, [*result.traced.values()], scheduler.documents.snapshot())
         if not await agent.check(request):
+            # From the start, or a report that is never the same would be checked again and again.
             agent.forget(path)
+            agent.release(path)
             scheduler.trace_again(path)

@@ -181,7 +181,9 @@ class KeepingAgent(PassingAgent):
         self._kept.pop(request.file, None)
         self._kept[request.file] = _Kept(surroundings, frozenset(others), reached, usable)
         if len(self._kept) > MOST_FILES:
-            del self._kept[next(iter(self._kept))]
+            oldest = next(iter(self._kept))
+            del self._kept[oldest]
+            self._latest.pop(oldest, None)
 
     def _are_equal(self, latest: Mapping[str, Report], reports: Mapping[str, Report]) -> bool:
         """Whether a trace from the start confirms the latest reports; each that it does not confirm is counted."""

@@ -84,6 +84,7 @@ class FakeAgent:
         self.costs: asyncio.Queue[Costs | None] = asyncio.Queue()
         """As `details`."""
         self.preloaded: list[Preload] = []
+        self.released: list[str] = []
 
     async def trace(self, message: Trace) -> AsyncGenerator[Report | Done, None]:
         request = Request(message)
@@ -121,7 +122,7 @@ class FakeAgent:
         self.preloaded.append(message)
 
     def release(self, file: str) -> None:
-        pass
+        self.released.append(file)
 
     async def close(self) -> None:
         pass
