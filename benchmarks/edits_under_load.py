@@ -2,9 +2,10 @@
 
     .venv/bin/python -m benchmarks.edits_under_load [--edits 300] [--busy 8] [--memory-gb 4] [--seed 1]
 
-A server is told of random edits in five files, beside ``--busy`` processes that compute without a pause and together
-hold ``--memory-gb``. After each edit, its diagnostics of that file are compared with those that servers started anew,
-before the load began, have shown for the same text. The script prints each difference, and how many agents have ended.
+The script sends a server random edits in five files, beside ``--busy`` processes that compute without a pause and
+together hold ``--memory-gb``. After each edit, its diagnostics of that file are compared with those that servers
+started anew, before the load began, have shown for the same text. The script prints each difference, and how many
+agents have ended.
 """
 
 from __future__ import annotations
