@@ -232,11 +232,17 @@ async def test_what_leaves_something_behind_is_not_kept_built(bench: Bench, cons
     assert any("Net() is not kept built" in line for line in bench.client.log[: before + 1])
 
 
-async def test_cancelled_traces_leave_the_processes_as_they_are(bench: Bench) -> None:
+@pytest.mark.parametrize("is_under_way", [False, True])
+async def test_cancelled_traces_leave_the_processes_as_they_are(
+    bench: Bench, shared: tuple[Client, str], is_under_way: bool
+) -> None:
     await bench.trace(anew=True)
-    slow = MODEL.replace("return self", "for _ in range(10**9): pass\n        return self")
+    slow = MODEL.replace("return self", "for _ in range(10**12): pass\n        return self")
     stream = bench.client.stream(bench.model, "Net()", overlays={bench.model: slow})
     task = asyncio.ensure_future(anext(stream))
+    before = processor_seconds(shared[1])
+    while is_under_way and processor_seconds(shared[1]) < before + 0.5:  # so it is in the loop
+        await asyncio.sleep(0.05)
     await asyncio.sleep(0)
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
@@ -244,6 +250,7 @@ async def test_cancelled_traces_leave_the_processes_as_they_are(bench: Bench) ->
     await stream.aclose()
     quick, report = await bench.quick(bench.model, "len(x)", "int(x)")
     assert (quick, report.outcome) == (True, "failed"), bench.client.log
+    await asyncio.wait_for(at_rest(shared[1]), 60)
 
 
 async def test_a_body_that_exits_costs_only_its_trace(bench: Bench) -> None:
