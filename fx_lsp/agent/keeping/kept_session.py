@@ -17,7 +17,7 @@ from os import _exit
 
 from fx_lsp.agent.keeping.built_stage import BuiltStage, without_lines
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
-from fx_lsp.agent.keeping.requests import RequestReader
+from fx_lsp.agent.keeping.request_pipe import RequestReader
 from fx_lsp.agent.keeping.stage import Record, Stage, recording
 from fx_lsp.agent.messages import Cancel, Heartbeat, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
@@ -72,10 +72,13 @@ class KeptSession:
         self._built: dict[Target, BuiltStage] = {}
         """By target, without lines; those used last are last."""
         self._ending: list[Callable[[], None]] = []
+        """What ends the attempts of the request that is being answered."""
+        self._read_at = 0
+        """The time, by ``time.time_ns``, after which the texts were read that the request is about."""
 
     def run(self) -> None:
         """Import the file, answer the first request, and then the others, until there are no more."""
-        began = time.time_ns()
+        began = self._read_at = time.time_ns()
         GUARD.read.clear()
         with recording() as record:
             file = self._session.imported()
@@ -116,6 +119,7 @@ class KeptSession:
     def _answer(self, request: Trace, stage: Stage) -> None:
         self._request, self._is_cancelled = request, False
         self._edited = {target.key for target in request.targets}
+        self._read_at = time.time_ns()
         try:
             edit = stage.edit_for(request.overlays, in_place=bool(self._file.notices))
         except StaleError as reason:
@@ -175,7 +179,7 @@ class KeptSession:
         if stage is None:
             if attempt.target.key not in self._edited and len(self._built) >= MOST_BUILT:
                 return None
-            stage = BuiltStage(attempt, request, self._file, self._children, edit, [self._record])
+            stage = BuiltStage(attempt, request, self._file, self._children, edit, self._read_at, [self._record])
         self._built[target] = stage
         while len(self._built) > MOST_BUILT:
             self._built.pop(next(iter(self._built))).close()

@@ -62,7 +62,7 @@ class Stage:
     """This process as it is now, from which it may fork others. It must not change from now on."""
 
     def __init__(self, workspace: Workspace, records: Iterable[Record], *, began: int) -> None:
-        """``records`` are about all that was done since the process ``began``, by ``time.time_ns``.
+        """``records`` are about all that was done. No file may have changed since ``began``, by ``time.time_ns``.
 
         Raises `StaleError` if something happened after which a trace must begin from the start.
         """
@@ -116,7 +116,7 @@ class _FilesRead:
     """The files that this process has read, and the names of files where it has looked for modules."""
 
     def __init__(self, workspace: Workspace, began: int) -> None:
-        """Raises `StaleError` if a file has changed since the process ``began``."""
+        """Raises `StaleError` if a file has changed since ``began``."""
         self.texts: dict[str, str] = {}
         """The texts of the modules of the workspace, by path."""
         self._saved: dict[str, _State] = {}

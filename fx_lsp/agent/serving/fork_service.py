@@ -10,7 +10,7 @@ from functools import partial
 
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
 from fx_lsp.agent.keeping.kept_session import IsStale, KeptSession, Settled
-from fx_lsp.agent.keeping.requests import RequestWriter
+from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.huge_pages import use_huge_pages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Generic, TypeVar
 
-from fx_lsp.agent.keeping.requests import RequestWriter
+from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.messages import Cancel, Limits, Trace
 from fx_lsp.agent.processes.children import ForkedChild
 

@@ -1,0 +1,211 @@
+"""A process that has built one target and waits: each trace of the target is made in a child of this process.
+
+The process keeps the right to fork that importing has, and so may code that it builds; each child gives up that right.
+The session's side is ``built_stage.py``.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from os import _exit
+from typing import Any
+
+from fx_lsp.agent.building.build import build_target
+from fx_lsp.agent.building.shared_build import SharedBuild
+from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
+from fx_lsp.agent.keeping.request_pipe import RequestReader, RequestWriter
+from fx_lsp.agent.keeping.stage import Record, Stage, recording
+from fx_lsp.agent.messages import Heartbeat, Recipe, Target, Trace
+from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren
+from fx_lsp.agent.processes.limits import grace, limit_memory, time_limit
+from fx_lsp.agent.processes.watchdog import ChildProcess
+from fx_lsp.agent.tracing.attempt import Attempt, Imported, make_attempt, restrict
+from fx_lsp.agent.tracing.trace_target import ImportedFile
+from fx_lsp.agent.wire import wire_message
+
+
+@wire_message
+@dataclass(frozen=True)
+class RunAttempt:
+    """To the process: trace the target as it is in the texts of ``trace``; this ends an earlier attempt."""
+
+    number: int
+    target: Target
+    trace: Trace
+
+
+@wire_message
+@dataclass(frozen=True)
+class EndAttempt:
+    """To the process: end the attempt that is being made, if there is one."""
+
+
+@wire_message
+@dataclass(frozen=True)
+class AttemptBegins:
+    """From the process: what follows comes from this attempt."""
+
+    number: int
+
+
+@wire_message
+@dataclass(frozen=True)
+class AttemptEnds:
+    """From the process: an attempt has ended."""
+
+    number: int
+
+
+@wire_message
+@dataclass(frozen=True)
+class IsReady:
+    """From a child of the process: it waits for an attempt to make."""
+
+
+def serve(
+    target: Target,
+    request: Trace,
+    file: ImportedFile,
+    begin: CodeEdit,
+    read_at: int,
+    records: Sequence[Record],
+    requests: int,
+    emit: Emit,
+) -> None:
+    """Build ``target`` after the edit ``begin``, and make the attempts that come through the pipe ``requests``.
+
+    ``read_at`` is as for `BuiltStage`, and ``records`` are about the process so far. If the target can't be built, or
+    if the process can't be kept, this returns.
+    """
+    limit_memory(request.limits.memory_mb)
+    begin.apply()
+    server = _Server(target, request, file, requests, emit)
+    try:
+        with recording() as record, time_limit(request.limits.seconds, lambda frame: None):
+            server.build()
+    except Exception:
+        return  # an attempt from the start tells what happened
+    try:
+        stage = Stage(file.workspace, [*records, record], began=read_at)
+    except StaleError as reason:
+        sys.stderr.write(f"{target.title} is not kept built: {reason}.\n")
+        return
+    gc.freeze()  # the children need not copy what they only look through
+    server.serve(stage)
+
+
+class _Server:
+    """Makes attempts at one target that was built ahead."""
+
+    def __init__(self, target: Target, request: Trace, file: ImportedFile, requests: int, emit: Emit) -> None:
+        self._target = target
+        self._file = file
+        self._emit = emit
+        self._shared = SharedBuild(self._build)
+        self._requests = RequestReader(requests)
+        self._known = file.workspace.dependencies
+        self._recipe = 0
+        """The number of the recipe that the target was built by."""
+        self._request = request
+        """The last request."""
+        self._has_child = False
+        self._child: ForkedChild
+        """The process that makes the current or the next attempt."""
+        self._to_child: RequestWriter
+        self._run: RunAttempt | None = None
+        """The attempt that is being made."""
+        self._next: RunAttempt | None = None
+
+    def _build(self, on_meta: bool) -> Any:
+        workspace, target = self._file.workspace, self._target
+        return build_target(target, workspace.file, self._file.namespace, workspace.folders, on_meta=on_meta)
+
+    def build(self) -> None:
+        """Build the target; raises what its code raises."""
+        built = self._shared.build_ahead()
+        self._recipe = self._recipes(self._target).index(built.recipe)
+
+    @staticmethod
+    def _recipes(target: Target) -> tuple[Recipe, ...]:
+        return target.recipe, *target.fallbacks
+
+    def serve(self, stage: Stage) -> None:
+        """Make the attempts that are asked for, until there are no more."""
+        self._stage = stage
+        self._children = ForkedChildren(heartbeat=lambda: self._emit(Heartbeat(self._request.id)))
+        self._children.listen(self._requests.fd, self._heard)
+        while True:
+            self._begin_next()
+            self._children.wait()
+
+    def _heard(self, data: bytes) -> None:
+        if not data:
+            _exit(0)
+        for item in self._requests.feed(data):
+            self._next = item if isinstance(item, RunAttempt) else None
+            if self._run is not None:
+                self._child.kill()
+
+    def _begin_next(self) -> None:
+        """Begin the attempt that was asked for, unless another one is still ending."""
+        run = self._next
+        if run is None or self._run is not None:
+            return
+        if not self._has_child:
+            self._fork()
+        self._next, self._run, self._request = None, run, run.trace
+        self._emit(AttemptBegins(run.number))
+        self._child.resume(_attempt_seconds(run.trace))
+        if not self._to_child.send(run):
+            self._child.kill()
+
+    def _fork(self) -> None:
+        """Fork the process that makes the next attempt, and then waits, so that the attempt begins at once."""
+        self._to_child = RequestWriter(self._children)
+        self._has_child = True
+        self._child = self._children.fork(
+            partial(self._attempt, self._to_child.reader),
+            seconds=_attempt_seconds(self._request),
+            hear=self._heard_child,
+            gone=self._gone,
+        )
+        self._to_child.close_reader()
+
+    def _heard_child(self, item: Any) -> None:
+        if not isinstance(item, IsReady):
+            self._emit(item)
+        elif self._run is None:
+            self._child.park()
+
+    def _gone(self, _process: ChildProcess) -> None:
+        self._to_child.close()
+        self._has_child = False
+        if self._run is not None:
+            self._emit(AttemptEnds(self._run.number))
+            self._run = None
+            self._fork()
+
+    def _attempt(self, requests: int, emit: Emit) -> None:
+        """Wait for an attempt to make, and make it, in a child of this process."""
+        restrict(self._request)
+        emit(IsReady())
+        run: RunAttempt = RequestReader(requests).wait()
+        try:
+            edit = self._stage.edit_for(run.trace.overlays, in_place=bool(self._file.notices))
+        except StaleError:
+            return  # without an answer, so that the session makes the attempt from an earlier stage
+        if self._file.workspace.dependencies != self._known:
+            emit(Imported(self._file.workspace.dependencies))
+        edit.apply()
+        self._target = run.target
+        self._shared.move(self._recipes(run.target)[self._recipe])
+        make_attempt(Attempt(run.target), run.trace, self._file, emit, self._shared)
+
+
+def _attempt_seconds(trace: Trace) -> float:
+    """How long the process that makes an attempt may be silent."""
+    return trace.limits.seconds + grace(trace.limits.seconds)
