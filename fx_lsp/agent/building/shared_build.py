@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import fxcore
 from fx_lsp.agent.building.build import Built
+from fx_lsp.agent.building.missing_uses import forget_uses
 from fx_lsp.agent.building.object_state import ObjectState
 from fx_lsp.agent.messages import Recipe
 
@@ -27,10 +28,15 @@ class SharedBuild:
         self._state: ObjectState | None = None
         """None if changes of what was built may go unseen."""
         self._is_unused = False
+
+    @property
+    def is_unused(self) -> bool:
         """Whether it was built ahead, and no run has got it yet."""
+        return self._is_unused
 
     def build_ahead(self) -> Built:
         """Build it on the meta device now, for the first run."""
+        forget_uses()
         built = self._built = self._make(True)
         self._on_meta, self._state, self._is_unused = True, _state_of(built), True
         return built

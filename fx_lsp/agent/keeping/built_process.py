@@ -195,7 +195,7 @@ class _Server:
         emit(IsReady())
         run: RunAttempt = RequestReader(requests).wait()
         try:
-            edit = self._stage.edit_for(run.trace.overlays, in_place=bool(self._file.notices))
+            edit = self._stage.edit_for(run.trace.overlays, self._file.notices)
         except StaleError:
             return  # without an answer, so that the session makes the attempt from an earlier stage
         if self._file.workspace.dependencies != self._known:

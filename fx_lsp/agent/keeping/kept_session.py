@@ -121,7 +121,7 @@ class KeptSession:
         self._edited = {target.key for target in request.targets}
         self._read_at = time.time_ns()
         try:
-            edit = stage.edit_for(request.overlays, in_place=bool(self._file.notices))
+            edit = stage.edit_for(request.overlays, self._file.notices)
         except StaleError as reason:
             sys.stderr.write(f"{request.file} is imported again: {reason}.\n")
             self._session.emit(IsStale(request.id))

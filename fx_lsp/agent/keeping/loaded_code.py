@@ -50,7 +50,7 @@ class _Loaded:
     @property
     def is_body(self) -> bool:
         """Whether it is the code of a module or class, which has run once."""
-        return _is_body(self.code)
+        return not self.code.co_flags & inspect.CO_OPTIMIZED
 
 
 class LoadedCode:
@@ -71,18 +71,13 @@ class LoadedCode:
             if left:
                 raise StaleError(f"functions of {path} have code that is not in its text")
 
-    def edited(self, texts: Mapping[str, str], *, in_place: bool = False) -> CodeEdit:
-        """What puts ``texts`` in the place of the texts that were loaded. Raises `StaleError`.
-
-        With ``in_place``, all statements outside functions have to be where they were.
-        """
+    def edited(self, texts: Mapping[str, str]) -> CodeEdit:
+        """What puts ``texts`` in the place of the texts that were loaded. Raises `StaleError`."""
         changes: list[tuple[FunctionType, CodeType]] = []
         for path, text in texts.items():
             if text == self._texts[path]:
                 continue
             loaded, code = self._files[path], _compiled(text, path)
-            if in_place and not _are_in_place(loaded.code, code):
-                raise StaleError(f"statements of {path} have moved")
             reads_names = "__main__" in text or "global " in text
             _compare(loaded, code, changes, reads_names=reads_names, outer_ran=False)
         return CodeEdit(tuple(changes))
@@ -187,18 +182,6 @@ def _check_change(loaded: _Loaded, code: CodeType, *, reads_names: bool, outer_r
         raise StaleError(f"{old.co_name} reads other names, and the import may define them")
     if any(_with_functions(loaded)):
         raise StaleError(f"functions inside {old.co_name} exist although it has not run")
-
-
-def _is_body(code: CodeType) -> bool:
-    return not code.co_flags & inspect.CO_OPTIMIZED
-
-
-def _are_in_place(one: CodeType, other: CodeType) -> bool:
-    """Whether the statements of two bodies, and those of the classes inside them, have the same positions."""
-    inner = zip(_codes_in(one), _codes_in(other), strict=False)
-    return one.co_linetable == other.co_linetable and all(
-        _are_in_place(first, second) for (_, first), (_, second) in inner if _is_body(first)
-    )
 
 
 def _with_functions(loaded: _Loaded) -> Iterator[_Loaded]:

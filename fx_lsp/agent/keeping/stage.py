@@ -14,10 +14,11 @@ from types import CodeType
 from typing import Any
 from unittest import mock
 
-from fx_lsp.agent.importing.workspace_importer import Workspace
+from fx_lsp.agent.importing.workspace_importer import Workspace, lines_of
 from fx_lsp.agent.importing.workspace_roots import real
 from fx_lsp.agent.keeping.code_run import CodeRun
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, LoadedCode, StaleError
+from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.agent.sandbox.audit_guard import GUARD
 from fxcore.accelerators import may_use_accelerator
 
@@ -80,18 +81,25 @@ class Stage:
         self._uses_accelerators = _use_accelerators(self._files.texts)
         self._code = LoadedCode(self._files.texts, set[CodeType]().union(*(record.code for record in records)))
 
-    def edit_for(self, overlays: dict[str, str], *, in_place: bool) -> CodeEdit:
+    def edit_for(self, overlays: dict[str, str], notices: Iterable[Failure]) -> CodeEdit:
         """What puts the texts of now, those in ``overlays`` and on disk, in the place of those that were loaded.
 
-        The workspace uses these texts from now on. With ``in_place``, no statement outside functions may have moved.
-        Raises `StaleError`.
+        The workspace uses these texts from now on. The places of ``notices``, which the import has left, may not have
+        changed. Raises `StaleError`.
         """
         texts = self._files.texts_now(overlays)
+        for span in (step.span for notice in notices for step in notice.chain):
+            if span.file in texts and _lines_at(span, texts) != _lines_at(span, self._files.texts):
+                raise StaleError(f"line {span.line} of {span.file}, which the import has noted, has changed")
         if _use_accelerators(texts) != self._uses_accelerators:
             raise StaleError("from now on, or no longer, accelerators are used")
-        edit = self._code.edited(texts, in_place=in_place)
+        edit = self._code.edited(texts)
         self._workspace.take_texts(overlays)
         return edit
+
+
+def _lines_at(span: Span, texts: Mapping[str, str]) -> list[str]:
+    return lines_of(texts[span.file])[span.line - 1 : span.end_line]
 
 
 def _use_accelerators(texts: Mapping[str, str]) -> bool:

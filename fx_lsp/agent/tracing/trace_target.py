@@ -115,7 +115,8 @@ class TargetRun:
 
     def run(self, *, on_meta: bool) -> Report:
         """Build and trace. Raises `InconclusiveOnMeta` if that fails with ``on_meta`` and might not without it."""
-        forget_uses()
+        if not self._shared.is_unused:  # otherwise, what its build has used of missing packages counts
+            forget_uses()
         try:
             built = self._build(on_meta)
         except BaseException as error:

@@ -204,6 +204,26 @@ async def test_a_file_that_was_read_and_has_changed(bench: Bench) -> None:
     assert (quick, "12345" in report.code) == (True, True), "it is built again in the imported file"
 
 
+async def test_what_a_missing_package_decided_while_the_model_was_built(bench: Bench) -> None:
+    decided = "import absent_package\n" + PARTS.replace("= made()", "= made() if absent_package.deep else 0")
+    bench.texts[bench.parts] = decided
+    await bench.trace(anew=True)
+    quick, report = await bench.quick(bench.model, " / len(x)", " * 2")
+    assert (quick, report.outcome) == (True, "unchecked")
+    assert "absent_package" in report.reason
+
+
+async def test_what_the_import_has_noted_stays_where_it_is(bench: Bench) -> None:
+    bench.texts[bench.parts] = "# a line\nimport absent_package\n" + PARTS
+    await bench.trace(anew=True)
+    quick, report = await bench.quick(bench.parts, "x + self.count", "x + 2 * self.count\n")
+    (notice,) = report.notices
+    assert (quick, notice.kind, bench.text_at(notice)) == (True, "missing-package", "import absent_package")
+    quick, report = await bench.quick(bench.parts, "# a line\n", "")
+    (notice,) = report.notices
+    assert (quick, bench.text_at(notice)) == (False, "import absent_package")
+
+
 async def test_a_saved_edit_is_still_an_edit(bench: Bench) -> None:
     await bench.trace(anew=True)
     assert (await bench.quick(bench.model, "len(x)", "int(x)"))[0]

@@ -151,15 +151,6 @@ def test_what_is_suspended_stays_as_it_is(old: str, new: str) -> None:
         Process(SUSPENDED).edit(old, new)
 
 
-def test_statements_can_be_required_to_stay_in_place() -> None:
-    process = Process()
-    for old, new in [("total = 0", "total = 1"), ("total += value", "pass\n            total += value")]:
-        process.loaded.edited({process.path: TEXT.replace(old, new)}, in_place=old == "total = 0")
-    for old, new in [("class Net", "\nclass Net"), ("scale = used", "scale  = used"), ("total = 0", "total = 1\n")]:
-        with pytest.raises(StaleError, match="have moved"):
-            process.loaded.edited({process.path: TEXT.replace(old, new)}, in_place=True)
-
-
 def test_code_that_something_else_holds_is_noticed() -> None:
     with pytest.raises(StaleError, match="refers to the code of used"):
         Process(TEXT + "\nkept = [used.__code__]\n")
