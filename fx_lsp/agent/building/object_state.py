@@ -84,6 +84,8 @@ class ObjectState:
         self._parts: list[tuple[object, Parts]] = []
         self._known: set[int] = set()
         self._classes: set[type] = set()
+        self._functions: dict[int, Parts] = {}
+        """By the id of a function: its parts, of which its code is the first."""
         self._found = [root]
         while self._found:
             self._record(self._found.pop())
@@ -96,6 +98,12 @@ class ObjectState:
             return False
         return same and all(_bytes_at(at, len(content)) == content for at, content in self._storages.items())
 
+    def recode(self, functions: Iterable[types.FunctionType]) -> None:
+        """Take the code that these functions have now for part of the state, because it was edited."""
+        for function in functions:
+            if parts := self._functions.get(id(function)):
+                parts[0] = function.__code__
+
     def _record(self, one: Any) -> None:
         if id(one) in self._known:
             return
@@ -104,6 +112,8 @@ class ObjectState:
             raise ChangesUnseenError("it consists of too many objects")
         parts = _parts(one)
         self._parts.append((one, parts))  # this also keeps ``one``, and so its id
+        if type(one) is types.FunctionType:
+            self._functions[id(one)] = parts
         self._found += [part for part in parts if type(part) not in _ATOMS]
         cls = type(one)
         if cls in _TENSORS:

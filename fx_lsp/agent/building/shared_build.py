@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from types import FunctionType
 
 import fxcore
 from fx_lsp.agent.building.build import Built
@@ -38,8 +39,18 @@ class SharedBuild:
         """Build it on the meta device now, for the first run."""
         forget_uses()
         built = self._built = self._make(True)
-        self._on_meta, self._state, self._is_unused = True, _state_of(built), True
+        self._on_meta, self._is_unused = True, True
         return built
+
+    def record_state(self) -> None:
+        """Record what was built ahead, so that further runs can get it, too."""
+        assert self._built is not None
+        self._state = _state_of(self._built)
+
+    def recode(self, functions: Iterable[FunctionType]) -> None:
+        """Don't take the new code of these functions, which was edited, for a change of what was built."""
+        if self._state is not None:
+            self._state.recode(functions)
 
     def move(self, recipe: Recipe) -> None:
         """Take ``recipe``, which is the same one on other lines, for the recipe of what was built ahead."""

@@ -94,7 +94,6 @@ def serve(
     except StaleError as reason:
         sys.stderr.write(f"{target.title} is not kept built: {reason}.\n")
         return
-    gc.freeze()  # the children need not copy what they only look through
     server.serve(stage)
 
 
@@ -136,6 +135,8 @@ class _Server:
     def serve(self, stage: Stage) -> None:
         """Make the attempts that are asked for, until there are no more."""
         self._stage = stage
+        self._shared.record_state()
+        gc.freeze()  # the children need not copy what they only look through
         self._children = ForkedChildren(heartbeat=lambda: self._emit(Heartbeat(self._request.id)))
         self._children.listen(self._requests.fd, self._heard)
         while True:
@@ -201,6 +202,7 @@ class _Server:
         if self._file.workspace.dependencies != self._known:
             emit(Imported(self._file.workspace.dependencies))
         edit.apply()
+        self._shared.recode(function for function, _ in edit.changes)
         self._target = run.target
         self._shared.move(self._recipes(run.target)[self._recipe])
         make_attempt(Attempt(run.target), run.trace, self._file, emit, self._shared)

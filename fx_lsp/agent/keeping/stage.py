@@ -32,8 +32,8 @@ class Record:
         """Whether ``code`` is all code that ran."""
         self.denied = False
         """Whether something was denied to the code."""
-        self.source_read = False
-        """Whether the code has read the source of functions, as ``torch.jit.script`` does."""
+        self.sources: set[str] = set()
+        """The files of functions and classes whose source was read, as ``torch.jit.script`` does."""
         self.left_something = False
         """Whether a thread, a timer or a process is left."""
 
@@ -53,7 +53,8 @@ def _noticing_readers_of_source(record: Record) -> Any:
     find: Callable[[Any], Any] = inspect.findsource
 
     def finding(thing: Any) -> Any:
-        record.source_read = True
+        with contextlib.suppress(TypeError):  # it has no source
+            record.sources.add(inspect.getfile(thing))
         return find(thing)
 
     return mock.patch.object(inspect, "findsource", finding)
@@ -72,12 +73,11 @@ class Stage:
             raise StaleError("the code has used Python's profiler")
         if any(record.denied for record in records):
             raise StaleError("something was denied to the code")
-        if any(record.source_read for record in records):
-            raise StaleError("the code has read its source")
         if any(record.left_something for record in records):
             raise StaleError("the code has left a thread, a timer or a process")
         self._workspace = workspace
         self._files = _FilesRead(workspace, began)
+        self._sources = self._files.texts.keys() & set[str]().union(*(record.sources for record in records))
         self._uses_accelerators = _use_accelerators(self._files.texts)
         self._code = LoadedCode(self._files.texts, set[CodeType]().union(*(record.code for record in records)))
 
@@ -88,6 +88,9 @@ class Stage:
         changed. Raises `StaleError`.
         """
         texts = self._files.texts_now(overlays)
+        for path in self._sources:
+            if texts[path] != self._files.texts[path]:
+                raise StaleError(f"the code has read the source of {path}")
         for span in (step.span for notice in notices for step in notice.chain):
             if span.file in texts and _lines_at(span, texts) != _lines_at(span, self._files.texts):
                 raise StaleError(f"line {span.line} of {span.file}, which the import has noted, has changed")

@@ -237,7 +237,6 @@ async def test_a_saved_edit_is_still_an_edit(bench: Bench) -> None:
     [
         "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()",
         "import signal; signal.setitimer(signal.ITIMER_VIRTUAL, 1000)",
-        "import inspect; self.source = inspect.getsource(Part)",
         "import sys; sys.setprofile(None)",
         "open('/nowhere/x', 'w')",
     ],
@@ -250,6 +249,32 @@ async def test_what_leaves_something_behind_is_not_kept_built(bench: Bench, cons
     quick, report = await bench.quick(bench.model, "len(x)", "int(x)")
     assert (quick, report.outcome) == (True, "failed"), "it is built again in the imported file"
     assert any("Net() is not kept built" in line for line in bench.client.log[: before + 1])
+
+
+@pytest.mark.parametrize("at_import", [False, True])
+async def test_source_that_was_read_is_read_again(bench: Bench, at_import: bool) -> None:
+    read = "import inspect; self.count = len(inspect.getsource(Part))"
+    if at_import:
+        bench.texts[bench.parts] = f"{PARTS}\nimport inspect\nPart.size = len(inspect.getsource(Part))\n"
+    else:
+        bench.texts[bench.parts] = PARTS.replace("self.count = made()", read)
+    await bench.trace(anew=True)
+    assert (await bench.quick(bench.model, "len(x)", "int(x)"))[0], "this is not the source that was read"
+    await bench.quick(bench.model, " / int(x)", "")
+    quick, report = await bench.quick(bench.parts, "return x +", "y = x\n        return x +")
+    assert (quick, report.outcome) == (not at_import, "traced"), "only the import can't be repeated by itself"
+    fresh = await bench.trace(anew=True)
+    assert report.code == fresh.only.code
+
+
+async def test_functions_that_the_model_refers_to_can_be_edited(bench: Bench) -> None:
+    bench.texts[bench.parts] = PARTS.replace("self.count = made()", "self.count, self.helpers = made(), {'way': way}")
+    bench.texts[bench.parts] += "\ndef way(x):\n    return x\n\nWAYS = [way]\n"
+    await bench.trace(anew=True)
+    await bench.quick(bench.parts, "return x + self.count", "return self.helpers['way'](x)")
+    quick, report = await bench.quick(bench.parts, "    return x\n", "    return x / int(x)\n")
+    assert (quick, [bench.text_at(failure) for failure in report.failures]) == (True, ["int(x)", "len(x)"])
+    assert not any("not kept" in line for line in bench.client.log)
 
 
 @pytest.mark.parametrize("is_under_way", [False, True])
@@ -287,6 +312,7 @@ async def test_processes_that_wait_use_no_processor_and_end(shared: tuple[Client
     client, mark = shared
     await bench.trace(anew=True)
     await bench.quick(bench.model, "len(x)", "int(x)")
+    await at_rest(mark)
     kept = processes(mark)
     before = processor_seconds(mark)
     client.agent.release(bench.parts)  # nothing is kept for this file
