@@ -22,6 +22,7 @@ class IdleCaptures(IdleWork):
 
     name = "capturing"
     quiet_seconds = 0.5
+    seconds_after_edit = 0.0
 
     def __init__(self, scheduler: Scheduler, captures: TargetCaptures) -> None:
         super().__init__(scheduler)

@@ -19,6 +19,8 @@ class IdleWork(ABC):
     """The name of the work in log messages."""
     quiet_seconds: float
     """How many seconds pass without a call to `begin` or `pause` before the work begins."""
+    seconds_after_edit: float = 1.5
+    """How many seconds pass after an edit at least; so soon after it, another one would probably undo the work."""
 
     def __init__(self, scheduler: Scheduler, after: IdleWork | None = None) -> None:
         """This work waits until ``after`` is done."""
@@ -47,11 +49,14 @@ class IdleWork(ABC):
                 raise
 
     def begin(self, *, at_once: bool = False) -> None:
-        """Start after `quiet_seconds` or, with ``at_once``, immediately; wait longer while something is traced."""
+        """Start when it has been quiet for long enough or, with ``at_once``, immediately.
+
+        In both cases, the work waits while something is traced.
+        """
         if self._timer:
             self._timer.cancel()
-        seconds = 0.0 if at_once else self.quiet_seconds
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._start)
+        seconds = max(self.quiet_seconds, self.seconds_after_edit - self._scheduler.seconds_since_edit())
+        self._timer = asyncio.get_running_loop().call_later(0.0 if at_once else seconds, self._start)
 
     def pause(self) -> None:
         """Stop until the next `begin`: something is about to be traced."""

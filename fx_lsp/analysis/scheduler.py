@@ -209,6 +209,10 @@ class Scheduler:
         found = await asyncio.to_thread(self._finder.completed, path, targets)
         return as_configured(found, self.settings_of(path))
 
+    def seconds_since_edit(self) -> float:
+        """How long ago a file was last edited; infinity if none was."""
+        return asyncio.get_running_loop().time() - max(self._edited_at.values(), default=-math.inf)
+
     def request(self, path: str, traced: Sequence[Traced], snapshot: Snapshot, time_factor: int = 1) -> Trace:
         """A request to trace or describe targets of a file, with ``time_factor`` times the time limit of a trace."""
         limits = self.settings_of(path).limits

@@ -61,8 +61,9 @@ class KeepingAgent(PassingAgent):
         super().__init__(agent)
         self._kept: dict[str, _Kept] = {}
         self._unchecked: set[str] = set()
-        """Files that were edited and that a trace from the start should follow: some of the latest answers were kept
-        ones, or came from processes that were kept, or no processes are kept for the next edit."""
+        """Files of which some of the latest answers were kept ones, or came from processes that were kept."""
+        self._unprepared: set[str] = set()
+        """Files for which no processes are kept."""
         self._latest: dict[str, tuple[str, Mapping[str, Report]]] = {}
         """By file: the digest of what was last asked about it, and the answers."""
         self.differences = 0
@@ -77,6 +78,7 @@ class KeepingAgent(PassingAgent):
         self._kept.pop(file, None)
         self._latest.pop(file, None)
         self._unchecked.discard(file)
+        self._unprepared.discard(file)
         if isinstance(self._agent, CachedAgent):
             self._agent.forget(file)
 
@@ -87,11 +89,15 @@ class KeepingAgent(PassingAgent):
         super().release(file)
 
     def is_unchecked(self, file: str) -> bool:
-        """Whether a trace from the start should follow the latest reports on ``file``; see `check`."""
+        """Whether a trace from the start has yet to confirm the latest reports on ``file``; see `check`."""
         return file in self._unchecked
 
+    def is_prepared(self, file: str) -> bool:
+        """Whether the next edit of ``file`` can be answered quickly, as far as is known; otherwise, `check` helps."""
+        return file not in self._unprepared
+
     async def check(self, request: Trace) -> bool:
-        """Trace from the start; return whether the latest reports, if they answer the same request, are right.
+        """Trace from the start; return whether the latest reports are right, if that was in doubt for this request.
 
         The agent keeps the processes that do this, so that traces after the next edits can begin with them.
         """
@@ -108,8 +114,10 @@ class KeepingAgent(PassingAgent):
                     reports[answer.target] = answer
         if done.cancelled:
             return True
+        in_doubt = file in self._unchecked and asked == _digest(request)
         self._unchecked.discard(file)
-        return asked != _digest(request) or self._are_equal(latest, reports)
+        self._unprepared.discard(file)
+        return not in_doubt or self._are_equal(latest, reports)
 
     async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """The reports of a trace; those that were kept come last."""
@@ -119,7 +127,7 @@ class KeepingAgent(PassingAgent):
         kept = self._still_valid(request, reached, known) if known else {}
         reports: dict[str, Report] = {}
         dependencies: set[str] = set()
-        to_check = False
+        quick = unkept = False
         rounds = [[target.key for target in request.targets if target.key not in kept]]
         for keys in rounds:
             some = dataclasses.replace(request, targets=tuple(item for item in request.targets if item.key in keys))
@@ -135,7 +143,8 @@ class KeepingAgent(PassingAgent):
                 yield done
                 return
             dependencies.update(done.dependencies)
-            to_check |= done.quick or (done.unkept and known is not None)
+            quick |= done.quick
+            unkept |= done.unkept
             if kept and not (reports and all(map(_is_of_whole_file, reports.values()))):
                 rounds.append([*kept])
                 kept = {}
@@ -143,8 +152,11 @@ class KeepingAgent(PassingAgent):
             yield report
         if kept and known:
             dependencies |= known.dependencies
-            to_check = True
-        (self._unchecked.add if to_check else self._unchecked.discard)(request.file)
+        (self._unchecked.add if quick or kept else self._unchecked.discard)(request.file)
+        if unkept or known is None:
+            self._unprepared.add(request.file)
+        elif quick:
+            self._unprepared.discard(request.file)
         self._latest[request.file] = _digest(request), {**reports, **kept}
         self._keep(request, reached, {**reports, **kept}, dependencies, began)
         yield Done(request.id, tuple(sorted(dependencies)))

@@ -8,8 +8,8 @@ import pytest
 import pytest_asyncio
 
 from fx_lsp.agent.messages import Done, Failure
+from fx_lsp.analysis import kept_report_checks
 from fx_lsp.analysis.engine import Engine
-from fx_lsp.analysis.kept_report_checks import KeptReportChecks
 from fx_lsp.settings.settings import Settings
 from fx_lsp.supervisor.agent_pool import TracingAgent
 from fx_lsp.supervisor.keeping_agent import KeepingAgent
@@ -50,7 +50,8 @@ class Bench(Engine):
 
 @pytest_asyncio.fixture
 async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    monkeypatch.setattr(KeptReportChecks, "quiet_seconds", 0)
+    for name in ("PREPARE_SECONDS", "CONFIRM_SECONDS"):
+        monkeypatch.setattr(kept_report_checks, name, 0)
     bench = Bench(tmp_path)
     bench.scheduler.opened(bench.path)
     yield bench
@@ -75,6 +76,7 @@ async def test_a_report_that_is_never_the_same_is_not_traced_without_end(bench: 
     assert not await bench.answer()
     assert await bench.answer(at_len(bench))
     assert not await bench.answer(at_len(bench)), "what this trace reports is shown"
+    assert await bench.answer(), "this trace keeps processes for the next edit"
     await asyncio.sleep(0.1)
     assert bench.fake.requests.empty()
     assert (bench.keeping.differences, bench.fake.released) == (1, [bench.path])
