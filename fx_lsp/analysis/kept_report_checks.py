@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fx_lsp.agent.serving.kept_children import MOST_KEPT
 from fx_lsp.analysis.idle_work import IdleWork
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.supervisor.agent_pool import TracingAgent
@@ -16,6 +15,10 @@ PREPARE_SECONDS = 2.0
 CONFIRM_SECONDS = 10.0
 """How long it is quiet before quick answers are confirmed. They have not been seen to differ, and a trace after every
 short pause would cost more than the quick answers save."""
+
+
+MOST_PREPARED = 3
+"""For how many files processes are kept ahead; an agent doesn't keep more (``agent/serving/kept_children.py``)."""
 
 
 class KeptReportChecks(IdleWork):
@@ -40,14 +43,14 @@ class KeptReportChecks(IdleWork):
         result = self._scheduler.results.get(path)
         if complete and result is not None and any(traced.report for traced in result.traced.values()):
             self._waiting[path] = None
-        if self._waiting:
             self.quiet_seconds = CONFIRM_SECONDS if all(map(self._is_prepared, self._waiting)) else PREPARE_SECONDS
+        if self._waiting:
             self.begin()
 
     async def work(self) -> None:
         """Check every file that waits for it."""
         unprepared = [path for path in self._waiting if not self._is_prepared(path)]
-        for path in unprepared[:-MOST_KEPT]:
+        for path in unprepared[:-MOST_PREPARED]:
             del self._waiting[path]
         await self.do_in_turn(self._waiting, self._check)
 

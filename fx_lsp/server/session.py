@@ -61,6 +61,8 @@ class ClientSession:
         """The settings that apply to the editor's whole window."""
         self._settings_in: Mapping[str, Settings] = {}
         """Workspace folder -> its own settings, if the client has settings for each folder."""
+        self._merged: dict[str, tuple[Settings, Settings]] = {}
+        """Workspace folder -> the settings of the project last asked about there, without and with the editor's."""
         self.selected: dict[str | None, tuple[str, ...]] = {}
         """Workspace folder (None: any) -> the Python that is selected in the editor."""
         self.select_interpreter(None, self.options.get("interpreter"))
@@ -146,6 +148,7 @@ class ClientSession:
         if self.configured and (settings, in_folders) == (self.settings, self._settings_in):
             return
         self.settings, self._settings_in = settings, in_folders
+        self._merged.clear()
         logging.getLogger("fx_lsp").setLevel(settings.log_level.upper())
         self.configured = True
         for path in self.documents.paths:
@@ -156,8 +159,12 @@ class ClientSession:
 
     def settings_of(self, path: str) -> Settings:
         """The settings for a file: the editor's, and the project's where an editor setting is left at its default."""
-        folder = self.engine.workspace.folder_of(path)
-        return override(project_of(path).settings, self._settings_in.get(folder, self.settings).anchored(folder))
+        folder, project = self.engine.workspace.folder_of(path), project_of(path).settings
+        of_project, merged = self._merged.get(folder, (None, project))
+        if of_project is not project:
+            merged = override(project, self._settings_in.get(folder, self.settings).anchored(folder))
+            self._merged[folder] = project, merged
+        return merged
 
     def select_interpreter(self, folder: str | None, command: Any) -> None:
         """Use the Python ``command`` selected in the editor for ``folder`` (None: all); if empty, none is selected."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -46,14 +47,22 @@ class Project:
     mistakes: tuple[SettingMistake, ...] = ()
 
 
+_NO_PROJECT = Project()
+
+
 def project_of(path: str) -> Project:
     """The project of the file ``path``: the nearest ``pyproject.toml`` above it that has the table, or the defaults."""
-    for folder in Path(path).parents:
-        file = folder / FILE
+    for file in _candidates(os.path.dirname(path)):  # noqa: PTH120 (this is asked many times for each edit)
         with contextlib.suppress(OSError):
-            if (project := _read(str(file), file.stat().st_mtime_ns)) is not None:
+            if (project := _read(file, os.stat(file).st_mtime_ns)) is not None:  # noqa: PTH116 (likewise)
                 return project
-    return Project()
+    return _NO_PROJECT
+
+
+@functools.lru_cache(maxsize=256)
+def _candidates(folder: str) -> tuple[str, ...]:
+    """The files that may have the settings of what is in a folder, the nearest first."""
+    return tuple(str(above / FILE) for above in (Path(folder), *Path(folder).parents))
 
 
 def project_fields() -> Fields:

@@ -18,17 +18,22 @@ class Workspace:
     def __init__(self, folders: Iterable[str] = ()) -> None:
         self.folders: tuple[str, ...] = ()
         """Absolute paths."""
+        self._folder_of: dict[str, str] = {}
+        """What `folder_of` has answered."""
         self.set_folders(folders)
         self._is_environment = functools.cache(is_environment)
 
     def set_folders(self, folders: Iterable[str]) -> None:
         """Replace the open folders."""
         self.folders = tuple(dict.fromkeys(os.path.normpath(folder) for folder in folders))
+        self._folder_of.clear()
 
     def folder_of(self, path: str) -> str:
         """The innermost open folder that contains ``path``; for a file outside all of them, its directory."""
-        holding = [folder for folder in self.folders if PurePath(path).is_relative_to(folder)]
-        return max(holding, key=len, default=str(PurePath(path).parent))
+        if path not in self._folder_of:
+            holding = [folder for folder in self.folders if PurePath(path).is_relative_to(folder)]
+            self._folder_of[path] = max(holding, key=len, default=str(PurePath(path).parent))
+        return self._folder_of[path]
 
     def roots_of(self, path: str) -> tuple[str, ...]:
         """The folders whose modules count as the user's while ``path`` is traced."""
