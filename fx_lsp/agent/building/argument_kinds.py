@@ -33,6 +33,17 @@ class ArgumentKind:
     """Whether to keep a string even if the program compares it with a different one."""
 
 
+class DeviceName(str):
+    """The name of a device, of which programs may also read the type, as of a ``torch.device``."""
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> str:
+        """The name itself, as it has no index."""
+        return str(self)
+
+
 _FLAGS = re.compile(
     r"^(is|use|has|with|do|add|enable|return|no|need|learn|apply|fuse)_|bias$|causal|inplace|pretrain|bidirectional|"
     r"affine|trainable|debug|verbose|^share|training$|deterministic"
@@ -52,11 +63,11 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"growth_?rate", 16),
         (r"(^|_)(sample|sampling|frame)_?rate", 16_000),
         (r"drop|prob|^p$|(^|_)rate$|jitter|noise", 0.0),
-        (r"eps(ilon)?$", 1e-5),
+        (r"(^|_)eps$|epsilon$", 1e-5),
         (r"momentum|alpha|beta|gamma|temperature|^tau$|sigma|^lr$|(^|_)weight$|slope|init_value|threshold|margin", 0.1),
         (r"^(n_?|num_)dims?$|spatial_dims?$", 2),
         (r"(head_dim|dim_head|head_size|head_channels)", 16),
-        (r"_(dim|channels?|chans?|features?|planes|width)$", 64),
+        (r"_(dim|channels?|chans?|chs?|features?|planes|width)$", 64),
         (r"head|groups?_num", 4),
         (r"(^|_)groups?$", 1),
         (r"ratio|mult|expan|factor|scale|upsample|downsample", 2),
@@ -69,7 +80,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"patch|window|chunk|tile|bucket", 4),
         (r"(^|_)(idx|index|id|offset|start|stage|order)$|^i$", 0),
         (r"length|len$|(^|_)seq|position|timestep|steps|frames|horizon|tokens|num_patches|context|queries|points", 16),
-        (r"(dim|channels?|chans?|features?|planes|width|units|size_in|size_out)$", 64),
+        (r"(dim|channels?|chans?|chs?|features?|planes|width|units|size_in|size_out)$", 64),
         (r"size|resolution|height|image|img|^h$|^w$|spatial|shape", 32),
         (r"depth|layers|blocks|stages|levels|scales|convs|num_branches|iters?$|n_l$", 2),
         (r"top_?k|num_", 2),
@@ -123,7 +134,7 @@ def _by_name(name: str) -> ArgumentKind:
     if _FLAGS.search(lower):
         return ArgumentKind("value", value=False)
     if lower == "device":
-        return ArgumentKind("value", value="cpu")
+        return ArgumentKind("value", DeviceName("cpu"))
     if lower in ("target", "_target_"):  # of a configuration: the dotted name of the class to instantiate
         return ArgumentKind("value", value=INVENTED_MODULE)
     if lower in ("dtype", "generator"):
@@ -164,7 +175,9 @@ def _by_class(name: str, cls: type) -> ArgumentKind | None:
     if cls is str:
         text = next((text for pattern, text in _TEXTS if pattern.search(name.lower())), "")
         return ArgumentKind("text", text, certain=False)
-    if cls in (torch.dtype, torch.device, torch.Generator, object, type(None)):
+    if cls is torch.device:
+        return ArgumentKind("value", torch.device("cpu"))
+    if cls in (torch.dtype, torch.Generator, object, type(None)):
         return ArgumentKind("value", torch.float32 if cls is torch.dtype else None)
     if issubclass(cls, enum.Enum):
         return ArgumentKind("value", next(iter(cls), None))

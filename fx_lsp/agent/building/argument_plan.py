@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +27,15 @@ from fx_lsp.agent.building.invented_values import (
     probing_module_class,
 )
 from fx_lsp.agent.building.missing_weights import without_weights
+
+
+@dataclass(frozen=True)
+class PlanState:
+    """What a search for arguments changes of a plan."""
+
+    kinds: Mapping[str, ArgumentKind]
+    extra: tuple[str, ...]
+    settings: Mapping[str, tuple[str, ...]]
 
 
 @dataclass
@@ -54,6 +64,15 @@ class ArgumentPlan:
     """By the path of an invented number or string: the others that the program compared it with."""
     _annotations: dict[str, Any] = field(default_factory=dict)
     _probing: bool = True
+
+    @property
+    def state(self) -> PlanState:
+        """A copy of what a search changes, to which the plan can be set back."""
+        return PlanState(dict(self.kinds), self.extra, dict(self.settings))
+
+    @state.setter
+    def state(self, state: PlanState) -> None:
+        self.kinds, self.extra, self.settings = dict(state.kinds), state.extra, dict(state.settings)
 
     @property
     def optional(self) -> list[str]:
@@ -143,7 +162,8 @@ class ArgumentPlan:
         kind = self.kinds.get(path)
         if kind is None:
             annotation = self._annotations.get(path, inspect.Parameter.empty)
-            kind = self.kinds[path] = first_guess(name, annotation, self.namespace)
+            alike = self._kind_of_another_item(path) if annotation is inspect.Parameter.empty else None
+            kind = self.kinds[path] = alike or first_guess(name, annotation, self.namespace)
         match kind.name:
             case "number":
                 return self._number(kind.value, path)
@@ -164,6 +184,13 @@ class ArgumentPlan:
         self.made[id(made)] = path, made
         return made
 
+    def _kind_of_another_item(self, path: str) -> ArgumentKind | None:
+        """The kind of the same part of another item: of ``stages[0].depth`` for ``stages[1].depth``."""
+        if "[" not in path:
+            return None
+        alike = _INDEX.sub("[]", path)
+        return next((kind for other, kind in self.kinds.items() if _INDEX.sub("[]", other) == alike), None)
+
     def _completed(self, known: Any, path: str) -> Any:
         """An object of a class of the program, with those attributes that it was found to lack."""
         for name in self.settings.get(path, ()):
@@ -176,7 +203,7 @@ class ArgumentPlan:
             case "class":
                 return probing_module_class(name, path) if self._probing else likely_module_class(name)
             case "module":
-                return invented_module(name)
+                return invented_module(name, path, self._value)
             case "object":
                 args, kwargs = self._arguments_of(kind.value, f"{path}.")
                 around, self.within = self.within, (f"{path}.", kind.value)
@@ -218,6 +245,7 @@ class ArgumentPlan:
         return made
 
 
+_INDEX = re.compile(r"\[\d+\]")
 _VARIADIC = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 _BY_KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -70,6 +71,9 @@ class Probe:
     def __getitem__(self, key: Any) -> Any:
         # There is no __iter__: with it, `isinstance(x, Iterable)` would be true. Without it, iteration calls this.
         raise Misused(self.path, ArgumentKind("settings") if isinstance(key, str) else _list(self.path))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self[key]
 
     def __len__(self) -> int:
         raise Misused(self.path, _list(self.path))
@@ -141,6 +145,11 @@ class InventedList(Probe, list[Any]):
     __len__ = list.__len__
     __contains__ = list.__contains__
     __hash__ = None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(key, slice):
+            self[key]
+        list.__setitem__(self, key, value)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
@@ -242,7 +251,13 @@ class InventedModule(torch.nn.Module):
         except AttributeError:
             if name.startswith("_"):
                 raise
-            return int(number_for(name))
+        make = self.__dict__.get("_make")
+        return int(number_for(name)) if make is None else self.__dict__.setdefault(name, make(name))
+
+    def __delattr__(self, name: str) -> None:
+        """Delete an attribute; one that was never set is as good as deleted, since this module has every attribute."""
+        with contextlib.suppress(AttributeError):
+            super().__delattr__(name)
 
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the input. This is not run in a trace, where the module is a leaf."""
@@ -282,9 +297,27 @@ def probing_module_class(name: str, path: str) -> type[torch.nn.Module]:
     return type(base.__name__, (base,), {"__init__": init})
 
 
-def invented_module(name: str) -> torch.nn.Module:
-    """A module that a parameter of this name is likely to take."""
-    return torch.nn.ReLU() if likely_module_class(name) is torch.nn.ReLU else InventedModule()
+def invented_module(name: str, path: str, make: Make) -> torch.nn.Module:
+    """A module that a parameter of this name is likely to take. ``make`` makes the attributes that it has not got."""
+    if likely_module_class(name) is torch.nn.ReLU:
+        return torch.nn.ReLU()
+    module = InventedModule()
+    module.__dict__["_make"] = _Attributes(path, make)
+    return module
+
+
+class _Attributes:
+    """Makes the attributes of the invented module at a path. Copies of the module share it."""
+
+    def __init__(self, path: str, make: Make) -> None:
+        self._path = path
+        self._make = make
+
+    def __call__(self, name: str) -> Any:
+        return self._make(f"{self._path}.{name}", name)
+
+    def __deepcopy__(self, memo: object) -> _Attributes:
+        return self
 
 
 def probe(kind: type[T], value: Any, path: str, *, certain: bool = True) -> T:

@@ -91,6 +91,8 @@ class TestByName:
             ("head_dim", "16"),
             ("dropout", "0.0"),
             ("eps", "1e-05"),
+            ("timesteps", "16"),
+            ("num_chs", "64"),
             ("kernel_size", "3"),
             ("stride", "1"),
             ("use_bias", "False"),

@@ -1,0 +1,413 @@
+"""Decides what to change about invented arguments after the program has raised an error.
+
+The error's message, the statement that raised it, the checks and lookups of the functions that it passed through, and
+the comparisons of the program all tell something about the values that the program wants.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import re
+import sys
+import textwrap
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from traceback import walk_tb
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any
+
+from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess, items_of, number_for
+from fx_lsp.agent.building.argument_plan import ArgumentPlan
+from fx_lsp.agent.building.failed_checks import names_in_check, passing_options, passing_values
+from fx_lsp.agent.building.failing_statement import sequence_values, used_values
+from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Probe
+from fx_lsp.agent.building.missing_weights import lacks_weights
+
+_KINDS = (
+    *(
+        ArgumentKind("module"),
+        ArgumentKind("list", 2),
+        ArgumentKind("tuple", 2),
+        ArgumentKind("class"),
+        ArgumentKind("settings"),
+    ),
+    ArgumentKind("value", None),
+)
+"""The kinds to try, in this order, for a value that is involved in an error."""
+
+_QUOTED = re.compile(r"'(\w+)'")
+_NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
+_NO_CALLABLE = re.compile(r"must be (?:a )?callable|is not (?:a )?callable")
+_NO_ORDER = re.compile(r"not supported between instances of|unsupported operand type")
+_NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to float")
+_NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
+_NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
+"""Python's messages about values: one that should be a list, one that should be a class or a function, one that should
+be a number, a string that should be a number, one that should be an integer, one that should be a string."""
+
+_EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
+_ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
+_WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
+MOST_OPTIONS = 4
+"""How many options (strings that an error names, keys of a table) are tried."""
+
+_WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
+"""The names of parameters that request weights."""
+
+_PREFIX = re.compile(r"[a-z]+_$")
+
+_DIGITS = re.compile(r"\b[1-8]\b")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change to try: another kind for the value at a path, or arguments for parameters that had none so far."""
+
+    path: str = ""
+    kind: ArgumentKind | None = None
+    extra: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    """Names that the settings at the path have from the start, in addition to those that they have already."""
+    is_of_all: bool = False
+    """Whether the kind applies to all items of the list that contains the value at the path."""
+    others: tuple[str, ...] = ()
+    """Further paths that the kind applies to."""
+    is_due: bool = False
+    """Whether the error shows that the arguments are lacking, so that to give them may end in an earlier error."""
+
+
+def is_choice(change: Change) -> bool:
+    """Whether a change sets one of the strings that a program knows: the keys of a table, the names in an error."""
+    return change.kind is not None and isinstance(change.kind.value, str)
+
+
+def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes that may avoid ``error``, the likeliest first. ``is_built``: the trace raised it, not the build."""
+    text = str(error)
+    if isinstance(error, TypeError) and "required" in text and "argument" in text:
+        names = _QUOTED.findall(text)
+        for path in plan.last_unpacked:
+            yield Change(path, settings=tuple(names))
+        yield Change(extra=plan.taken(names))
+        prefixes = _prefixes(plan.cls)
+        if prefixes:
+            yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
+        return
+    off = [
+        Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
+    ]
+    if not is_built and lacks_weights(error):
+        off.sort(key=lambda change: not _WEIGHTS.search(change.path))
+        yield from off
+    expected = _EXPECTED.search(text)
+    if isinstance(error, ValueError) and expected and plan.last_iterated:
+        yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])))
+        yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
+    yield from _wanted_by_program(error, plan)
+    suspects = [(path, plan.kinds[path]) for path in _suspects(error, plan) if path in plan.kinds]
+    named, optional = (
+        plan.taken(re.findall(r"\w+", text), by_name=True),
+        [path for path in plan.optional if path not in plan.extra],
+    )
+    yield from _looked_up(error, plan)
+    yield from _indices(error, plan)
+    if _NO_INTEGER.search(text):
+        yield from (Change(path, ArgumentKind("number", _whole(path, kind))) for path, kind in suspects)
+    if not is_built:
+        yield from _of_other_type(error, plan, suspects)
+        if plan.inherited:
+            yield Change(extra=plan.inherited)
+        yield from _of_same_type(error, plan, suspects)
+        if named:
+            yield Change(extra=named)
+    for path, kind in suspects:
+        others = (ArgumentKind("value", kind.value),) if kind.name == "object" else _KINDS
+        yield from (Change(path, other) for other in others if other != kind)
+    if not is_built:
+        yield from (Change(extra=(path,)) for path in optional)
+        yield from off
+        yield from _compared_with(plan)
+
+
+def _of_other_type(
+    error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
+) -> Iterator[Change]:
+    """Values of the type that ``error`` asks for: a string, lists instead of numbers, anything instead of None."""
+    text = str(error)
+    if not isinstance(error, TypeError | AttributeError):
+        return
+    if _NO_TEXT.search(text):
+        yield from (Change(path, ArgumentKind("text", "", certain=False)) for path, _ in suspects)
+        yield from (
+            Change(path, ArgumentKind("text", text)) for path, kind in suspects for text in _numerals(path, kind)
+        )
+    if _NO_ORDER.search(text):  # a plain number, since the program also compares it with strings
+        texts = [path for path, kind in suspects if kind.name == "text" and mentions(error, path)]
+        yield from (Change(path, ArgumentKind("value", number_for(path.rpartition(".")[2]))) for path in texts)
+    if _NO_CALLABLE.search(text):  # `partial(norm_layer)`; of what is called itself, the error names the path
+        yield from (Change(path, ArgumentKind("class")) for path, kind in suspects if kind.name != "class")
+    if _NO_SEQUENCE.search(text):  # it may be computed from several numbers, all of which have to be lists
+        read = (pair for frame, line in _steps(error.__traceback__)[:1] for pair in sequence_values(frame, line))
+        paths = dict.fromkeys(_path_of(value, plan.made) for _, value in read)
+        first, *others = [path for path in paths if path in plan.kinds and plan.kinds[path].name == "number"] or [""]
+        if others:
+            yield Change(first, ArgumentKind("list", items_of(first)), others=(*others,))
+    if "NoneType" in text:
+        unset = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if value is None)
+        yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
+
+
+def _of_same_type(
+    error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
+) -> Iterator[Change]:
+    """Other numbers, lengths and strings."""
+    for path, kind in suspects:
+        yield from _numbers(path, kind)
+        if item := plan.kinds.get(f"{path}[0]"):
+            yield from (change for change in _numbers(f"{path}[0]", item) if change.is_of_all)
+        yield from _lengths(path, kind, str(error))
+        yield from _options(path, kind, error)
+
+
+def _numerals(path: str, kind: ArgumentKind) -> tuple[str, str]:
+    """Strings that can be evaluated, like options of a command line: a list of integers, and an integer."""
+    number = _whole(path, kind)
+    return str([number] * items_of(path)), str(number)
+
+
+def _whole(path: str, kind: ArgumentKind) -> int:
+    """An integer near the value of ``kind``, or one that suits the name of ``path`` if that is no number."""
+    number = kind.value if isinstance(kind.value, int | float) else number_for(path)
+    return max(int(number), 1)
+
+
+def _looked_up(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """What the program looked up without success: a keyword argument, or an attribute of an object of settings."""
+    wanted = error.name if isinstance(error, AttributeError) else error.args[0] if isinstance(error, KeyError) else None
+    if isinstance(wanted, str) and wanted.isidentifier():
+        yield Change(extra=plan.taken([wanted]))
+        path = _path_of(getattr(error, "obj", None), plan.made)
+        if path in plan.kinds and plan.kinds[path].name in ("settings", "object"):  # a class of its own, without this
+            yield Change(path, settings=(wanted,))
+
+
+def _indices(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """If an index was out of range: a number, or all numbers of a list, become 0, an index of any list with items."""
+    used = dict.fromkeys(_path_of(value, plan.made) for _, value in _used(error)) if type(error) is IndexError else ()
+    for path in [path for path in used if path in plan.kinds and plan.kinds[path].name == "number"]:
+        yield Change(path, ArgumentKind("number", 0), is_of_all=path.endswith("]"))
+
+
+def _prefixes(cls: type) -> list[str]:
+    """Prefixes that the module of ``cls`` may strip from keywords to pass them on, e.g. ``enc_`` in ``enc_depth``."""
+    home = sys.modules.get(cls.__module__)  # a class can claim to be from any module
+    values = [] if home is None else list(vars(home).values())
+    functions = [value for value in (*values, cls.__init__) if isinstance(value, FunctionType)]  # type: ignore[misc]
+    own = [function.__code__ for function in functions if function.__module__ == cls.__module__]
+    texts = [value for value in (*values, *(text for code in own for text in code.co_consts)) if isinstance(value, str)]
+    return list(dict.fromkeys(text for text in texts if _PREFIX.match(text)))
+
+
+def _numbers(path: str, kind: ArgumentKind) -> Iterator[Change]:
+    """Other numbers for the value at ``path``; if this is an item of a list, also for all of the list's items."""
+    if kind.name == "number" and isinstance(kind.value, int | float):
+        whole = max(int(kind.value), 1)
+        others = (1, 2 * whole, 0.5, 4 * whole) if isinstance(kind.value, int) else (whole, 0.5)
+        for other in [other for other in others if repr(other) != repr(kind.value)]:
+            yield Change(path, ArgumentKind("number", other))
+            if path.endswith("]"):
+                yield Change(path, ArgumentKind("number", other), is_of_all=True)
+
+
+def _lengths(path: str, kind: ArgumentKind, text: str) -> Iterator[Change]:
+    """Other lengths for a list or a tuple, starting with those that the error message mentions."""
+    if kind.name in ("list", "tuple"):
+        lengths = dict.fromkeys([*map(int, _DIGITS.findall(text)), 3, 1, 2, 4, 5])
+        yield from (
+            Change(path, ArgumentKind(kind.name, length, kind.items)) for length in lengths if length != kind.value
+        )
+
+
+def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[Change]:
+    """Strings that ``error`` suggests instead of this one: from its message, or the members of an enumeration."""
+    if kind.name != "text":
+        return
+    if _NO_NUMBER.search(str(error)):
+        yield Change(path, ArgumentKind("text", str(number_for(path))))
+    named = _ONE_OF.search(str(error))
+    options = re.findall(r"[\w.-]+", named[1].partition(".\n")[0]) if named else []
+    options += [text for text in re.findall(r"'([\w.-]+)'", str(error)) if text not in options]
+    for frame in _frames(error.__traceback__):
+        enumeration = frame.f_locals.get("cls")
+        if isinstance(enumeration, enum.EnumMeta):
+            members: dict[str, Any] = dict(enumeration.__members__)
+            options += [str(member.value) for member in members.values()]
+    for option in [option for option in options if option not in _WORDS][:MOST_OPTIONS]:
+        yield Change(path, ArgumentKind("text", option))
+
+
+def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes suggested by the code that ``error`` passed through: its checks, type tests, lookups and comparisons."""
+    yield from _checked_for(error.__traceback__, plan)
+    yield from _asked_for(error.__traceback__, plan)
+    yield from _chosen_from(error.__traceback__, plan)
+    if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError | ValueError):
+        yield from _compared_with(plan)
+
+
+def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes that would make the check that raised the error pass."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return
+    for passing in passing_values(traceback.tb_frame, traceback.tb_lineno, lambda value: _path_of(value, plan.made)):
+        kind = plan.kinds.get(passing.path)
+        if kind is not None:
+            name: KindName = kind.name if passing.is_length else "number"
+            yield Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
+    for option, value in passing_options(traceback.tb_frame, traceback.tb_lineno):
+        for path in plan.taken([option], by_name=True):
+            yield Change(path, ArgumentKind("value", value), (path,))
+    for path in plan.taken(names_in_check(traceback.tb_frame, traceback.tb_lineno), by_name=True):
+        yield Change(extra=(path,))  # the check may refuse its default
+
+
+def _compared_with(plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes of a number or string to one it was compared with: no branch of ``if kind == 0: … elif …`` was taken."""
+    for path, others in list(plan.compared.items()):
+        if path in plan.kinds:
+            for other in list(others)[:MOST_OPTIONS]:
+                yield Change(path, ArgumentKind("text" if isinstance(other, str) else "number", other))
+
+
+def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes that satisfy an ``isinstance(net, Transformer)`` in a function that the error passed through."""
+    for frame in _frames(traceback):
+        for call in _isinstance_calls(frame.f_code):
+            try:
+                value, classes = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in call.args)
+            except (Exception, Misused):
+                continue
+            path = _path_of(value, plan.made)
+            for asked in classes if isinstance(classes, tuple) else (classes,):
+                origin: Any = typing.get_origin(asked)
+                cls = asked if origin is None else origin  # `typing.Sequence` stands for `collections.abc.Sequence`
+                is_own = isinstance(cls, type) and cls.__module__ != "builtins"
+                if is_own and path in plan.kinds and not isinstance(value, cls):
+                    yield Change(path, first_guess(path.rpartition(".")[2], cls, plan.namespace))
+
+
+def _isinstance_calls(code: CodeType) -> list[ast.Call]:
+    return [
+        node
+        for node in _nodes(code)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and len(node.args) == 2
+    ]
+
+
+def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes to a key that is missing from a table, looked up by a function in the traceback, or to the table.
+
+    Examples of such lookups: ``mode in MODES``, ``MODELS[name]``, ``"target" in config``.
+    """
+    for frame in _frames(traceback):
+        for node in _nodes(frame.f_code):
+            match node:
+                case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[among]):
+                    pass
+                case ast.Subscript(value=among, slice=key, ctx=ast.Load()):
+                    pass
+                case _:
+                    continue
+            if _does_something(key) or _does_something(among):
+                continue
+            try:
+                value, options = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, among))
+                if isinstance(value, str) and isinstance(options, InventedSettings) and value not in options:
+                    yield Change(_path_of(options, plan.made), settings=(str(value),))
+                path = _path_of(value, plan.made)
+                is_table = isinstance(options, Mapping) or isinstance(node, ast.Compare)
+                if path in plan.kinds and is_table and not isinstance(options, str) and value not in options:
+                    plain = [option for option in options if type(option) in (str, int, float)]
+                    for option in sorted(plain, key=repr)[:MOST_OPTIONS]:
+                        yield Change(path, ArgumentKind("value", option))
+            except (Exception, Misused):  # it uses a value that is gone, or the options are not a table
+                continue
+
+
+def _does_something(node: ast.AST) -> bool:
+    """Whether evaluating ``node`` again could have an effect or block, as ``queue.get()`` could."""
+    return any(
+        isinstance(inner, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)
+    )
+
+
+def _nodes(code: CodeType) -> Iterator[ast.AST]:
+    try:
+        return ast.walk(ast.parse(textwrap.dedent(inspect.getsource(code))))
+    except (OSError, SyntaxError, TypeError):
+        return iter(())
+
+
+def _suspects(error: BaseException, plan: ArgumentPlan) -> list[str]:
+    """The paths of the invented values that may have caused ``error``, the likeliest first.
+
+    First come those that the error names, then those that the failing statements used, the innermost first, and last
+    all others in the traceback's frames.
+    """
+    named = [path for path in plan.kinds if isinstance(error, TypeError) and mentions(error, path)]
+    used = (_path_of(value, plan.made) for _, value in _used(error))
+    frames = _frames(error.__traceback__)
+    other = (_path_of(value, plan.made) for frame in frames for value in list(frame.f_locals.values()))
+    return list(dict.fromkeys(path for path in (*named, *used, *other) if path))
+
+
+def _used(error: BaseException) -> Iterator[tuple[str, Any]]:
+    """What the failing statements in the traceback used, as `used_values` returns it, the innermost first."""
+    for frame, line in _steps(error.__traceback__):
+        yield from used_values(frame, line)
+
+
+def mentions(error: BaseException, name: str) -> bool:
+    """Whether the error's message has ``name`` as a word of its own."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.\[])", str(error)) is not None
+
+
+def _path_of(value: Any, made: Mapping[int, tuple[str, Any]]) -> str:
+    """The path of an invented value; empty for any other value."""
+    if isinstance(value, InventedSettings):
+        return str(vars(value)["_path"])
+    return value.path if isinstance(value, Probe) else made.get(id(value), ("",))[0]
+
+
+def _frames(traceback: TracebackType | None) -> list[FrameType]:
+    """The frames of the traceback, the innermost first, except for those of the search itself."""
+    return [frame for frame, _ in _steps(traceback)]
+
+
+def _steps(traceback: TracebackType | None) -> list[tuple[FrameType, int]]:
+    """The frames of the traceback, as `_frames` returns them, each with the line that it had reached."""
+    steps = list(walk_tb(traceback))
+    return [(frame, line) for frame, line in reversed(steps) if not _is_own(frame)]
+
+
+def positions_of(traceback: TracebackType | None) -> tuple[int, ...]:
+    """The instruction that each function in the traceback had reached, except for the search's own functions."""
+    positions = []
+    while traceback is not None:
+        if not _is_own(traceback.tb_frame):
+            positions.append(traceback.tb_lasti)
+        traceback = traceback.tb_next
+    return tuple(positions)
+
+
+def _is_own(frame: FrameType) -> bool:
+    """Whether a frame belongs to the search for arguments, not to the program."""
+    return frame.f_globals.get("__name__") in _OWN
+
+
+_OWN = frozenset(f"{__package__}.{name}" for name in ("argument_synthesis", "argument_plan", "missing_weights"))

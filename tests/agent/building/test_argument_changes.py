@@ -1,0 +1,184 @@
+"""What is changed about invented arguments after the program has raised an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from fx_lsp.agent.building.argument_synthesis import InventedRoot, invent_arguments
+from fx_lsp.agent.building.build import own_error
+from fx_lsp.agent.building.custom_tracer import tracer_for
+from fx_lsp.agent.building.invented_values import InventedModule
+
+
+def invented(cls: type) -> InventedRoot:
+    """An instance of the class with invented arguments."""
+    tracer = tracer_for(None, (InventedModule,))
+    return invent_arguments(cls, globals(), partial(own_error, tracer, None), on_meta=True)
+
+
+class Narrow(nn.Module):
+    """A layer that needs more than a width."""
+
+    def __init__(self, width: int, *, kernel: int) -> None:
+        super().__init__()
+        self.width = width
+        self.conv = nn.Conv1d(width, width, kernel)
+
+
+class Wide(nn.Module):
+    """A layer that needs only a width."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x)
+
+
+LAYERS: dict[str, Callable[..., nn.Module]] = {"a_narrow": Narrow, "b_wide": Wide}
+
+
+def layer_of(choice: Any, width: int) -> Any:
+    """The layer that a configuration chooses; None if there is no configuration."""
+    if choice is None:
+        return None
+    return LAYERS[choice](width)
+
+
+class TestWhatAProgramKnowsByName:
+    def test_another_name_is_tried_if_the_first_leads_nowhere(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, layer: Any) -> None:
+                super().__init__()
+                self.layer = layer_of(layer, 8)
+
+            def forward(self, x: Any) -> Any:
+                return self.layer(x)
+
+        assert isinstance(invented(Net).root.layer, Wide)
+
+    def test_an_option_that_is_none_is_given_although_that_ends_in_an_earlier_error(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, width: int, layer: Any = None) -> None:
+                super().__init__()
+                self.layer = layer_of(layer, width)
+                self.head = nn.Linear(self.layer.width, 2)
+
+            def forward(self, x: Any) -> Any:
+                return self.head(self.layer(x))
+
+        assert isinstance(invented(Net).root.layer, Wide)
+
+
+class TestLists:
+    def test_an_index_that_is_out_of_range_becomes_0_in_all_items(self) -> None:
+        class Pyramid(nn.Module):
+            def __init__(self, levels: Any, nodes: Any) -> None:
+                super().__init__()
+                self.layers = nn.ModuleList(
+                    nn.Linear(levels[origin], node["width"]) for node in nodes for origin in node["sources"]
+                )
+
+            def forward(self, x: Any) -> Any:
+                return [layer(x) for layer in self.layers]
+
+        assert len(invented(Pyramid).root.layers) > 1
+
+    def test_the_items_of_a_list_are_alike(self) -> None:
+        class Stages(nn.Module):
+            def __init__(self, stages: Any) -> None:
+                super().__init__()
+                for stage in stages:
+                    assert stage["width"] % 3 == 0
+                self.count = len(stages)
+
+            def forward(self, x: Any) -> Any:
+                return x
+
+        assert invented(Stages).root.count > 1
+
+
+class TestObjects:
+    def test_settings_that_are_changed_before_they_are_read(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, layer: Any) -> None:
+                super().__init__()
+                layer["dropout"] = 0.0
+                self.linear = nn.Linear(layer["width"], 4)
+
+            def forward(self, x: Any) -> Any:
+                return self.linear(x)
+
+        assert invented(Net).root.linear.out_features == 4
+
+    def test_a_module_has_settings_that_have_to_agree(self) -> None:
+        class Wrapper(nn.Module):
+            def __init__(self, model: Any) -> None:
+                super().__init__()
+                self.model = model
+                sizes = model.config.image_size
+                assert isinstance(sizes, (list, tuple))
+                assert len(sizes) == 2
+                self.head = nn.Linear(model.config.width, model.config.width // model.config.heads)
+
+            def forward(self, x: Any) -> Any:
+                return self.head(self.model(x))
+
+        assert isinstance(invented(Wrapper).root.model, InventedModule)
+
+    def test_a_module_loses_its_head(self) -> None:
+        class Features(nn.Module):
+            def __init__(self, backbone: nn.Module) -> None:
+                super().__init__()
+                self.backbone = backbone
+                if hasattr(self.backbone, "fc"):
+                    del self.backbone.fc
+
+            def forward(self, x: Any) -> Any:
+                return self.backbone(x)
+
+        assert isinstance(invented(Features).root.backbone, InventedModule)
+
+    def test_a_class_that_the_program_only_keeps_for_later(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, norm: Any) -> None:
+                super().__init__()
+                self.norm = partial(norm, eps=1e-3)(8)
+
+            def forward(self, x: Any) -> Any:
+                return self.norm(x)
+
+        assert isinstance(invented(Net).root.norm, nn.LayerNorm)
+
+
+class TestNames:
+    def test_a_device_has_a_type(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, device: Any, other: torch.device) -> None:
+                super().__init__()
+                assert device.type == other.type == "cpu"
+                self.linear = nn.Linear(4, 4, device=device)
+
+            def forward(self, x: Any) -> Any:
+                return self.linear(x)
+
+        assert invented(Net).shown == "Net(device='cpu', other=device(…))"
+
+    def test_a_number_that_is_also_compared_with_a_string(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, dropout: Any) -> None:
+                super().__init__()
+                self.is_fixed = dropout == "fixed"
+                self.dropout = nn.Dropout(dropout)
+
+            def forward(self, x: Any) -> Any:
+                return self.dropout(x)
+
+        assert invented(Net).root.dropout.p == 0.0
