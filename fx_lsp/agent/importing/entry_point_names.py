@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
 from fx_lsp.agent.importing.script_definitions import defined_names, is_preparation, run_definitions
-from fx_lsp.agent.importing.stand_ins import StandIn
+from fx_lsp.agent.importing.stand_ins import StandIn, names_read
 
 _OPTIONS = re.compile(r"arg|opt|cfg|conf|pars|setting|param", re.IGNORECASE)
 """Part of the name of a function that reads options."""
@@ -55,13 +53,7 @@ def define_entry_point_names(
 def _names_read(tree: ast.Module, file: str) -> set[str]:
     """The global names that functions and classes read."""
     definitions: list[ast.stmt] = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    waiting, names = [compile(ast.Module(definitions, []), file, "exec", dont_inherit=True)], set[str]()
-    while waiting:
-        code = waiting.pop()
-        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-        instructions = dis.get_instructions(code)
-        names |= {one.argval for one in instructions if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names
+    return names_read(compile(ast.Module(definitions, []), file, "exec", dont_inherit=True))
 
 
 def _blocks(tree: ast.Module) -> Iterator[_Block]:

@@ -8,6 +8,8 @@ uses any other stand-in, the result says nothing about the program, so the use i
 
 from __future__ import annotations
 
+import builtins
+import dis
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -17,7 +19,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
-from types import FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -215,6 +217,10 @@ def _noting_instances(cls: type, name: str) -> type:
     return cls
 
 
+_OF_ANY_MODEL = {"device": torch.device("cpu"), "dtype": torch.float32}
+"""What base classes of models tell about the model's tensors, unlike ``nn.Module``."""
+
+
 class StandInBase:
     """The base of a class whose true base is missing. Instances of a module class are initialized as modules."""
 
@@ -238,7 +244,8 @@ class StandInBase:
             try:
                 return torch.nn.Module.__getattr__(self, name)
             except AttributeError:
-                pass
+                if name in _OF_ANY_MODEL:
+                    return _OF_ANY_MODEL[name]
         if not (name.startswith("__") and name.endswith("__")):
             if _is_about_to_call(sys._getframe(1)):
                 return _Method(f"{self._name}.{name}")
@@ -257,13 +264,49 @@ class StandInModule(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.__path__: list[str] = []
-        self.__all__: list[str] = []
         self.__version__ = "0"
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # for `from … import *`
+            star_imported[self.__name__] = None
+            return _names_lacking(sys._getframe(1))
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        return StandIn(f"{self.__name__}.{name}")
+        moved = _moved(self.__name__, name)
+        return StandIn(f"{self.__name__}.{name}") if moved is None else moved
+
+
+star_imported: dict[str, None] = {}
+"""The missing modules of which everything was imported, in order. Nobody knows which names that would have defined."""
+
+
+def names_read(code: CodeType) -> set[str]:
+    """The global names that a piece of code reads, with its functions and classes."""
+    waiting, names = [code], set[str]()
+    while waiting:
+        code = waiting.pop()
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        instructions = dis.get_instructions(code)
+        names |= {one.argval for one in instructions if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names
+
+
+def _names_lacking(frame: FrameType) -> list[str]:
+    """The global names that a module's code reads, and that neither the module so far nor Python has."""
+    return sorted(names_read(frame.f_code) - frame.f_globals.keys() - vars(builtins).keys())
+
+
+def _moved(module: str, name: str) -> Any:
+    """What a missing module of an installed package should have, if the package has it from a module of the same name.
+
+    Packages reorganize themselves: ``timm.models.layers.helpers`` became ``timm.layers.helpers``, and the parent of the
+    missing module still offers its contents. None if there is nothing like that.
+    """
+    parent, _, last = module.rpartition(".")
+    found = vars(sys.modules.get(parent, object)).get(name)
+    home = str(getattr(found, "__module__", ""))
+    is_same = home.partition(".")[0] == module.partition(".")[0] and home.rpartition(".")[2] == last
+    return found if is_same and not isinstance(found, StandIn) else None
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -25,6 +25,7 @@ from fx_lsp.agent.importing.stand_ins import (
     StandInBase,
     is_only_a_stand_in,
     missing_parts,
+    star_imported,
 )
 from fx_lsp.agent.messages import Intent
 from fx_lsp.agent.traceback_steps import Belongs, causes
@@ -43,6 +44,8 @@ def missing_dependency(
     name = used_stand_in()
     if name is None and isinstance(root, StandInBase) and is_only_a_stand_in(root):
         name = root._name
+    if name is None and star_imported and any(type(cause) is NameError for cause in causes(error)):
+        name = next(iter(star_imported))  # which may define the name
     name = name or _handled(error, (*_VALUES, MissingModule, StandInBase) if building else _VALUES)
     if name is None and any(StandIn.__name__ in str(cause) for cause in causes(error, stated=True)):
         return "it depends on a value from a missing package"  # `log(): argument 'input' must be Tensor, not StandIn`
@@ -97,9 +100,10 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
         return "it leaves part of its work to subclasses"
     if isinstance(error, TraceFailure) and (missing := _missing_part(error, built.root)):
         return f"it depends on the result of `{missing}`, which is missing"
-    if raised_by_program and (called := next(itertools.chain(*called_stand_ins()), None)):
+    may_be_missing = raised_by_program and not _is_undefined_name(cause)
+    if may_be_missing and (called := next(itertools.chain(*called_stand_ins()), None)):
         return f"it raises {type(cause).__name__}, possibly because `{called}` is missing"
-    if raised_by_program and (bases := missing_parts(built.root)[1]):
+    if may_be_missing and (bases := missing_parts(built.root)[1]):
         return f"it raises {type(cause).__name__}, possibly because `{bases[0]}` is missing"
     if not built.recipe.made_up and not weights_are_missing():
         return None
@@ -117,6 +121,11 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     if any(isinstance(source, InventedModule) for source in sources):
         return "it depends on the output of a module that fx-lsp invented"
     return None
+
+
+def _is_undefined_name(error: BaseException) -> bool:
+    """Whether ``error`` says that a module defines no such name, which no value that is missing can change."""
+    return type(error) is NameError and str(error).startswith("name ")
 
 
 def _refuses_plain_value(error: TraceFailure) -> bool:

@@ -216,6 +216,18 @@ class A(nowhere.Module):
 """,
         "if `nowhere.Module` (missing) does no more than nn.Module",
     ),
+    "the device of a base": (
+        """
+class A(nowhere.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.layer(x.to(self.device, self.dtype))
+""",
+        "if `nowhere.Module` (missing) does no more than nn.Module",
+    ),
     "a submodule": (
         """
 class A(Net):
@@ -262,6 +274,44 @@ class A(nowhere.Base):
 """
     report = await traced(client, text, "A()")
     assert (report.outcome, [failure.kind for failure in report.failures]) == ("failed", ["control-flow"])
+
+
+NAMELESS = """
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = Layer(3)
+
+    def forward(self, x):
+        return shrunk(self.layer(x))
+"""
+"""A class that uses two names that its file does not define."""
+
+
+async def test_a_name_may_come_from_a_missing_package_of_which_everything_is_imported(client: Client) -> None:
+    report = await traced(client, f"from nowhere import *\n{NET}\n{NAMELESS}", "A()")
+    assert (report.outcome, report.reason) == ("unchecked", "it calls `nowhere.shrunk`, which is missing")
+    client.write("others.py", "from nowhere import *\n")
+    report = await traced(client, f"from others import *\n{NET}\n{NAMELESS}", "A()")
+    assert (report.outcome, report.reason) == ("unchecked", "it depends on `nowhere`, which is missing")
+
+
+async def test_an_undefined_name_is_a_failure_whatever_is_missing(client: Client) -> None:
+    text = f"import nowhere\n{NET}\nclass A(nowhere.Base):\n    def forward(self, x):\n"
+    report = await traced(client, f"{text}        return fused(nowhere.split(x))\n", "A()")
+    assert report.outcome == "unchecked"  # there is nothing in it but its base
+    text += "        return fused(nowhere.split(self.layer(x)))\n    def __init__(self):\n"
+    text += "        super().__init__()\n        self.layer = nn.Linear(3, 3)\n"
+    report = await traced(client, text, "A()")
+    assert (report.outcome, [failure.kind for failure in report.failures]) == ("failed", ["exception"])
+
+
+async def test_what_an_installed_package_has_moved_is_found(client: Client) -> None:
+    text = f"from torch.nn.linear import Identity, Linear\n{NET}\nclass A(Net):\n    def __init__(self):\n"
+    text += "        super().__init__()\n        self.layer = Linear(3, 4).requires_grad_(False)\n"
+    report = await traced(client, text + "        assert self.layer.out_features == 4\n", "A()")
+    assert (report.outcome, report.reason) == ("traced", "")
+    assert noticed(report) == [("import", "from torch.nn.linear import Identity, Linear")]
 
 
 async def test_a_guarded_import_takes_its_fallback_without_the_package(client: Client) -> None:
