@@ -326,6 +326,7 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
     yield _changed(first, generator, lambda tensor: ~tensor if tensor.dtype is torch.bool else -_magnitude(tensor))
     yield _changed(first, generator, lambda tensor: 100 * tensor if tensor.is_floating_point() else tensor)
     yield _changed(first, generator, torch.zeros_like)
+    yield _changed(first, generator, lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
     longest = _longest_weight(root)
     others = [(size + 1, longest + 1, 1 if dim else 2 * size, 2 * size) for dim, size in enumerate(shape)]
     resized = [(dim, shape[dim], other) for sizes in zip(*others, strict=True) for dim, other in enumerate(sizes)]
@@ -343,7 +344,6 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
                 _changed(first, generator, resize=(dim, size, other), only=at) for other in (2 * size, size // 2)
             )
     yield _changed(first, generator)
-    yield _changed(first, generator, lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
 
 
 def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator[Input]:

@@ -357,6 +357,95 @@ REFUTED = {
         ),
         "the structure",
     ),
+    "a norm that fits square inputs": (
+        Edit(
+            program("return x * len(x) / x.norm(dim=1, keepdim=True)"),
+            "len(x) / x.norm(dim=1, keepdim=True)",
+            "x.size(0) / x.norm(dim=1)",
+        ),
+        "the edited code",
+    ),
+    "a squeeze that takes a batch of one": (
+        Edit(program("return x.unsqueeze(1).squeeze(1) / len(x)"), ".squeeze(1) / len(x)", ".squeeze() / x.size(0)"),
+        "the shape of the output",
+    ),
+    "a branch for a batch of one": (
+        Edit(
+            program("y = x * 2\nif len(y) == 1:\n    y = y + 1\nreturn y"),
+            "\n        if len(y) == 1:\n            y = y + 1",
+            "",
+        ),
+        "the output differs",
+    ),
+    "the first rows instead of all": (
+        Edit(
+            program("y = 0\nfor row in x:\n    y = y + row\nreturn y * 1"),
+            "y = 0\n        for row in x:\n            y = y + row",
+            "y = x[:2].sum(0)",
+        ),
+        "the output differs",
+    ),
+    "a half of an odd size": (
+        Edit(program("return x * (-len(x) // 2)"), "-len(x) // 2", "-(x.size(0) // 2)"),
+        "the output differs",
+    ),
+    "a write to an input instead of a copy": (
+        Edit(
+            program("y = x.clone()\ny.add_(1)\nreturn y / len(x)"),
+            "y = x.clone()\n        y.add_(1)\n        return y / len(x)",
+            "y = x\n        y.add_(1)\n        return y / x.size(0)",
+        ),
+        "the content of the inputs after the call differs",
+    ),
+    "an activation that overwrites its input": (
+        Edit(
+            program("return torch.nn.functional.relu(x) / len(x)"),
+            "relu(x) / len(x)",
+            "relu(x, inplace=True) / x.size(0)",
+        ),
+        "the content of the inputs after the call differs",
+    ),
+    "a dtype that most inputs have": (
+        Edit(
+            program("return x.cumsum(0, dtype=x.dtype) / len(x)"),
+            "dtype=x.dtype) / len(x)",
+            "dtype=torch.float32) / x.size(0)",
+        ),
+        "the dtype of the output",
+    ),
+    "dropout that ignores the mode": (
+        Edit(
+            program("return torch.nn.functional.dropout(x, 0.5, self.training) / len(x)"),
+            "self.training) / len(x)",
+            "not self.training) / x.size(0)",
+        ),
+        "the output differs",
+    ),
+    "dropout at another place": (
+        Edit(
+            program("return torch.nn.functional.dropout(x.exp() / len(x), 0.5, True).sum(1, True)"),
+            "dropout(x.exp() / len(x), 0.5, True).sum(1, True)",
+            "dropout(x.exp().sum(1, True) / x.size(0), 0.5, True)",
+        ),
+        "the output differs",
+    ),
+    "random numbers in another order": (
+        Edit(
+            program("a = torch.rand_like(x)\nb = torch.rand_like(x)\nreturn (x * a + b) / len(x)"),
+            "a = torch.rand_like(x)\n        b = torch.rand_like(x)\n        return (x * a + b) / len(x)",
+            "b = torch.rand_like(x)\n        a = torch.rand_like(x)\n        return (x * a + b) / x.size(0)",
+        ),
+        "the output differs",
+    ),
+    "running statistics that stay as they are": (
+        Edit(
+            program("return self.norm(x) / len(x)", init="self.norm = torch.nn.BatchNorm1d(4)"),
+            "self.norm(x) / len(x)",
+            "torch.nn.functional.batch_norm("
+            "x, None, None, self.norm.weight, self.norm.bias, training=True) / x.size(0)",
+        ),
+        "differs",
+    ),
     "another structure": (Edit(program("return x / len(x), x"), "len(x), x", "x.size(0), [x]"), "the structure"),
     "another shape": (Edit(program("return x / len(x)"), "len(x)", "x.size(0) + x[:, None]"), "the shape"),
     "a graph that keeps one branch": (
