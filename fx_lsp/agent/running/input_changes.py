@@ -39,6 +39,8 @@ _WIDTHS = re.compile(r"to have (\d+) channels, but got (\d+)|multiplied \(\d+x(?
 
 _WEIGHT = re.compile(r"weight of size \[([\d, ]+)\]")
 
+_ABOUT_LENGTH = re.compile(r"(list|tuple) index out of range|not enough values to unpack|shorter than argument")
+
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
 _NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
@@ -55,6 +57,7 @@ class ErrorText:
         is_mute = text.endswith(": ")  # a check without a message, which may be about values
         self.about_kind = is_mute or _ABOUT_KIND.search(text) is not None
         self.about_dimensions = _ABOUT_DIMENSIONS.search(text) is not None
+        self.about_length = _ABOUT_LENGTH.search(text) is not None
         self.about_ints = _ABOUT_INTS.search(text) is not None
         shapes = [tuple(map(int, found.split(","))) for found in _SHAPE.findall(text)]
         weights = [tuple(map(int, found.split(","))) for found in _WEIGHT.findall(text)]
@@ -241,6 +244,13 @@ def with_two_broadcast(wanted: Wanted) -> Iterator[Wanted]:
                 path: replace(like, shape=with_size(like.shape, dim, 1)) if without_indices(path) in pair else like
                 for path, like in wanted.items()
             }
+
+
+def with_longer_list(wanted: Wanted) -> Iterator[Wanted]:
+    """The inputs with one more item in each list in turn, like its last one."""
+    lasts = {path[:-1]: path for path in wanted if isinstance(path[-1], int)}
+    for container, last in lasts.items():
+        yield {**wanted, (*container, len([path for path in wanted if path[:-1] == container])): wanted[last]}
 
 
 def with_none_for_a_list(wanted: Wanted) -> Iterator[Wanted]:

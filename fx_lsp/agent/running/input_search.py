@@ -41,6 +41,9 @@ MOST_GUESSES = 24
 SIDES = (64, 224, 32, 299)
 """Image sizes in pixels to try if nothing in a module determines the size."""
 
+SMALL_SIDES = (16, *SIDES)
+"""The same for a search that runs a program hundreds of times."""
+
 SHAPES = ((3, 8), (2, 5, 8), (2, 3, 32, 32), (2, 3, 64, 64), (2, 3, 224, 224), (4, 4), (6,), (1, 1, 16, 16))
 """Shapes to try if the layers suggest nothing that works."""
 
@@ -166,7 +169,7 @@ def solutions(
     flags, names = _required(parameters, fixed)
     numbers = [name for name, value in flags.items() if type(value) is int]
     flags = {name: value for name, value in flags.items() if name not in numbers}
-    guessed = _guessed(root, {**flags, **fixed})
+    guessed = _guessed(root, {**flags, **fixed}, SMALL_SIDES)
     optional = [name for name, one in parameters.items() if one.default is None and name not in fixed]
     known = {**flags, **fixed}
     yield from solve_inputs(root, [*names, *numbers], known, guessed, numbers, optional, may_run=may_run)
@@ -210,9 +213,9 @@ def without_optional_inputs(root: Callable[..., Any], first: Input, fixed: Mappi
             yield Input(bound.args, bound.kwargs)
 
 
-def _guessed(root: Callable[..., Any], given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Inputs that the layers suggest; ``given`` are values that are known."""
-    return list(itertools.islice(_distinct(guesses(root, given, sides=SIDES)), MOST_GUESSES))
+def _guessed(root: Callable[..., Any], given: Mapping[str, Any], sides: Sequence[int] = SIDES) -> list[dict[str, Any]]:
+    """Inputs that the layers suggest; ``given`` are values that are known, ``sides`` are sizes of images."""
+    return list(itertools.islice(_distinct(guesses(root, given, sides=sides)), MOST_GUESSES))
 
 
 def _required(

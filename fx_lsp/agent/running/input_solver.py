@@ -28,6 +28,7 @@ from fx_lsp.agent.running.input_changes import (
     with_alike_changed,
     with_item_changed,
     with_last_sizes,
+    with_longer_list,
     with_none_for_a_list,
     with_one_changed,
     with_other_dimensions,
@@ -226,7 +227,8 @@ class _InputSolver:
         same shape changed, then with two inputs that are broadcast, at last without a list.
 
         The items of a list change together, and also each of them alone. If the error asks for integers, two inputs
-        become numbers first of all. If the line that fails is about some of the inputs only, these change more often.
+        become numbers first of all; if it says that a list is too short, each list gets another item. If the line that
+        fails is about some of the inputs only, these change more often.
         """
         wanted, told = run.wanted, ErrorText(run.error or "", run.numbers)
         likes = {without_indices(path): like for path, like in wanted.items()}
@@ -234,6 +236,8 @@ class _InputSolver:
         others = partial(other_tensors, told=told, widths=self._widths)
         if told.about_ints:
             yield from with_two_numbers(wanted)
+        if told.about_length:
+            yield from with_longer_list(wanted)
         if told.about_dimensions and len(wanted) > 1:
             yield from with_other_dimensions(wanted)
         numbers = [alike for alike in groups if alike.kind == "number"]

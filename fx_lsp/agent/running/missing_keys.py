@@ -1,7 +1,7 @@
-"""Finds the dicts that a program expects, from the keys that it looks up in vain.
+"""Finds the dicts and objects that a program expects, from the keys and attributes that it looks up in vain.
 
 A search for inputs starts with tensors. Where the program looks up a key in one of them, or in an item of one that it
-treats as a list, a dict is tried.
+treats as a list, a dict is tried; where it reads an attribute that tensors don't have, an object is tried.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import torch
 
 from fx_lsp.agent.building.failed_checks import tree_of, value_of
 from fx_lsp.agent.own_files import is_own_file
+from fx_lsp.agent.running.records import AttributeName
 from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted, replaced, value_at, with_key, without_indices
 from fx_lsp.agent.running.written_lists import ITEMS
 from fxcore import accelerators
@@ -30,7 +31,7 @@ ANY_KEY = "tensor"
 def with_missing_key(
     error: BaseException, wanted: Wanted, arguments: Mapping[str, Any], described: Mapping[str, TensorLike]
 ) -> Wanted | None:
-    """``wanted`` with a dict where the program looked up a missing key; None if it did not.
+    """``wanted`` with a dict or an object where the program looked up what is missing; None if it did not.
 
     The program, which raised ``error``, may have looked it up in a tensor, in an item of a tensor that it treats as a
     list, or in a dict. ``described`` are tensors by key; a tensor that isn't described is like the one it replaces.
@@ -68,7 +69,9 @@ def _intervenes(filename: str) -> bool:
 def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
     """What the line that raised ``error`` looks up: each container with the key, `ANY_KEY` if it asks for all."""
     for frame, line in innermost(error):
-        for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
+        tree = tree_of(frame.f_code) or ast.Pass()
+        methods = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        for node in ast.walk(tree):
             match node:
                 case ast.Subscript(value=holder, slice=ast.Constant(value=str(key)), lineno=at) if at == line:
                     pass
@@ -76,10 +79,18 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
                     at == line and isinstance(error, AttributeError)
                 ):
                     key = ANY_KEY
+                case ast.Attribute(value=holder, attr=attribute, lineno=at) if (
+                    at == line and _is_missing(error, attribute) and node not in methods
+                ):
+                    key = AttributeName(attribute)
                 case _:
                     continue
             with contextlib.suppress(Exception):
                 yield value_of(holder, frame), key
+
+
+def _is_missing(error: BaseException, attribute: str) -> bool:
+    return isinstance(error, AttributeError) and error.name == attribute
 
 
 def _lacks(holder: Any, key: str, argument: Any) -> bool:

@@ -20,6 +20,7 @@ from torch.nn.parameter import is_lazy
 
 from fx_lsp.agent.building.random_seeds import SEED, seed_all
 from fx_lsp.agent.running.plain_values import Digest, compact, tensors_of, to_plain
+from fx_lsp.agent.running.records import Record
 
 NUDGE = 0.01
 """The standard deviation of the noise that perturbs weights."""
@@ -151,7 +152,8 @@ def _copied(given: Input, leaves: dict[str, torch.Tensor] | None) -> tuple[tuple
         if isinstance(value, list | tuple):
             return type(value)(copied(f"{name}[{index}]", item) for index, item in enumerate(value))
         if isinstance(value, dict):
-            return {key: copied(f"{name}[{key!r}]", item) for key, item in value.items()}
+            items = {key: copied(f"{name}[{key!r}]", item) for key, item in value.items()}
+            return Record(items) if isinstance(value, Record) else items
         if not isinstance(value, torch.Tensor):
             return value
         if leaves is None or not value.is_floating_point():

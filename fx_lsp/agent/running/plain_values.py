@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.running.records import Record
+
 POINTER = struct.calcsize("P")
 """How many bytes a slot takes up in an object."""
 
@@ -164,7 +166,8 @@ def map_tensors(change: Callable[[torch.Tensor], torch.Tensor], value: Any) -> A
     if isinstance(value, list | tuple):
         return type(value)(map_tensors(change, item) for item in value)
     if isinstance(value, dict):
-        return {key: map_tensors(change, item) for key, item in value.items()}
+        items = {key: map_tensors(change, item) for key, item in value.items()}
+        return Record(items) if isinstance(value, Record) else items
     return value
 
 

@@ -1,7 +1,7 @@
 """The inputs that a search tries, as shapes and kinds of values, also in lists and dicts.
 
 A `Path` tells where in the arguments a tensor is. While arguments are put together, a list is a dict with the indices
-as keys.
+as keys, and an object is a dict with `AttributeName`s.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+
+from fx_lsp.agent.running.records import AttributeName, Record
 
 LARGEST = 1 << 21
 """The maximum number of elements of an input."""
@@ -53,7 +55,7 @@ class TensorLike:
 
 
 Path = tuple[str | int, ...]
-"""Where a tensor is: the parameter, then keys of dicts and indices of lists."""
+"""Where a tensor is: the parameter, then keys of dicts, indices of lists and `AttributeName`s."""
 
 Wanted = Mapping[Path, TensorLike]
 """The tensors to pass."""
@@ -72,11 +74,13 @@ def put(container: dict[Any, Any], path: Path, value: torch.Tensor | int | None)
 
 
 def with_lists(value: Any) -> Any:
-    """``value`` with lists instead of the dicts whose keys are indices."""
+    """``value`` with lists instead of the dicts whose keys are indices, and objects for those of attributes."""
     if not isinstance(value, dict):
         return value
     items = {key: with_lists(item) for key, item in value.items()}
-    return list(items.values()) if 0 in items else items
+    if 0 in items:
+        return list(items.values())
+    return Record(items) if any(isinstance(key, AttributeName) for key in items) else items
 
 
 def value_at(arguments: Any, path: Path) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fx_lsp.agent.running.written_shapes import definition_of
@@ -49,7 +49,9 @@ def written_lists(function: Callable[..., Any]) -> dict[str, WrittenList]:
     for node in ast.walk(definition):
         for name, items in _used_as_list(node):
             used.setdefault(name, []).append(items)
-    found = {name: WrittenList(max(filter(None, items), default=None)) for name, items in used.items()} | annotated
+    needed = {name: max(filter(None, items), default=None) for name, items in used.items()}
+    found = {name: WrittenList(items) for name, items in needed.items()}
+    found |= {name: replace(known, items=known.items or needed.get(name)) for name, known in annotated.items()}
     return {one.arg: found[one.arg] for one in parameters if one.arg in found}
 
 

@@ -156,6 +156,14 @@ PROVEN = {
         program("y = x / len(x)\nreturn Pair(y, x.dtype)", before=SLOTS), "len(x)", "x.size(0)"
     ),
     "a mapping of a class of its own": Edit(program("return Output(x / len(x))", before=OUTPUT), "len(x)", "x.size(0)"),
+    "an input with attributes": Edit(
+        program(
+            "y = self.lin(x.points).masked_fill(x.mask, 0.0)\nreturn y / len(x.mask)",
+            init="self.lin = torch.nn.Linear(12, 12)",
+        ),
+        "len(x.mask)",
+        "x.mask.size(0)",
+    ),
     "inputs as the file has them": Edit(
         program("return x.reshape(2, 17, 5) / len(x)") + "\ndef main():\n    y = torch.ones(34, 5)\n    Net()(y)\n",
         "len(x)",
@@ -356,6 +364,14 @@ REFUTED = {
             "y = Output(x / x.size(0)); y['more'] = x; return y",
         ),
         "the structure",
+    ),
+    "a write to an attribute of an input": (
+        Edit(
+            program("x.points = x.points * 2\nreturn x.points / len(x.points)"),
+            "x.points = x.points * 2\n        return x.points / len(x.points)",
+            "y = x.points * 2\n        return y / y.size(0)",
+        ),
+        "the content of the inputs after the call differs",
     ),
     "a norm that fits square inputs": (
         Edit(

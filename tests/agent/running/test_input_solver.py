@@ -317,6 +317,51 @@ class Durations(torch.nn.Module):
         return error.sum((1, 2))
 
 
+class Batch(torch.nn.Module):
+    """An object with images and a mask."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = torch.nn.Conv2d(3, 8, 4, 4)
+
+    def forward(self, batch: Any) -> torch.Tensor:
+        images, mask = batch.images, batch.mask
+        places = (~mask).cumsum(1, dtype=torch.float32)
+        embedded: torch.Tensor = self.embed(images * places[:, None])
+        return embedded
+
+
+class Nodes(torch.nn.Module):
+    """A graph: the features of its nodes, and the pairs of nodes that are joined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mix = torch.nn.Linear(7, 5)
+
+    def forward(self, graph: Any) -> torch.Tensor:
+        graph.x = self.mix(graph.x)
+        source, target = graph.pairs
+        return torch.zeros_like(graph.x).index_add(0, target, graph.x[source])
+
+
+class Merged(torch.nn.Module):
+    """A list of three features, which another function takes apart; there are many channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Conv2d(300, 16, 3, padding=1)
+        self.others = torch.nn.ModuleList(torch.nn.Conv2d(channels, 16, 1) for channels in (96, 48, 24))
+
+    def forward(self, x: torch.Tensor, features: list[torch.Tensor]) -> torch.Tensor:
+        return merged(self.first(x), features, self.others)
+
+
+def merged(x: torch.Tensor, features: list[torch.Tensor], layers: torch.nn.ModuleList) -> torch.Tensor:
+    for at in range(len(layers)):
+        x = x + layers[at](features[at])
+    return x
+
+
 class Joined(torch.nn.Module):
     """Two inputs that are joined; one of them has a dimension more."""
 
@@ -387,6 +432,9 @@ class Images(torch.nn.Module):
         Skips(),
         Conditional(),
         Images(),
+        Merged(),
+        Batch(),
+        Nodes(),
     ],
     ids=lambda root: type(root).__name__,
 )
