@@ -94,7 +94,8 @@ async def at_full_size(engine: Engine, failure: Failure, fix: Fix, attempt: Atte
     if owner is None or " inputs, with " not in attempt.reason:
         return attempt
     proof = await engine.proofs.trials.attempt(*owner, [failure], fix, full_size=True)
-    return replace(attempt, full_size=proof.verdict if proof.verdict != "refuted" else f"refuted: {proof.reason}")
+    verdict = proof.verdict if proof.verdict == "proven" else f"{proof.verdict}: {proof.reason}"
+    return replace(attempt, full_size=verdict)
 
 
 def packages(library: str) -> set[str]:

@@ -29,6 +29,7 @@ from fx_lsp.agent.running.input_search import (
     LEAST,
     MOST_OPTIONAL_RUNS,
     MOST_OPTIONAL_RUNS_IF_NEEDED,
+    SHARE_FOR_CANDIDATES,
     NoInputs,
     around,
     candidates,
@@ -244,11 +245,11 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     try:
         known = example_input(search.inputs, file.namespace)
         fixed = search.fixed()
+        guesses = candidates(root, fixed, known, source, file.namespace)
+        cheap = itertools.takewhile(lambda _: budget.has_left(SHARE_FOR_CANDIDATES), guesses)
         with budget:
             inputs = find_inputs(
-                itertools.chain(
-                    candidates(root, fixed, known, source, file.namespace), solutions(root, fixed, may_run)
-                ),
+                itertools.chain(cheap, solutions(root, fixed, may_run)),
                 partial(around, root=root, fixed=fixed),
                 runs,
                 frozenset(search.watched),
@@ -265,11 +266,11 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     return inputs, _is_differentiable(program, inputs[0]), not missed
 
 
-def _may_run(budget: SearchBudget) -> bool:
+def _may_run(budget: SearchBudget, share: float = 1.0) -> bool:
     """Whether the program may be run once more in search of inputs; some runs are a step of the search."""
     if budget.runs % RUNS_OF_A_STEP == 0:
         ChildRunner.go_on()
-    return budget.may_run()
+    return budget.may_run(share)
 
 
 def _find_optional(program: Program, search: InputSearch, first: Input, most_runs: int) -> tuple[Input, ...]:

@@ -85,6 +85,8 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     """Other tensors to try instead of ``like``, the likeliest first."""
     kinds = [of_kind(like, kind) for kind in KINDS if kind != like.kind]
     if like.kind == "none":  # it has no shape
+        wide = [shape for width, _ in told.widths for shape in ((2, 16, width), (2, width))]
+        yield from (TensorLike(shape) for shape in wide)
         yield from kinds
         return
     if like.kind == "number":
@@ -94,17 +96,26 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
     if told.about_kind:
         yield from kinds
     shape = like.shape
-    batch = shape[:1] or (2,)
+    batch = shape[:1] if len(shape) > 1 else (2,)
     usual = [usual for width in widths for usual in ((*batch, width, 8, 8), (*batch, 16, width))]
     shapes = [
         with_size(shape, dim, new) for new, old in told.widths for dim, size in enumerate(shape) if dim and size == old
     ]
+    shapes += [
+        with_size(shape, dim, size + new - old)  # the width may be that of several inputs that are joined
+        for new, old in told.widths
+        for dim, size in enumerate(shape)
+        if dim and 0 < size + new - old < new
+    ]
+    likely = [*(new for new, _ in told.widths), *shape[-1:]]
+    shapes += [other for width in likely for other in ((*batch, width), (*batch, 16, width))]  # vectors
     shapes += told.shapes
     shapes += [with_size(shape, dim, size) for size in told.sizes for dim in reversed(range(len(shape)))]
     shapes += [with_size(shape, dim, size) for dim, size in _in_proportion(shape, told.sizes)]
     shapes += _with_areas(shape, told)
     shapes += _with_products(shape, told.sizes)
     shapes += usual if told.about_dimensions else []
+    shapes += [(*shape[:dim], *shape[dim + 1 :]) for dim in range(1, len(shape) - 1)]
     shapes += [with_size(shape, dim, 1) for dim in range(1, len(shape))]
     shapes += [shape[1:], shape[:-1], (*shape[:1], 1, *shape[1:]), (*shape, 1)]
     shapes += [(*shape, width) for width in widths]

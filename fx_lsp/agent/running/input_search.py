@@ -32,6 +32,9 @@ MOST_OPTIONAL_RUNS, MOST_OPTIONAL_RUNS_IF_NEEDED = 24, 150
 """How often a program that runs without its optional inputs is run in search of these: usually, and if the inputs that
 are known miss a part of the code."""
 
+SHARE_FOR_CANDIDATES, SHARE_WITHOUT_OPTIONAL = 1 / 3, 1 / 2
+"""Which share of the budget may have been used after the first guesses, and after a search without optional inputs."""
+
 MODERATE = 1 << 17
 """How many elements a resized tensor may have, unless it has at most twice as many as before."""
 
@@ -41,7 +44,7 @@ MOST_GUESSES = 24
 SIDES = (64, 224, 32, 299)
 """Image sizes in pixels to try if nothing in a module determines the size."""
 
-SMALL_SIDES = (16, *SIDES)
+SMALL_SIDES = (16, 64)
 """The same for a search that runs a program hundreds of times."""
 
 SHAPES = ((3, 8), (2, 5, 8), (2, 3, 32, 32), (2, 3, 64, 64), (2, 3, 224, 224), (4, 4), (6,), (1, 1, 16, 16))
@@ -49,6 +52,9 @@ SHAPES = ((3, 8), (2, 5, 8), (2, 3, 32, 32), (2, 3, 64, 64), (2, 3, 224, 224), (
 
 _FACTORIES = frozenset({"rand", "randn", "zeros", "ones", "full", "randint", "arange", "tensor", "empty"})
 _BY_ANNOTATION: Mapping[Any, Any] = {int: 2, bool: False, float: 0.5}
+
+MayRun = Callable[..., bool]
+"""Whether the program may be run once more, with all of the budget or with a share of it; see `SearchBudget`."""
 
 Runs = Callable[[Input, AbstractSet[Any]], AbstractSet[Any] | None]
 """Which of the parts of the code a run reaches; None if the program does not run to its end on the input."""
@@ -162,9 +168,12 @@ def candidates(
 
 
 def solutions(
-    root: Callable[..., Any], fixed: Mapping[str, Any], may_run: Callable[[], bool] = lambda: True
+    root: Callable[..., Any], fixed: Mapping[str, Any], may_run: MayRun = lambda share=1.0: True
 ) -> Iterator[Input]:
-    """Inputs that ``root`` accepts, found by running it; see `solve_inputs`. ``fixed`` is as in `candidates`."""
+    """Inputs that ``root`` accepts, found by running it; see `solve_inputs`. ``fixed`` is as in `candidates`.
+
+    If there are optional inputs, a part of the budget is kept for a search that includes these.
+    """
     parameters = inspect.signature(forward_of(root)).parameters
     flags, names = _required(parameters, fixed)
     numbers = [name for name, value in flags.items() if type(value) is int]
@@ -172,7 +181,8 @@ def solutions(
     guessed = _guessed(root, {**flags, **fixed}, SMALL_SIDES)
     optional = [name for name, one in parameters.items() if one.default is None and name not in fixed]
     known = {**flags, **fixed}
-    yield from solve_inputs(root, [*names, *numbers], known, guessed, numbers, optional, may_run=may_run)
+    at_first = partial(may_run, SHARE_WITHOUT_OPTIONAL if optional else 1.0)
+    yield from solve_inputs(root, [*names, *numbers], known, guessed, numbers, optional, may_run=at_first)
     if optional:  # the program may not run without them
         every = [{**dict.fromkeys(optional, next(iter(guess.values()), None)), **guess} for guess in guessed]
         every_name = [*names, *numbers, *optional]

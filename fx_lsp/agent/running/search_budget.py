@@ -30,10 +30,14 @@ class SearchBudget(TorchFunctionMode):
         """How often the program was run."""
         self._work = 0
 
-    def may_run(self) -> bool:
-        """Whether the program may be run once more; to be asked before each run."""
+    def may_run(self, share: float = 1.0) -> bool:
+        """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run."""
         self.runs += 1
-        return self.runs <= MOST_RUNS and self._work <= MOST_WORK
+        return self.runs <= share * MOST_RUNS and self.has_left(share)
+
+    def has_left(self, share: float) -> bool:
+        """Whether the runs have done less than a ``share`` of the operations that they may do."""
+        return self._work <= share * MOST_WORK
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

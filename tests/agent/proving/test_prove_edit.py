@@ -84,7 +84,7 @@ async def test_inputs_with_equal_sizes_prove_nothing_about_a_size(client: Client
 
 async def test_a_graph_that_needs_an_input_is_not_run_without_it(client: Client) -> None:
     text = program(
-        "y = self.lin(x) / len(x)\nreturn y if mask is None else y.masked_fill(mask.unknown, 0.0)",
+        "y = self.lin(x) / len(x)\nreturn y if mask is None else y.masked_fill(mask.unknown(), 0.0)",
         "self.lin = torch.nn.Linear(16, 8)",
     )
     text = text.replace("forward(self, x)", "forward(self, x, mask)")

@@ -40,7 +40,7 @@ class Kernel(torch.nn.Module):
     def forward(self, x: torch.Tensor, mask: Any) -> torch.Tensor:
         batch, length, channels, kernel = x.shape
         y: torch.Tensor = self.inner(x.view(batch, length, -1)).view(batch, length, channels, kernel)
-        return y if mask is None else y.masked_fill(mask.unknown, 0.0)
+        return y if mask is None else y.masked_fill(mask.unknown(), 0.0)
 
 
 class Padded(torch.nn.Module):
@@ -178,7 +178,7 @@ class Kernel1d(torch.nn.Module):
 
     def forward(self, state: Any = None, rate: float = 1.0, L: Any = None) -> torch.Tensor:
         if state is not None:
-            state = state.hidden.state
+            state = state.hidden().state
         times = torch.linspace(0, rate, round(rate * L))
         kernel: torch.Tensor = self.weight @ torch.exp(-times * torch.ones(8, 1))
         return kernel
@@ -362,6 +362,40 @@ def merged(x: torch.Tensor, features: list[torch.Tensor], layers: torch.nn.Modul
     return x
 
 
+class Residual(torch.nn.Module):
+    """A block of a diffusion model: images, and a vector for each of them, whose width only a layer shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Sequential(torch.nn.GroupNorm(16, 48), torch.nn.Conv2d(48, 32, 3, padding=1))
+        self.time = torch.nn.Linear(80, 32)
+        self.second = torch.nn.Sequential(torch.nn.GroupNorm(16, 32), torch.nn.Conv2d(32, 32, 3, padding=1))
+
+    def forward(self, x: torch.Tensor, emb: torch.Tensor) -> torch.Tensor:
+        h, shift = self.first(x), self.time(emb)
+        while shift.dim() < h.dim():
+            shift = shift[..., None]
+        changed: torch.Tensor = self.second(h + shift)
+        return changed
+
+
+class CrossAttention(torch.nn.Module):
+    """Images attend to a context, which may be left out only if it has the width of the images."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.project = torch.nn.Conv2d(48, 48, 1)
+        self.queries = torch.nn.Linear(48, 32)
+        self.keys = torch.nn.Linear(24, 32)
+
+    def forward(self, x: torch.Tensor, context: Any = None) -> torch.Tensor:
+        x = self.project(x).flatten(2).transpose(1, 2)
+        context = x if context is None else context
+        queries, keys = (part.unflatten(-1, (4, -1)).transpose(1, 2) for part in (self.queries(x), self.keys(context)))
+        weights: torch.Tensor = (queries @ keys.transpose(-2, -1)).softmax(-1)
+        return weights
+
+
 class Joined(torch.nn.Module):
     """Two inputs that are joined; one of them has a dimension more."""
 
@@ -432,6 +466,8 @@ class Images(torch.nn.Module):
         Skips(),
         Conditional(),
         Images(),
+        Residual(),
+        CrossAttention(),
         Merged(),
         Batch(),
         Nodes(),
