@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lsprotocol import types
 from pygls.protocol import default_converter
@@ -40,7 +41,10 @@ class Editor:
         self.changes: list[Any] = []
         """What ``fx/changed`` told."""
         self.registered: list[str] = []
+        self._settings: dict[str, Any] = {}
+        self._open: set[str] = set()
         self._texts: dict[str, str] = {}
+        """Of the documents that are open, and of those that were."""
         self._versions: dict[str, int] = {}
         self._news = asyncio.Condition()
         self._register()
@@ -83,7 +87,8 @@ class Editor:
         ``pulls``: the server can ask for settings; else it is told them at the start. ``options``: what else the client
         says of itself. ``roots``: the workspace folders, below ``folder``.
         """
-        self.client.set_configuration({"fxLsp": dict(settings or {})})
+        self._settings = dict(settings or {})
+        self.client.set_configuration({"fxLsp": self._settings})
         await self.client.start_io(*SERVER, cwd=ROOT)
         return await self.client.initialize_session(
             types.InitializeParams(
@@ -114,17 +119,23 @@ class Editor:
     def show(self, name: str, text: str) -> None:
         """Open a file that has this text."""
         self._texts[name], self._versions[name] = text, 1
+        self._open.add(name)
         document = types.TextDocumentItem(self.uri(name), "python", 1, text)
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(document))
 
     def close(self, name: str) -> None:
+        self._open.discard(name)
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(self._identifier(name)))
 
-    async def close_all(self) -> None:
-        """Close every document and forget what the server has sent, for a test that shares the server with others."""
-        for name in self._texts:
+    async def clear(self) -> None:
+        """Close every document, empty the folder and forget what the server has sent: another test begins."""
+        for name in [*self._open]:
             self.close(name)
-        await self.settled()
+        gone = [path for path in self.folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+        for path in self.folder.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self.tell_of_files(*(path.relative_to(self.folder).as_posix() for path in gone), how="Deleted")
+        await self.configure()
         sent = (self.published, self.publications, self.statuses, self.changes)
         for kept in (self._texts, self._versions, *sent):
             kept.clear()
@@ -156,6 +167,17 @@ class Editor:
         """The text of a document, or of a range in it."""
         text = self._texts[name]
         return text[self._offset(name, found.start) : self._offset(name, found.end)] if found else text
+
+    def tell_of_files(self, *names: str, how: Literal["Created", "Changed", "Deleted"] = "Changed") -> None:
+        """Tell the server what has happened to files, as an editor that watches the folder does."""
+        changes = [types.FileEvent(self.uri(name), types.FileChangeType[how]) for name in names]
+        self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes))
+
+    async def configure(self, **settings: Any) -> None:
+        """Use the settings that the session began with, except for these."""
+        self.client.set_configuration({"fxLsp": {**self._settings, **settings}})
+        self.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+        await self.settled()
 
     async def diagnostics(self, name: str) -> list[types.Diagnostic]:
         """What the server says of the document's current text."""

@@ -1,8 +1,11 @@
 """What an editor shows stays calm: no edit takes a right diagnostic away and puts it back."""
 
+import pytest
 from lsprotocol import types
 
 from tests.lsp.editor import Editor
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 MODEL = """\
 import torch

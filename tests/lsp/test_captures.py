@@ -1,5 +1,6 @@
 """Captures in the editor: made where the workspace uses them or on request, after the results of tracing."""
 
+import asyncio
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,12 @@ from lsprotocol import types
 
 from tests.lsp.editor import Editor
 
-pytestmark = pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked")
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.skipif(torch.__version__ < "2.8", reason="older versions are not checked"),
+]
+
+OPTIONS = {"commands": ["fxLsp.tryCaptures", "fxLsp.openForward"]}
 
 WORKSPACES = Path(__file__).parents[1] / "workspaces" / "captures"
 NET = """\
@@ -50,6 +56,13 @@ async def changed(editor: Editor, count: int) -> None:
     await editor.until(lambda: len(editor.changes) > count)
 
 
+async def restart_agents(editor: Editor) -> None:
+    """End the agents; the next trace starts the one that it needs."""
+    await editor.client.workspace_execute_command_async(types.ExecuteCommandParams("fxLsp.restartAgent"))
+    while editor.agents():
+        await asyncio.sleep(0.01)
+
+
 async def lens_becomes(editor: Editor, name: str, *wanted: str) -> None:
     """Wait until all these lenses are shown."""
     while True:
@@ -59,8 +72,7 @@ async def lens_becomes(editor: Editor, name: str, *wanted: str) -> None:
         await changed(editor, count)
 
 
-async def test_a_class_that_is_only_exported_is_judged_by_export(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_a_class_that_is_only_exported_is_judged_by_export(editor: Editor) -> None:
     show(editor, "export_one_of_several", "models.py")
     exported = ["✗ fx: 1 place · ✓ export (dynamic batch)", "✗ fx: 2 places · ✓ export (dynamic batch)"]
     await lens_becomes(editor, "models.py", *exported)
@@ -75,8 +87,7 @@ async def test_a_class_that_is_only_exported_is_judged_by_export(editor_with_vie
     assert "`torch.export`: it can be exported for `x: [2, 4]`, and with a batch of any size." in hover
 
 
-async def test_an_exported_program_can_be_shown(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_an_exported_program_can_be_shown(editor: Editor) -> None:
     editor.write("save.py", EXPORT)
     editor.open("net.py", NET)
     await lens_becomes(editor, "net.py", "exported program")
@@ -91,8 +102,7 @@ async def test_an_exported_program_can_be_shown(editor_with_views: Editor) -> No
     assert (await editor.ask("fx/forward", {**asked, "capture": None})).text == "", "it can't be traced"
 
 
-async def test_the_graph_of_an_exported_program_can_be_shown(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_the_graph_of_an_exported_program_can_be_shown(editor: Editor) -> None:
     editor.write("save.py", EXPORT)
     editor.open("net.py", NET)
     await lens_becomes(editor, "net.py", "✗ fx: 1 place · ✓ export (dynamic batch)")
@@ -110,8 +120,7 @@ async def test_the_graph_of_an_exported_program_can_be_shown(editor_with_views: 
     assert (untried.capture, untried.outcome, untried.nodes) == ("compile", None, [])
 
 
-async def test_the_graph_of_an_export_that_fails_tells_where(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_the_graph_of_an_export_that_fails_tells_where(editor: Editor) -> None:
     show(editor, "export_all", "models.py")
     await editor.until(lambda: shown(editor, "models.py") == [("data-dependent-guard", "x.sum() > 0")])
     graph = await editor.ask("fx/graph", {**editor.document("models.py"), "capture": "export"})
@@ -119,8 +128,7 @@ async def test_the_graph_of_an_export_that_fails_tells_where(editor_with_views: 
     assert [failure.code for failure in graph.failures] == ["data-dependent-guard"]
 
 
-async def test_a_call_that_exports_can_ask_for_a_dynamic_batch(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_a_call_that_exports_can_ask_for_a_dynamic_batch(editor: Editor) -> None:
     editor.write("save.py", EXPORT)
     editor.open("net.py", NET)
     editor.open("save.py", EXPORT)
@@ -133,8 +141,7 @@ async def test_a_call_that_exports_can_ask_for_a_dynamic_batch(editor_with_views
     assert 'dynamic_shapes={"x": {0: torch.export.Dim.DYNAMIC}}' in str(actions)
 
 
-async def test_failures_of_export_are_shown_where_it_is_used(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_failures_of_export_are_shown_where_it_is_used(editor: Editor) -> None:
     show(editor, "export_all", "models.py")
     await editor.until(lambda: shown(editor, "models.py") == [("data-dependent-guard", "x.sum() > 0")])
     (problem,) = editor.published["models.py"].diagnostics
@@ -145,8 +152,8 @@ async def test_failures_of_export_are_shown_where_it_is_used(editor_with_views: 
     await lens_becomes(editor, "models.py", "✗ fx: 1 place · ✓ export (dynamic batch)")
 
 
-async def test_without_a_use_no_capture_is_made_until_someone_asks(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_without_a_use_no_capture_is_made_until_someone_asks(editor: Editor) -> None:
+    await restart_agents(editor)
     editor.open("net.py", NET)
     await lens_becomes(editor, "net.py", "✗ 1 place", "try export and compile")
     await editor.settled()
@@ -160,28 +167,24 @@ async def test_without_a_use_no_capture_is_made_until_someone_asks(editor_with_v
     assert shown(editor, "net.py") == [("len", "len(x.shape)")]
 
 
-async def test_what_is_used_follows_the_scripts_of_the_workspace(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_what_is_used_follows_the_scripts_of_the_workspace(editor: Editor) -> None:
     editor.write("save.py", EXPORT)
     editor.open("net.py", NET)
     await editor.until(lambda: shown(editor, "net.py") == [] and editor.published.get("net.py") is not None)
     editor.write("save.py", "import torch\n")
-    changed = [types.FileEvent(editor.uri("save.py"), types.FileChangeType.Changed)]
-    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changed))
+    editor.tell_of_files("save.py")
     await editor.until(lambda: shown(editor, "net.py") == [("len", "len(x.shape)")])
     await lens_becomes(editor, "net.py", "✗ 1 place")
 
 
-async def test_a_script_that_changes_on_disk_is_read_again_even_if_nothing_is_traced(editor_with_views: Editor) -> None:
-    editor = editor_with_views
+async def test_a_script_that_changes_on_disk_is_read_again_even_if_nothing_is_traced(editor: Editor) -> None:
     script = "import torch\nimport net\n\ntorch.export.export(net.model, (torch.ones(3, 4),))\n"
     editor.write("save.py", script)
     editor.open("net.py", NET.replace("Net()(", "model = Net()\nmodel("))
     await editor.until(lambda: shown(editor, "net.py") == [] and editor.published.get("net.py") is not None)
     await editor.settled()
     editor.write("save.py", script.replace("torch.export.export", "print"))
-    changed = [types.FileEvent(editor.uri("save.py"), types.FileChangeType.Changed)]
-    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changed))
+    editor.tell_of_files("save.py")
     await editor.until(lambda: shown(editor, "net.py") == [("len", "len(x.shape)")])
 
 
@@ -193,10 +196,9 @@ async def test_a_script_that_changes_on_disk_is_read_again_even_if_nothing_is_tr
         (["compile"], ["graph-break"]),
     ],
 )
-async def test_a_list_of_captures_counts_for_all_classes(folder: Path, captures: list[str], codes: list[str]) -> None:
-    settings: dict[str, Any] = {"captures": captures}
-    async with Editor(folder).session(settings=settings, options={"views": True}) as editor:
-        show(editor, "export_one_of_several", "models.py")
-        await editor.until(
-            lambda: sorted({code for code, text in shown(editor, "models.py") if text == "x.sum() > 0"}) == codes
-        )
+async def test_a_list_of_captures_counts_for_all_classes(editor: Editor, captures: list[str], codes: list[str]) -> None:
+    await editor.configure(captures=captures)
+    show(editor, "export_one_of_several", "models.py")
+    await editor.until(
+        lambda: sorted({code for code, text in shown(editor, "models.py") if text == "x.sum() > 0"}) == codes
+    )

@@ -63,12 +63,6 @@ async def counted(editor: Editor, name: str) -> list[str]:
     return await asyncio.wait_for(poll(), PATIENCE)
 
 
-@pytest.fixture
-def editor(shared_editor: Editor) -> Editor:
-    """A server for all tests here."""
-    return shared_editor
-
-
 async def test_lens_and_hover_show_what_a_model_and_its_parts_cost(editor: Editor) -> None:
     assert (STEM, BLOCKS, PRODUCT) == (393216, 1179648, 131072)
     editor.open("model.py", MODEL)

@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from lsprotocol import types
 
 from tests.lsp.editor import Editor
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SETTINGS = {"timeLimit": 2.0, "memoryLimit": 512}
 
 GOOD = """\
 import torch.fx
@@ -53,15 +56,9 @@ class Net(torch.nn.Module):
 """
 
 
-@pytest_asyncio.fixture
-async def editor(folder: Path) -> AsyncIterator[Editor]:
-    async with Editor(folder).session(settings={"timeLimit": 2.0, "memoryLimit": 512}) as editor:
-        yield editor
-
-
 @contextlib.asynccontextmanager
 async def hovering(editor: Editor) -> AsyncIterator[None]:
-    """Ask for a hover on another file, time after time, all through the block."""
+    """Ask for a hover on another file, twenty times a second, all through the block."""
     editor.open("good.py", GOOD)
     assert await editor.diagnostics("good.py") == []
     answers = 0
@@ -72,6 +69,7 @@ async def hovering(editor: Editor) -> AsyncIterator[None]:
         while not stop.is_set():
             assert "def forward(self, x)" in await editor.hover("good.py", "good(x)")
             answers += 1
+            await asyncio.sleep(0.05)
 
     asking = asyncio.ensure_future(ask())
     yield

@@ -9,6 +9,8 @@ from lsprotocol import types
 from fx_lsp.documents.positions import Encoding
 from tests.lsp.editor import Editor
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 MODEL = """\
 import torch
 import torch.fx
@@ -140,8 +142,7 @@ async def test_a_helper_that_is_not_open_is_watched_on_the_disk(editor: Editor) 
     assert len(await editor.diagnostics("model.py")) == 1
 
     editor.write("helper.py", "def scale(x):\n    assert x.any()\n    return x\n")
-    event = types.FileEvent(editor.uri("helper.py"), types.FileChangeType.Changed)
-    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+    editor.tell_of_files("helper.py")
     await editor.until(lambda: "helper.py" in editor.published)
     (found,) = editor.published["helper.py"].diagnostics
     assert (found.range.start.line, found.code) == (1, "control-flow")
@@ -167,8 +168,7 @@ async def test_creating_the_file_that_an_import_lacks_clears_the_diagnostic(edit
     missing = [item for item in await editor.diagnostics("model.py") if item.code == "missing-package"]
     assert [editor.text("model.py", found.range) for found in missing] == ["from helper import scale"]
     editor.write("helper.py", HELPER)
-    event = types.FileEvent(editor.uri("helper.py"), types.FileChangeType.Created)
-    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+    editor.tell_of_files("helper.py", how="Created")
     await editor.until(lambda: all(item.code != "missing-package" for item in editor.published["model.py"].diagnostics))
 
 

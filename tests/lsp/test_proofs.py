@@ -2,9 +2,12 @@
 
 import asyncio
 
+import pytest
 from lsprotocol import types
 
 from tests.lsp.editor import PATIENCE, Editor
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 MODEL = """\
 import torch.fx

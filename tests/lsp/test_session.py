@@ -12,6 +12,8 @@ from lsprotocol import types
 from tests.lsp.editor import PATIENCE, ROOT, SERVER, Editor
 from tests.lsp.strict import StrictClient
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 MODEL = """\
 import torch.fx
 

@@ -55,12 +55,6 @@ torch.fx.symbolic_trace(broken)
 """
 
 
-@pytest.fixture
-def editor(shared_editor: Editor) -> Editor:
-    """One server for all tests that need no settings of their own."""
-    return shared_editor
-
-
 async def opened(editor: Editor) -> None:
     editor.open("model.py", MODEL)
     await editor.diagnostics("model.py")
@@ -136,17 +130,15 @@ async def test_shapes_are_shown_where_all_calls_agree_and_stay_while_their_state
         assert await editor.hints("model.py") == hints
 
 
-async def test_hints_follow_the_setting(folder: Path) -> None:
-    async with Editor(folder).session(settings={"shapes": "hover"}) as editor:
-        await opened(editor)
-        assert await editor.hints("model.py") == {}
-        assert "`[b, 16] float32`" in await editor.hover("model.py", "z.mean")
-        editor.client.set_configuration({"fxLsp": {"shapes": "off"}})
-        editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
-        await editor.settled()
-        shown = await editor.hover("model.py", "z.mean")
-        assert "`mean` = `mean`" in shown
-        assert "float32" not in shown
+async def test_hints_follow_the_setting(editor: Editor) -> None:
+    await editor.configure(shapes="hover")
+    await opened(editor)
+    assert await editor.hints("model.py") == {}
+    assert "`[b, 16] float32`" in await editor.hover("model.py", "z.mean")
+    await editor.configure(shapes="off")
+    shown = await editor.hover("model.py", "z.mean")
+    assert "`mean` = `mean`" in shown
+    assert "float32" not in shown
 
 
 async def test_hover_names_the_nodes_that_an_expression_became(editor: Editor) -> None:
@@ -215,48 +207,49 @@ async def test_the_graph_has_its_modules_and_its_failures(editor: Editor) -> Non
     assert failing.input is None
 
 
-async def test_the_graph_of_a_failing_target_continues_past_failures_and_names_the_failing_nodes(folder: Path) -> None:
-    async with Editor(folder).session(options={"views": True}) as editor:
-        editor.open("model.py", MODEL)
-        await editor.diagnostics("model.py")
-        targets = await editor.ask("fx/targets", editor.document("model.py"))
-        (key,) = [target["key"] for target in targets if target["outcome"] == "failed"]
+async def test_the_graph_of_a_failing_target_continues_past_failures_and_names_the_failing_nodes(
+    editor: Editor,
+) -> None:
+    editor.open("model.py", MODEL)
+    await editor.diagnostics("model.py")
+    targets = await editor.ask("fx/targets", editor.document("model.py"))
+    (key,) = [target["key"] for target in targets if target["outcome"] == "failed"]
 
-        async def graph() -> Any:
-            """The failing target's graph, as soon as the server has it."""
-            params = {**editor.document("model.py"), "target": key}
-            while True:
-                editor.changes.clear()
-                asked = await editor.ask("fx/graph", params)
-                if asked.nodes:
-                    return asked
-                await editor.until(lambda: any(key in change.targets for change in editor.changes))
+    async def graph() -> Any:
+        """The failing target's graph, as soon as the server has it."""
+        params = {**editor.document("model.py"), "target": key}
+        while True:
+            editor.changes.clear()
+            asked = await editor.ask("fx/graph", params)
+            if asked.nodes:
+                return asked
+            await editor.until(lambda: any(key in change.targets for change in editor.changes))
 
-        failing = await graph()
-        assert [(node.name, node.op) for node in failing.nodes] == [
-            ("x", "placeholder"),
-            ("sum_1", "call_method"),
-            ("gt", "call_function"),
-            ("truediv", "call_function"),
-            ("output", "output"),
-        ]
-        assert [list(failure.nodes) for failure in failing.failures] == [["gt"], ["x"]]
-        nodes = {node.name: node for node in failing.nodes}
-        assert source_of(editor, nodes["gt"]) == "x.sum() > 0"
-        assert {node.value for node in failing.nodes} == {""}, "nothing that rests on assumptions is told of values"
-        assert "sum_1" not in await editor.hover("model.py", "x.sum() > 0")
-        assert failing.target.summary == "✗ 2 places"
+    failing = await graph()
+    assert [(node.name, node.op) for node in failing.nodes] == [
+        ("x", "placeholder"),
+        ("sum_1", "call_method"),
+        ("gt", "call_function"),
+        ("truediv", "call_function"),
+        ("output", "output"),
+    ]
+    assert [list(failure.nodes) for failure in failing.failures] == [["gt"], ["x"]]
+    nodes = {node.name: node for node in failing.nodes}
+    assert source_of(editor, nodes["gt"]) == "x.sum() > 0"
+    assert {node.value for node in failing.nodes} == {""}, "nothing that rests on assumptions is told of values"
+    assert "sum_1" not in await editor.hover("model.py", "x.sum() > 0")
+    assert failing.target.summary == "✗ 2 places"
 
-        editor.edit("model.py", "x / len(x)", "x / x.numel()")
-        await editor.diagnostics("model.py")
-        failing = await graph()
-        assert [list(failure.nodes) for failure in failing.failures] == [["gt"]]
-        assert [node.name for node in failing.nodes][-2:] == ["truediv", "output"]
+    editor.edit("model.py", "x / len(x)", "x / x.numel()")
+    await editor.diagnostics("model.py")
+    failing = await graph()
+    assert [list(failure.nodes) for failure in failing.failures] == [["gt"]]
+    assert [node.name for node in failing.nodes][-2:] == ["truediv", "output"]
 
-        editor.edit("model.py", "if x.sum() > 0:", "if True:")
-        await editor.described("model.py", "numel")
-        fine = await graph()
-        assert (fine.target.outcome, list(fine.failures)) == ("traced", [])
+    editor.edit("model.py", "if x.sum() > 0:", "if True:")
+    await editor.described("model.py", "numel")
+    fine = await graph()
+    assert (fine.target.outcome, list(fine.failures)) == ("traced", [])
 
 
 async def test_a_position_selects_the_class_or_function_around_it(editor: Editor) -> None:
@@ -319,11 +312,10 @@ async def test_requests_about_a_file_without_targets_return_null(editor: Editor)
     assert await editor.hints("empty.py") == {}
 
 
-async def test_the_server_announces_changes_to_clients_with_views(folder: Path) -> None:
-    async with Editor(folder).session(options={"views": True}) as editor:
-        await opened(editor)
-        assert {change.textDocument.uri for change in editor.changes} == {editor.uri("model.py")}
-        editor.changes.clear()
-        editor.edit("model.py", "softmax(1)", "tanh()")
-        await editor.described("model.py", "tanh")
-        assert "class:Net" in {key for change in editor.changes for key in change.targets}
+async def test_the_server_announces_changes_to_clients_with_views(editor: Editor) -> None:
+    await opened(editor)
+    assert {change.textDocument.uri for change in editor.changes} == {editor.uri("model.py")}
+    editor.changes.clear()
+    editor.edit("model.py", "softmax(1)", "tanh()")
+    await editor.described("model.py", "tanh")
+    assert "class:Net" in {key for change in editor.changes for key in change.targets}

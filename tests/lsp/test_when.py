@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 from lsprotocol import types
 
 from tests.lsp.editor import Editor
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 GOOD = """\
 import torch
@@ -87,7 +90,8 @@ async def test_paused_nothing_is_traced_until_it_goes_on(editor: Editor) -> None
     assert editor.statuses[-1].phase != "paused"
 
 
-async def test_paused_a_file_is_traced_if_the_user_asks(editor: Editor) -> None:
+async def test_paused_a_file_is_traced_if_the_user_asks(new_editor: Editor) -> None:
+    editor = new_editor
     await run(editor, "fxLsp.pause")
     editor.open("net.py", GOOD.replace("x + 1", "len(x)"))
     await editor.settled()
