@@ -30,6 +30,7 @@ from fx_lsp.agent.importing.stand_ins import StandIn, StandInFinder
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.agent.processes.limits import is_out_of_memory
+from fx_lsp.agent.processes.rare_collections import rare_collections
 from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, describe
 from fxcore.wrap import forget_unfinished_wraps
 
@@ -71,7 +72,7 @@ class FileLoader:
         self._workspace.repair = self._makes_up_for_import
         sys.meta_path.insert(0, self._stand_ins)
         self._stand_ins.deny_when_asked()
-        with empty_command_line():
+        with empty_command_line(), rare_collections():
             while True:
                 try:
                     return self._loaded(self._workspace.load(self._name), complete=not self._workspace.failing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import os
 import signal
@@ -36,6 +37,8 @@ class Record:
         """The files of functions and classes whose source was read, as ``torch.jit.script`` does."""
         self.left_something = False
         """Whether a thread, a timer or a process is left."""
+        self.hid_objects = False
+        """Whether the code has moved objects to where Python's garbage collector, and `LoadedCode`, don't see them."""
 
 
 @contextlib.contextmanager
@@ -43,7 +46,7 @@ def recording() -> Iterator[Record]:
     """Record what happens in the block; the record is complete once the block has ended."""
     record = Record()
     denied = GUARD.denied
-    with _noticing_readers_of_source(record), CodeRun() as run:
+    with _noticing_readers_of_source(record), _noticing_freezes(record), CodeRun() as run:
         yield record
     record.code, record.complete, record.denied = run.code, run.complete, GUARD.denied != denied
     record.left_something = not _is_alone()
@@ -58,6 +61,16 @@ def _noticing_readers_of_source(record: Record) -> Any:
         return find(thing)
 
     return mock.patch.object(inspect, "findsource", finding)
+
+
+def _noticing_freezes(record: Record) -> Any:
+    freeze = gc.freeze
+
+    def freezing() -> None:
+        record.hid_objects = True
+        freeze()
+
+    return mock.patch.object(gc, "freeze", freezing)
 
 
 class Stage:
@@ -75,6 +88,8 @@ class Stage:
             raise StaleError("something was denied to the code")
         if any(record.left_something for record in records):
             raise StaleError("the code has left a thread, a timer or a process")
+        if any(record.hid_objects for record in records):
+            raise StaleError("the code has called gc.freeze()")
         self._workspace = workspace
         self._files = _FilesRead(workspace, began)
         self._sources = self._files.texts.keys() & set[str]().union(*(record.sources for record in records))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import sys
+from typing import Any
 
 
 def claim_channel() -> tuple[int, int]:
@@ -32,13 +34,15 @@ def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> Non
     from fx_lsp.agent.messages import PROTOCOL, Hello
     from fx_lsp.agent.processes.framing import write_all
     from fx_lsp.agent.processes.priority import give_way
+    from fx_lsp.agent.processes.rare_collections import rare_collections
     from fx_lsp.agent.processes.scratch_folder import keep_caches_in
     from fx_lsp.agent.serving.warmup import load_torch
     from fx_lsp.agent.wire import encode
 
     give_way()
     keep_caches_in(scratch)
-    torch_version, problem = load_torch(fxcore_folder)
+    with rare_collections():
+        torch_version, problem = load_torch(fxcore_folder)
     if last_words is not None:
         from fx_lsp.agent.serving.worker import run_worker
 
@@ -51,13 +55,19 @@ def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> Non
 
 def serve(read: int, write: int) -> None:
     """Answer requests, in forked children if the system can fork."""
+    from fx_lsp.agent.processes.rare_collections import rare_collections
     from fx_lsp.agent.sandbox.confinement import can_fork
+    from fx_lsp.agent.serving.service import Service
 
-    if can_fork():
-        from fx_lsp.agent.serving.fork_service import ForkService
+    with rare_collections():
+        service: Service[Any]
+        if can_fork():
+            from fx_lsp.agent.serving.fork_service import ForkService
 
-        ForkService(read, write).serve()
-    else:
-        from fx_lsp.agent.serving.spawn_service import SpawnService
+            service = ForkService(read, write)
+        else:
+            from fx_lsp.agent.serving.spawn_service import SpawnService
 
-        SpawnService(read, write).serve()
+            service = SpawnService(read, write)
+    gc.freeze()  # the children's garbage collection would copy what it only looks through
+    service.serve()

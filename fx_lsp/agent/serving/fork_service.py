@@ -24,7 +24,6 @@ from fx_lsp.agent.serving.kept_children import KeptChild, KeptChildren
 from fx_lsp.agent.serving.preload import Preloader, third_party_modules
 from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
 from fx_lsp.agent.serving.service import Service
-from fx_lsp.agent.serving.warmup import freeze
 from fx_lsp.agent.tracing.attempt import Imported, SlowImport
 from fx_lsp.agent.tracing.death_reports import death_report, describe_exit
 from fx_lsp.agent.tracing.trace_request import TraceSession
@@ -93,7 +92,6 @@ class ForkService(Service[_Request]):
         self._kept: KeptChildren[_Request] = KeptChildren()
         self._in_huge_pages = 0
         """How many modules were loaded when this process's memory was last moved into huge pages."""
-        freeze()
 
     def _proceed(self) -> None:
         # Children have to wait while the agent imports a module. Proofs, descriptions and costs can wait, traces can't.

@@ -7,6 +7,7 @@ itself then imports only the modules that caused no error, crash or hang in the 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import sys
 import tempfile
@@ -23,9 +24,9 @@ from types import ModuleType
 from fx_lsp.agent.importing.workspace_roots import Roots, real
 from fx_lsp.agent.messages import Preload, Prove, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
+from fx_lsp.agent.processes.rare_collections import rare_collections
 from fx_lsp.agent.processes.watchdog import ChildProcess
 from fx_lsp.agent.sandbox.audit_guard import GUARD
-from fx_lsp.agent.serving.warmup import freeze
 from fx_lsp.agent.wire import wire_message
 
 MODULE_SECONDS = 30.0
@@ -152,7 +153,7 @@ class Preloader:
         """Import modules that passed, in their order: at least one, and all up to the last one that is ``needed``."""
         began = time.monotonic()
         GUARD.close(tempfile.gettempdir())
-        with _without_workspaces(self._roots.values()):
+        with _without_workspaces(self._roots.values()), rare_collections():
             while self._passed:
                 name = self._passed.pop(0)
                 if package(name) not in self._refused:
@@ -164,7 +165,7 @@ class Preloader:
                     break
         GUARD.reopen()
         if not self._passed:
-            freeze()
+            gc.freeze()  # as in `serve`
 
 
 def _try_imports(modules: Iterable[str], roots: Sequence[Roots], emit: Emit) -> None:

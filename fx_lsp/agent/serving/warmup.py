@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import os
 import re
@@ -96,9 +95,3 @@ def _trace_something() -> None:
     with Devices(on_meta=True):
         sample = Sample(1, 1)
     explore(sample).recorded.python_code("self")
-
-
-def freeze() -> None:
-    """Keep the children's garbage collection from making private copies of everything that is loaded so far."""
-    gc.collect()
-    gc.freeze()

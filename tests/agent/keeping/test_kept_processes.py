@@ -267,6 +267,17 @@ async def test_source_that_was_read_is_read_again(bench: Bench, at_import: bool)
     assert report.code == fresh.only.code
 
 
+@pytest.mark.parametrize("at_import", [False, True])
+async def test_nothing_is_kept_that_hides_from_the_garbage_collector(bench: Bench, at_import: bool) -> None:
+    parts = (
+        f"{PARTS}\nimport gc\ngc.freeze()\n" if at_import else PARTS.replace("made()", "__import__('gc').freeze()", 1)
+    )
+    bench.texts[bench.parts] = parts.replace("x + self.count", "x")
+    await bench.trace(anew=True)
+    quick, report = await bench.quick(bench.parts, "return x", "return x / int(x)")
+    assert (quick, len(report.failures)) == (not at_import, 2)
+
+
 async def test_functions_that_the_model_refers_to_can_be_edited(bench: Bench) -> None:
     bench.texts[bench.parts] = PARTS.replace("self.count = made()", "self.count, self.helpers = made(), {'way': way}")
     bench.texts[bench.parts] += "\ndef way(x):\n    return x\n\nWAYS = [way]\n"

@@ -87,7 +87,6 @@ def test_the_agent_answers_between_modules_and_loads_first_what_the_traced_file_
         (tmp_path / f"{name}.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(preload, "SECONDS_AT_ONCE", -1.0)
-    monkeypatch.setattr(preload, "freeze", lambda: None)
     children = FakeChildren()
     preloader = Preloader(cast(ForkedChildren, children))
     preloader.heed(Preload("/work/open.py", (names[0], names[2]), ("/work",)))
