@@ -44,7 +44,7 @@ import torch.fx
 
 
 def f(x):
-    return x.pixels / len(x.pixels)
+    return x.pixels() / len(x.pixels())
 
 
 torch.fx.symbolic_trace(f)

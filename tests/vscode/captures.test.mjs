@@ -42,8 +42,7 @@ suite("captures", { viewport: { width: 1500, height: 900 } }, (editor) => {
   });
 
   test("a click opens the exported program beside the source", async () => {
-    await editor.click(await editor.lens("exported program"));
-    await editor.page.locator(".tab", { hasText: "export.py" }).first().waitFor();
+    await editor.clickLens("exported program", editor.page.locator(".tab", { hasText: "export.py" }));
     await editor.line("torch.ops.aten");
   });
 

@@ -39,8 +39,7 @@ suite("costs", { viewport: { width: 1500, height: 900 } }, (editor) => {
   });
 
   test("the table of the graph is sorted by operations, and back", async () => {
-    const [, lens] = await editor.page.locator(".codelens-decoration a", { hasText: "graph" }).all();
-    await editor.click(lens);
+    await editor.clickLens("graph", editor.page.locator(".tab", { hasText: "Graph of" }), 1);
     const graph = new GraphPage(editor.page);
     await graph.ready();
     await graph.tab("Table").click();

@@ -21,8 +21,7 @@ suite("forward", { viewport: { width: 1500, height: 900 } }, (editor) => {
   });
 
   test("a click on it opens the generated forward beside the source", async () => {
-    await editor.click(await editor.lens("21 nodes"));
-    await editor.page.locator(FORWARD_TAB).waitFor();
+    await editor.clickLens("21 nodes", editor.page.locator(FORWARD_TAB));
     await editor.line("stem = self.stem(images)");
   });
 

@@ -36,9 +36,7 @@ suite("graph", { viewport: { width: 1500, height: 900 } }, (editor) => {
 
   test("a click on the second lens shows the graph", async () => {
     await editor.lens("21 nodes");
-    const [, lens] = await editor.page.locator(".codelens-decoration a", { hasText: "graph" }).all();
-    await editor.click(lens);
-    await editor.page.locator(".tab", { hasText: "Graph of" }).waitFor();
+    await editor.clickLens("graph", editor.page.locator(".tab", { hasText: "Graph of" }), 1);
     assert.match(await graph.ready(), /^21 nodes · 17,988 parameters/);
   });
 

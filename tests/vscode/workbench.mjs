@@ -276,8 +276,20 @@ export class Workbench {
 
   /** Clicks in the middle of an element, without Playwright's scrolling, which Monaco can't bear. */
   async click(element) {
-    const { x, y, width, height } = await element.boundingBox();
+    const { x, y, width, height } = await until("the place of what is clicked", () => element.boundingBox());
     await this.page.mouse.click(x + width / 2, y + height / 2);
+  }
+
+  /**
+   * Clicks the `index`-th lens with `text` until `opened` is there: VS Code draws the lenses anew when the file has been traced,
+   * and a click at that moment is lost.
+   */
+  async clickLens(text, opened, index = 0) {
+    const lens = this.page.locator(".codelens-decoration a", { hasText: text }).nth(index);
+    await until(`what the lens ${text} opens`, async () => {
+      await this.click(lens);
+      return comes(opened.first());
+    });
   }
 
   /** Saves the file, and waits until the editor says so. */
