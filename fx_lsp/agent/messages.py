@@ -159,6 +159,15 @@ class Limits:
     """How many targets of a file are traced at a time; 0 means as many as there are processors."""
 
 
+Purpose = Literal["once", "edit", "prepare", "confirm"]
+"""Why a file is traced.
+
+``once``: for its reports alone. ``edit``: someone edits the file and waits for the reports; processes are kept for the
+next edit. ``prepare``: nobody waits; targets are built ahead for the next edit. ``confirm``: nobody waits; everything
+is imported and built from the start, to confirm reports from kept processes, and the new processes are kept instead.
+"""
+
+
 @dataclass(frozen=True)
 class Trace:
     """Server to agent: trace these targets of one file."""
@@ -184,9 +193,8 @@ class Trace:
     inputs: str = ""
     """The arguments of a call, in parentheses: the only input that details and costs are to be for. They are evaluated
     in the namespace of the file. If empty, the agent looks for an input."""
-    anew: bool = False
-    """Whether to import and build everything from the start, and to keep the processes that did so for later traces of
-    the same file. Otherwise, the agent may use such processes."""
+    purpose: Purpose = "once"
+    """Unless it is to ``confirm``, kept processes may answer, if there are any."""
 
 
 @dataclass(frozen=True)
@@ -494,10 +502,10 @@ class Done:
     """Absolute paths of the workspace files that were imported for the request."""
     cancelled: bool = False
     quick: bool = False
-    """Whether processes that were kept from an earlier trace did the work; a trace from the start (`Trace.anew`) should
-    confirm the reports."""
-    unkept: bool = False
-    """Whether no process is kept from which the next trace of the file could begin, and `Trace.anew` would keep one."""
+    """Whether processes that were kept from an earlier trace did the work; a trace to ``confirm`` should confirm the
+    reports."""
+    unprepared: bool = False
+    """Whether a trace to ``prepare`` would have targets built ahead; none are."""
 
 
 Message = Trace | Prove | Preload | Release | Cancel | Hello | Report | Details | Costs | Proof | Heartbeat | Done

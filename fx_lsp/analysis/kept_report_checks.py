@@ -1,4 +1,4 @@
-"""Traces files from the start once they are quiet, to prepare for the next edit and to confirm what was answered."""
+"""Traces files again once they are quiet, to prepare for the next edit and to confirm what was answered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fx_lsp.supervisor.agent_pool import TracingAgent
 from fx_lsp.supervisor.keeping_agent import KeepingAgent
 
 PREPARE_SECONDS = 2.0
-"""How long it is quiet before processes are kept for a file that has none, so that its next edit has a quick answer."""
+"""How long it is quiet before targets of a file are built ahead, so that its next edit has a quick answer."""
 
 CONFIRM_SECONDS = 10.0
 """How long it is quiet before quick answers are confirmed. They have not been seen to differ, and a trace after every
@@ -18,14 +18,16 @@ short pause would cost more than the quick answers save."""
 
 
 MOST_PREPARED = 3
-"""For how many files processes are kept ahead; an agent doesn't keep more (``agent/serving/kept_children.py``)."""
+"""For how many files targets are built ahead; an agent keeps no more files (``agent/serving/kept_children.py``)."""
+
+MOST_BUILT = 4
+"""How many targets of a file are built ahead; no more are kept (``agent/keeping/kept_session.py``)."""
 
 
 class KeptReportChecks(IdleWork):
-    """Has quick answers confirmed, or replaced, by new traces. Must be used from one event loop.
+    """Has targets built ahead, and quick answers confirmed or replaced by traces from the start.
 
-    The agent keeps the processes of these traces, and answers the next edits from there. Therefore, files that were
-    only opened are traced, too; of several, those that were opened last.
+    Of several files that were opened, it prepares those that were opened last. Must be used from one event loop.
     """
 
     name = "checking quick answers"
@@ -59,16 +61,17 @@ class KeptReportChecks(IdleWork):
         return not isinstance(agent, KeepingAgent) or agent.is_prepared(path)
 
     async def _check(self, path: str) -> None:
-        """Trace a file from the start; if that shows that its reports are wrong, trace it again for all to see."""
+        """Prepare a file, or trace it from the start; if its reports are then wrong, trace it again for all to see."""
         scheduler, agent = self._scheduler, self._agent_for(path)
         result = scheduler.results.get(path)
         is_current = scheduler.results.is_current(path)  # otherwise, another trace is still to come
         if result is None or not (is_current and isinstance(agent, KeepingAgent)):
             return
-        if agent.is_prepared(path) and not agent.is_unchecked(path):
-            return
-        request = scheduler.request(path, [*result.traced.values()], scheduler.documents.snapshot())
-        if not await agent.check(request):
+        snapshot, nearest = scheduler.documents.snapshot(), scheduler.nearest(path, result.traced.values())
+        if not agent.is_unchecked(path):
+            if not agent.is_prepared(path):
+                await agent.prepare(scheduler.request(path, nearest[:MOST_BUILT], snapshot))
+        elif not await agent.check(scheduler.request(path, nearest, snapshot)):
             # From the start, or a report that is never the same would be checked again and again.
             agent.forget(path)
             agent.release(path)

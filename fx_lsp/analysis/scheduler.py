@@ -259,7 +259,7 @@ class Scheduler:
         snapshot = self.documents.snapshot()
         if traced and not self.held_back:
             silent = set(traced)
-            request = self.request(path, self._by_distance(path, traced.values()), snapshot)
+            request = self.request(path, self.nearest(path, traced.values()), snapshot)
             # Leaving the block closes the generator, and that cancels the request.
             async with contextlib.aclosing(self.agent_for(path).trace(request)) as answers:
                 async for answer in answers:
@@ -278,7 +278,7 @@ class Scheduler:
         self.results.complete(path, snapshot)
         self.on_result(path, True)
 
-    def _by_distance(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
+    def nearest(self, path: str, traced: Iterable[Traced]) -> list[Traced]:
         """The targets that start before the last edit, then those after it, each group sorted nearest first."""
         edit = self.documents.last_edit(path).new_end
         return sorted(traced, key=lambda item: (item.place.start > edit, abs(item.place.start - edit)))

@@ -66,11 +66,12 @@ class CachedAgent(PassingAgent):
 
     async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """The reports of a trace, from the cache if it has them."""
-        key = await self._key(request)
+        key = await self._key(request) if request.purpose != "prepare" else None
         asked = request.file, request.capture
-        is_wanted = not request.anew and asked not in self._forgotten
+        is_wanted = request.purpose in ("once", "edit") and asked not in self._forgotten
         known = self._known(key, request) if key and is_wanted else None
-        self._forgotten.discard(asked)
+        if request.purpose != "prepare":
+            self._forgotten.discard(asked)
         if known is not None:
             if self._start_early and self._starting is None:
                 self._starting = asyncio.create_task(self._agent.start())
@@ -104,7 +105,7 @@ class CachedAgent(PassingAgent):
         packages = [modules_digest(line) for line in environment]
         limits = dataclasses.replace(request.limits, at_once=0)
         targets = tuple(sorted(request.targets, key=lambda target: target.key))
-        asked = dataclasses.replace(request, id=0, targets=targets, overlays={}, limits=limits, anew=False)
+        asked = dataclasses.replace(request, id=0, targets=targets, overlays={}, limits=limits, purpose="once")
         text = text_digest(request, request.file)
         return digest(__version__, str(PROTOCOL), _own_sources(), *environment, *packages, encode(asked), text)
 

@@ -63,7 +63,7 @@ class KeepingAgent(PassingAgent):
         self._unchecked: set[str] = set()
         """Files of which some of the latest answers were kept ones, or came from processes that were kept."""
         self._unprepared: set[str] = set()
-        """Files for which no processes are kept."""
+        """Files of which no targets are built ahead."""
         self._latest: dict[str, tuple[str, Mapping[str, Report]]] = {}
         """By file: the digest of what was last asked about it, and the answers."""
         self.differences = 0
@@ -93,8 +93,14 @@ class KeepingAgent(PassingAgent):
         return file in self._unchecked
 
     def is_prepared(self, file: str) -> bool:
-        """Whether the next edit of ``file`` can be answered quickly, as far as is known; otherwise, `check` helps."""
+        """Whether the next edit of ``file`` can be answered quickly, as far as is known; otherwise, `prepare` helps."""
         return file not in self._unprepared
+
+    async def prepare(self, request: Trace) -> None:
+        """Have targets built ahead for the next edit of a file whose reports are known."""
+        async for answer in self._agent.trace(dataclasses.replace(request, purpose="prepare")):
+            if isinstance(answer, Done) and not answer.cancelled:
+                self._unprepared.discard(request.file)
 
     async def check(self, request: Trace) -> bool:
         """Trace from the start; return whether the latest reports are right, if that was in doubt for this request.
@@ -105,7 +111,7 @@ class KeepingAgent(PassingAgent):
         asked, latest = self._latest.get(file, ("", {}))
         reports: dict[str, Report] = {}
         done = Done(request.id, cancelled=True)
-        anew = dataclasses.replace(request, anew=True)
+        anew = dataclasses.replace(request, purpose="confirm")
         async with contextlib.aclosing(self._agent.trace(anew)) as answers:
             async for answer in answers:
                 if isinstance(answer, Done):
@@ -127,10 +133,11 @@ class KeepingAgent(PassingAgent):
         kept = self._still_valid(request, reached, known) if known else {}
         reports: dict[str, Report] = {}
         dependencies: set[str] = set()
-        quick = unkept = False
+        quick = unprepared = False
         rounds = [[target.key for target in request.targets if target.key not in kept]]
         for keys in rounds:
-            some = dataclasses.replace(request, targets=tuple(item for item in request.targets if item.key in keys))
+            targets = tuple(item for item in request.targets if item.key in keys)
+            some = dataclasses.replace(request, targets=targets, purpose="edit")
             done = Done(request.id, cancelled=True)
             async with contextlib.aclosing(self._agent.trace(some)) as answers:
                 async for answer in answers:
@@ -144,7 +151,7 @@ class KeepingAgent(PassingAgent):
                 return
             dependencies.update(done.dependencies)
             quick |= done.quick
-            unkept |= done.unkept
+            unprepared |= done.unprepared
             if kept and not (reports and all(map(_is_of_whole_file, reports.values()))):
                 rounds.append([*kept])
                 kept = {}
@@ -153,7 +160,7 @@ class KeepingAgent(PassingAgent):
         if kept and known:
             dependencies |= known.dependencies
         (self._unchecked.add if quick or kept else self._unchecked.discard)(request.file)
-        if unkept or known is None:
+        if unprepared or known is None:
             self._unprepared.add(request.file)
         elif quick:
             self._unprepared.discard(request.file)

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fx_lsp.agent.messages import Capture, Done, Limits, Recipe, Report, Snippet, Span, Step, Target, Trace
+from fx_lsp.agent.messages import Capture, Done, Limits, Purpose, Recipe, Report, Snippet, Span, Step, Target, Trace
 from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
 
 PATIENT = Limits(seconds=60)
@@ -58,11 +58,11 @@ class Client:
         overlays: dict[str, str] | None = None,
         limits: Limits = PATIENT,
         capture: Capture = "fx",
-        anew: bool = False,
+        purpose: Purpose = "once",
     ) -> Answer:
         """Trace targets, or what the expressions among them yield, and wait for the last word."""
         answer = Answer()
-        stream = self.stream(file, *targets, overlays=overlays, limits=limits, capture=capture, anew=anew)
+        stream = self.stream(file, *targets, overlays=overlays, limits=limits, capture=capture, purpose=purpose)
         async with contextlib.aclosing(stream):
             async for item in stream:
                 if isinstance(item, Report):
@@ -81,11 +81,11 @@ class Client:
         overlays: dict[str, str] | None = None,
         limits: Limits = PATIENT,
         capture: Capture = "fx",
-        anew: bool = False,
+        purpose: Purpose = "once",
     ) -> AsyncGenerator[Report | Done, None]:
         wanted = tuple(target if isinstance(target, Target) else target_of(file, target) for target in targets)
         roots = (str(self.root),)
-        return self.agent.trace(Trace(file, wanted, overlays or {}, roots, limits, capture=capture, anew=anew))
+        return self.agent.trace(Trace(file, wanted, overlays or {}, roots, limits, capture=capture, purpose=purpose))
 
 
 def target_of(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Done, Failure
+from fx_lsp.agent.messages import Done, Failure, Purpose
 from fx_lsp.analysis import kept_report_checks
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.settings.settings import Settings
@@ -38,14 +38,14 @@ class Bench(Engine):
     def agent_for(self, path: str) -> TracingAgent:
         return self.keeping
 
-    async def answer(self, *failures: Failure) -> bool:
-        """Answer the next trace, from kept processes if there are any; return whether it is to begin from the start."""
+    async def answer(self, *failures: Failure, quick: bool = True) -> Purpose:
+        """Answer the next trace, ``quick`` unless it is to be from the start; return its purpose."""
         request = await self.fake.asked()
         request.report("class:Net", *failures)
-        request.answers.put_nowait(Done(1, quick=not request.message.anew and not self.fake.released))
+        request.answers.put_nowait(Done(1, quick=quick and request.message.purpose != "confirm"))
         while self.scheduler.is_tracing(self.path):
             await asyncio.sleep(0)
-        return request.message.anew
+        return request.message.purpose
 
 
 @pytest_asyncio.fixture
@@ -64,8 +64,8 @@ def at_len(bench: Bench) -> Failure:
 
 @pytest.mark.asyncio
 async def test_a_quick_answer_is_confirmed_once(bench: Bench) -> None:
-    assert not await bench.answer()
-    assert await bench.answer()
+    assert await bench.answer() == "edit"
+    assert await bench.answer() == "confirm"
     await asyncio.sleep(0.1)
     assert bench.fake.requests.empty()
     assert (bench.keeping.differences, bench.fake.released) == (0, [])
@@ -73,10 +73,10 @@ async def test_a_quick_answer_is_confirmed_once(bench: Bench) -> None:
 
 @pytest.mark.asyncio
 async def test_a_report_that_is_never_the_same_is_not_traced_without_end(bench: Bench) -> None:
-    assert not await bench.answer()
-    assert await bench.answer(at_len(bench))
-    assert not await bench.answer(at_len(bench)), "what this trace reports is shown"
-    assert await bench.answer(), "this trace keeps processes for the next edit"
+    assert await bench.answer() == "edit"
+    assert await bench.answer(at_len(bench)) == "confirm"
+    assert await bench.answer(at_len(bench), quick=False) == "edit", "what this trace reports is shown"
+    assert await bench.answer() == "prepare"
     await asyncio.sleep(0.1)
     assert bench.fake.requests.empty()
     assert (bench.keeping.differences, bench.fake.released) == (1, [bench.path])

@@ -50,6 +50,8 @@ class Workspace:
         """The files whose import failed; from then on, what fails in them is skipped."""
         self.repair: Callable[[BaseException], bool] = lambda error: False
         """Tries to remedy the error of an import; returns whether it did, so that the import can be tried again."""
+        self.running: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+        """Makes the context in which the code of a module runs."""
         self._slow_work = request.slow_work
         self.take_texts(request.overlays)
 
@@ -113,7 +115,7 @@ class Workspace:
         """Define names that the file's ``module`` reads but defines only if the file is run as a script."""
         text = self._source()
         if self._slow_work is None and ("__main__" in text or "global " in text):
-            with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError), self.running():
                 define_entry_point_names(ast.parse(text), self.file, vars(module), self.repair)
 
     def _new_module(self, name: str) -> tuple[ModuleType, importlib.machinery.SourceFileLoader]:
@@ -284,12 +286,14 @@ class _Loader(importlib.machinery.SourceFileLoader):
         tree = self._parsed() if slow or has_failed else self._script()
         notice = slow or (self._notice_of_work(tree) if tree and is_script else None)
         if tree is None or not (notice or has_failed or is_notebook(self.path)):
-            super().exec_module(module)
+            with self._workspace.running():
+                super().exec_module(module)
             return
         if notice is not None:
             self._workspace.left_out.append(notice)
         leave_out_work = is_script or slow is not None
-        run_definitions(tree, self.path, vars(module), self._workspace.repair, leave_out_work=leave_out_work)
+        with self._workspace.running():
+            run_definitions(tree, self.path, vars(module), self._workspace.repair, leave_out_work=leave_out_work)
 
     def _notice_of_work(self, tree: ast.Module) -> Failure | None:
         """A notice about the first statement that does work; None if there is none, or for a notebook."""

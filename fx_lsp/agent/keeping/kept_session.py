@@ -60,7 +60,7 @@ class KeptSession:
 
         ``edited`` are the keys of the targets that the last edits concerned, which are kept built in any case.
         """
-        self._request = request
+        self._first = self._request = request
         self._session = TraceSession(request, builtin, emit)
         self._edited = set(edited)
         self._requests = RequestReader(requests)
@@ -80,7 +80,7 @@ class KeptSession:
         """Import the file, answer the first request, and then the others, until there are no more."""
         began = self._read_at = time.time_ns()
         GUARD.read.clear()
-        with recording() as record:
+        with recording(self._session.workspace) as record:
             file = self._session.imported()
         if file is None:
             return
@@ -89,12 +89,12 @@ class KeptSession:
         self._children = ForkedChildren(heartbeat=lambda: self._session.emit(Heartbeat(self._request.id)))
         self._children.listen(self._requests.fd, self._heard)
         self._trace(self._request, CodeEdit())
+        self._session.emit(Settled(self._request.id))
         try:
             stage = Stage(file.workspace, [record], began=began)
         except StaleError as reason:
             sys.stderr.write(f"Nothing is kept of {self._request.file}: {reason}.\n")
             return
-        self._session.emit(Settled(self._request.id))
         while True:
             while self._waiting:
                 request = self._waiting.popleft()
@@ -168,8 +168,12 @@ class KeptSession:
         self._ending.append(child.kill)
 
     def _stage_for(self, attempt: Attempt, request: Trace, edit: CodeEdit) -> BuiltStage | None:
-        """The process that has built the target of ``attempt``, started if it is worth it."""
-        if attempt.parts or not attempt.on_meta or attempt.target.recipe.made_up:
+        """The process that has built the target of ``attempt``, started if it is worth it.
+
+        Building takes longer there. Whoever waits for the first reports on a file does not wait for that.
+        """
+        is_awaited = request is self._first and request.purpose == "edit"
+        if is_awaited or attempt.parts or not attempt.on_meta or attempt.target.recipe.made_up:
             return None
         target = without_lines(attempt.target)
         stage = self._built.pop(target, None)

@@ -42,11 +42,19 @@ class Record:
 
 
 @contextlib.contextmanager
-def recording() -> Iterator[Record]:
-    """Record what happens in the block; the record is complete once the block has ended."""
+def recording(workspace: Workspace | None = None) -> Iterator[Record]:
+    """Record what happens in the block; the record is complete once the block has ended.
+
+    While ``workspace`` imports modules, no code is recorded but theirs.
+    """
     record = Record()
     denied = GUARD.denied
-    with _noticing_readers_of_source(record), _noticing_freezes(record), CodeRun() as run:
+    with (
+        _noticing_readers_of_source(record),
+        _noticing_freezes(record),
+        CodeRun(of_modules=workspace is not None) as run,
+        mock.patch.object(workspace, "running", run.module) if workspace else contextlib.nullcontext(),
+    ):
         yield record
     record.code, record.complete, record.denied = run.code, run.complete, GUARD.denied != denied
     record.left_something = not _is_alone()

@@ -65,13 +65,8 @@ class _Request:
     cancelled: bool = False
     kept: KeptChild[_Request] | None = None
     """The session that stays afterward and that answers the request, if one does."""
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether a session that was kept from an earlier trace answers."""
-        return (
-            self.kept is not None and self.kept.is_kept and not (isinstance(self.message, Trace) and self.message.anew)
-        )
+    quick: bool = False
+    """Whether that session was kept from an earlier trace."""
 
     def note(self, imported: Imported) -> None:
         """Record what the request's processes claim to have imported; the claim may be false."""
@@ -90,19 +85,22 @@ class ForkService(Service[_Request]):
         self._remembered: dict[tuple[str, Target, Limits], Remembered] = {}
         """By file, target and limits: what the last proof of the target has found; the targets proven last are last."""
         self._kept: KeptChildren[_Request] = KeptChildren()
+        self._is_edited = False
+        """Whether the last trace of a file was for someone who edits it."""
         self._in_huge_pages = 0
         """How many modules were loaded when this process's memory was last moved into huge pages."""
 
     def _proceed(self) -> None:
         # Children have to wait while the agent imports a module. Proofs, descriptions and costs can wait, traces can't.
         preloader = self._preloader
-        if not self._children or preloader.is_pressing or (preloader.is_due and not self._is_tracing):
+        is_idle = not self._children and not self._is_reserved
+        if is_idle or preloader.is_pressing or (preloader.is_due and not (self._is_tracing or self._is_reserved)):
             preloader.proceed()
             if preloader.is_ready:
                 self._children.wake()
-        if not self._children or self._compiler.is_due:
+        if is_idle or self._compiler.is_due:
             self._compiler.proceed()
-        if not self._children and not preloader.is_ready and len(sys.modules) != self._in_huge_pages:
+        if is_idle and not preloader.is_ready and len(sys.modules) != self._in_huge_pages:
             self._in_huge_pages = len(sys.modules)
             use_huge_pages()
         if not preloader.is_under_way:
@@ -110,22 +108,27 @@ class ForkService(Service[_Request]):
                 self._start_session(request)
 
     @property
+    def _is_reserved(self) -> bool:
+        """Whether this process should stay free, to pass on at once what kept processes answer to the next edit."""
+        return self._is_edited and len(self._kept) > 0
+
+    @property
     def _is_tracing(self) -> bool:
         """Whether someone is waiting for the result of a trace."""
         messages = [request.message for request in self._requests.values() if not request.cancelled]
         return any(
-            isinstance(message, Trace) and not (message.details or message.costs or message.anew)
+            isinstance(message, Trace)
+            and message.purpose in ("once", "edit")
+            and not (message.details or message.costs)
             for message in messages
         )
 
     def _start_trace(self, trace: Trace) -> None:
-        if self._preloader.is_ready:
-            # Otherwise, the trace would import these modules itself, and take no less time.
-            self._preloader.proceed(trace.file)
         request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
         self._requests[trace.id] = request
         if _is_plain(trace):
-            if not trace.anew:
+            self._is_edited = trace.purpose == "edit"
+            if trace.purpose in ("once", "edit"):
                 self._kept.edited[trace.file] = tuple(request.waiting)
             if self._ask_kept(request, trace):
                 return
@@ -135,7 +138,7 @@ class ForkService(Service[_Request]):
 
     def _ask_kept(self, request: _Request, trace: Trace) -> bool:
         """Have the session that was kept for the file answer, if there is one that has nothing else to do."""
-        kept = None if trace.anew else self._kept.get(trace.file)
+        kept = None if trace.purpose == "confirm" else self._kept.get(trace.file)
         seconds = _session_seconds(trace)
         if (
             kept is None
@@ -143,13 +146,17 @@ class ForkService(Service[_Request]):
             or not kept.ask(trace, request, seconds, _longest(request, seconds))
         ):
             return False
-        request.kept, request.child = kept, kept.child
+        request.kept, request.child, request.quick = kept, kept.child, True
         return True
 
     def _start_session(self, request: _Request) -> None:
         """Start the next session of a trace."""
         trace = request.sessions[0]
-        if _is_plain(trace) and trace.anew and not request.is_second_try:
+        if self._preloader.is_ready and (_is_plain(trace) or not self._is_reserved):
+            # Otherwise, the session would import these modules itself, and take no less time.
+            self._preloader.proceed(trace.file)
+        may_stay = _is_plain(trace) and trace.purpose != "once" and self._kept.may_keep(trace.file)
+        if may_stay and not request.is_second_try:
             self._start_kept(request, trace)
         else:
             job = partial(_trace, trace, self._builtin)
@@ -216,14 +223,18 @@ class ForkService(Service[_Request]):
                 kept.child.kill()  # the user's code got hold of the pipe: nothing has been answered
                 return
             kept.request = None
-            if not kept.is_kept:
+            if kept.is_kept:
+                self._kept.note_service(file, kept)
+            else:
                 self._kept.keep(file, kept)
             if request is not None:
                 self._want_imports_of(request)
                 self._finish(request)
         elif isinstance(item, IsStale):
+            self._kept.note_service(file, kept)
             if kept.settled(item.id) and request is not None:
                 kept.request = request.kept = request.child = None
+                request.quick = False
                 self._start_session(request)
         elif request is not None:
             self._heard(request, item)
@@ -237,12 +248,13 @@ class ForkService(Service[_Request]):
         elif kept.is_kept:  # it has served other requests: another session tells whether this one is to blame
             remove(scratch_folder(child.pid))
             request.kept = request.child = None
+            request.quick = False
             trace = request.sessions[0]
             left = tuple(target for target in trace.targets if target.key in request.waiting)
             request.sessions[0] = replace(trace, targets=left)
             self._start_session(request)
         else:
-            if not request.cancelled:
+            if request.waiting and not request.cancelled:
                 self._kept.note_refusal(file)
             self._gone(request, child)
 
@@ -295,9 +307,8 @@ class ForkService(Service[_Request]):
         message = request.message
         del self._requests[message.id]
         dependencies = tuple(sorted({message.file, *request.dependencies}))
-        quick = request.is_quick
-        unkept = not quick and isinstance(message, Trace) and _is_plain(message) and self._kept.may_keep(message.file)
-        self._send(Done(message.id, dependencies, request.cancelled, quick, unkept))
+        unprepared = not request.quick and request.kept is not None and request.kept.is_kept
+        self._send(Done(message.id, dependencies, request.cancelled, request.quick, unprepared))
 
     def _answer_for(self, request: _Request, child: ChildProcess) -> None:
         """Send the answers that a dead child still owed, or prepare another try."""

@@ -28,6 +28,8 @@ class KeptChild(Generic[R]):
         """What the session is working on; None if that was cancelled or is done."""
         self.is_kept = False
         """Whether the session has answered the request that it was started for."""
+        self.has_served = False
+        """Whether it has taken another request since then."""
         self._surroundings = _surroundings(trace)
         self._requests = requests
         self._last = trace.id
@@ -79,7 +81,6 @@ class KeptChildren(Generic[R]):
     def keep(self, file: str, kept: KeptChild[R]) -> None:
         """Keep a session instead of an earlier one of the same file."""
         kept.is_kept = True
-        self._refusals.pop(file, None)
         if (before := self._by_file.pop(file, None)) is not None:
             before.child.kill()
         self._by_file[file] = kept
@@ -96,14 +97,25 @@ class KeptChildren(Generic[R]):
         """Note that a session that was to be kept has ended."""
         self._refusals[file] = self._refusals.get(file, 0) + 1
 
+    def note_service(self, file: str, kept: KeptChild[R]) -> None:
+        """Note that a session that was kept has taken another request."""
+        kept.has_served = True
+        self._refusals.pop(file, None)
+
     def may_keep(self, file: str) -> bool:
         """Whether a session of a file is likely to stay."""
         return self._refusals.get(file, 0) < MOST_REFUSALS
 
     def drop(self, file: str, kept: KeptChild[R]) -> None:
-        """Forget a session, if it is still kept for this file."""
+        """Forget a session that has ended, if it is still kept for this file."""
         if self._by_file.get(file) is kept:
             del self._by_file[file]
+            if not kept.has_served:
+                self.note_refusal(file)
+
+    def __len__(self) -> int:
+        """How many sessions are kept."""
+        return len(self._by_file)
 
 
 def _surroundings(trace: Trace) -> tuple[tuple[str, ...], Limits]:

@@ -36,8 +36,8 @@ class TraceSession:
 
     def __init__(self, request: Trace, builtin: Collection[str], emit: Emit) -> None:
         self._request = request
-        self._workspace = Workspace(request, builtin)
-        self.emit: Emit = reporting_denials(emit, self._workspace.owns)
+        self.workspace = Workspace(request, builtin)
+        self.emit: Emit = reporting_denials(emit, self.workspace.owns)
 
     def run(self) -> None:
         """Import, trace, and emit `Imported` and one `Report` for each target."""
@@ -67,17 +67,17 @@ class TraceSession:
         last = next(reversed(sys.modules))
         seed()
         try:
-            name = self._workspace.enter()
+            name = self.workspace.enter()
             with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
-                loaded = FileLoader(self._workspace, name).run()
+                loaded = FileLoader(self.workspace, name).run()
         except BaseException as error:
             self._import_failed(error)
             return None
-        if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self._workspace.dependencies):
+        if any(may_use_accelerator("".join(linecache.getlines(path))) for path in self.workspace.dependencies):
             OnCpu().__enter__()  # type: ignore[no-untyped-call]  # for as long as this process lives, and those that it forks
         new = [*itertools.takewhile(lambda name: name != last, reversed(sys.modules))][::-1]
-        self._emit_imported(third_party(new, self._workspace))
-        return ImportedFile(self._workspace, vars(loaded.module), loaded.complete, loaded.notices)
+        self._emit_imported(third_party(new, self.workspace))
+        return ImportedFile(self.workspace, vars(loaded.module), loaded.complete, loaded.notices)
 
     def _load(self, modules: tuple[str, ...]) -> None:
         """Import what all targets need, before children are forked, and have the agent preload it."""
@@ -87,7 +87,7 @@ class TraceSession:
                 importlib.import_module(name)
 
     def _import_failed(self, error: BaseException) -> None:
-        chain = chain_of_error(error, self._workspace.owns)
+        chain = chain_of_error(error, self.workspace.owns)
         if is_out_of_memory(error):
             lift_memory_limit()
             self._give_up("out-of-memory", Failure("memory-limit", describe(error), chain))
@@ -97,13 +97,13 @@ class TraceSession:
     def _import_timed_out(self, frame: FrameType | None) -> None:
         seconds = self._request.limits.seconds
         error = f"the import took longer than {seconds:g} seconds"
-        chain = chain_of_frame(frame, self._workspace.owns)
+        chain = chain_of_frame(frame, self.workspace.owns)
         if self._request.slow_work is None and (work := _work_of_module(chain)):
             self.emit(SlowImport(Failure("definitions-only", error, (work,))))
         self._give_up("timed-out", Failure("time-limit", error, chain))
 
     def _emit_imported(self, elsewhere: tuple[str, ...] = ()) -> None:
-        self.emit(Imported(self._workspace.dependencies, elsewhere, self._workspace.take_compiled()))
+        self.emit(Imported(self.workspace.dependencies, elsewhere, self.workspace.take_compiled()))
 
     def _give_up(self, outcome: Outcome, failure: Failure) -> None:
         self._emit_imported()

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Failure, Limits, Report, Span
-from fx_lsp.agent.serving.kept_children import MOST_KEPT
+from fx_lsp.agent.messages import Failure, Limits, Purpose, Report, Span
+from fx_lsp.agent.serving.kept_children import MOST_KEPT, MOST_REFUSALS
 from tests.agent.client import Answer, Client, make_client, text_at
 
 pytestmark = [
@@ -73,7 +73,7 @@ class Bench:
         """Trace the model as it is in the editor."""
         saved = {path: Path(path).read_text() for path in self.texts}
         unsaved = {path: text for path, text in self.texts.items() if text != saved[path]}
-        return await self.client.trace(self.model, "Net()", overlays=unsaved, anew=anew)
+        return await self.client.trace(self.model, "Net()", overlays=unsaved, purpose="confirm" if anew else "once")
 
     def text_at(self, failure: Failure) -> str:
         """What a failure points to in the text in the editor."""
@@ -336,10 +336,32 @@ async def test_processes_that_wait_use_no_processor_and_end(shared: tuple[Client
     assert not (await bench.quick(bench.model, "int(x)", "len(x)"))[0]
 
 
+async def test_the_first_trace_for_an_edit_keeps_its_process(bench: Bench) -> None:
+    first = await bench.client.trace(bench.model, "Net()", purpose="edit")
+    assert first.done is not None
+    assert (first.done.quick, first.done.unprepared) == (False, True), "nothing is built ahead"
+    quick, report = await bench.quick(bench.model, "len(x)", "len(x + 1)")
+    assert (quick, [bench.text_at(failure) for failure in report.failures]) == (True, ["len(x + 1)"])
+    quick, _ = await bench.quick(bench.parts, "range(10)", "range(1, 11)")
+    assert quick, "the import has not run this function, only building has"
+
+
+async def test_a_file_that_can_not_be_imported_may_be_kept_later(bench: Bench) -> None:
+    text = bench.texts[bench.model]
+    bench.texts[bench.model] = f"{text}\n1 / 0\n"
+    for number in range(MOST_REFUSALS):
+        bench.texts[bench.parts] += f"# {number}\n"
+        unsaved = dict(bench.texts)
+        await bench.client.trace(bench.model, "Net()", overlays=unsaved, purpose="edit")
+    bench.texts[bench.model] = text
+    await bench.client.trace(bench.model, "Net()", overlays=dict(bench.texts), purpose="edit")
+    assert (await bench.quick(bench.model, "len(x)", "int(x)"))[0]
+
+
 async def test_only_the_files_edited_last_are_kept(bench: Bench) -> None:
     files = [bench.client.write(f"model{number}.py", MODEL) for number in range(MOST_KEPT + 1)]
     for file in files:
-        await bench.client.trace(file, "Net()", anew=True)
+        await bench.client.trace(file, "Net()", purpose="confirm")
     quick = []
     for file in files:
         answer = await bench.client.trace(file, "Net()", overlays={file: MODEL.replace("len(x)", "int(x)")})
@@ -368,9 +390,10 @@ async def test_a_constructor_that_harms_kept_processes(
     limits = Limits(seconds=1, memory_mb=512)
     text = path.read_text()
     file = bench.client.write("hostile.py", text)
-    for body, anew in [("x / len(x)", True), ("x + 1", False)]:
+    steps: list[tuple[str, Purpose]] = [("x / len(x)", "edit"), ("x + 1", "confirm"), ("x / len(x)", "edit")]
+    for body, purpose in steps:
         texts = {file: text.replace("x / len(x)", body)}
-        ours = await bench.client.trace(file, "Net()", overlays=texts, limits=limits, anew=anew)
+        ours = await bench.client.trace(file, "Net()", overlays=texts, limits=limits, purpose=purpose)
         theirs = await Client(fresh.agent, bench.client.root, [], []).trace(
             file, "Net()", overlays=texts, limits=limits
         )
@@ -387,8 +410,9 @@ async def test_a_hostile_module_is_contained_in_kept_processes(bench: Bench, cas
     file = str(folder / f"{case}.py")
     text = Path(file).read_text()
     limits = Limits(seconds=1, memory_mb=512)
-    for more, anew in [("", True), ("\n", False)]:
-        answer = await bench.client.trace(file, "Net()", overlays={file: text + more}, limits=limits, anew=anew)
+    steps: list[tuple[str, Purpose]] = [("", "edit"), ("\n", "confirm"), ("", "edit")]
+    for more, purpose in steps:
+        answer = await bench.client.trace(file, "Net()", overlays={file: text + more}, limits=limits, purpose=purpose)
         assert answer.reports, "nothing was told"
     assert canary.read_text() == "sings"
     assert bench.client.agent.state.phase in ("ready", "busy")

@@ -73,14 +73,16 @@ async def test_random_edits(agents: tuple[SupervisedAgent, SupervisedAgent], tmp
     for number in range(EDITS):
         request = workspace.request(("Alone", "Part", "Whole", "Nested", "Derived")[number % 5])
         if request is not None:
-            ours, done = await answers(keeping, request)
+            ours, done = await answers(keeping, dataclasses.replace(request, purpose="edit"))
             theirs, their_done = await answers(fresh, request)
             texts = "\n".join(workspace.edits.texts.values())
+            if number % BETWEEN == 1:
+                await answers(keeping, dataclasses.replace(request, purpose="prepare"))
             assert ours == theirs, f"edit {number}, {told}, quick: {done.quick}\n{texts}"
             assert set(done.dependencies) == set(their_done.dependencies)
             quick += done.quick
             if number % BETWEEN == 0:
-                anew, done = await answers(keeping, dataclasses.replace(request, anew=True))
+                anew, done = await answers(keeping, dataclasses.replace(request, purpose="confirm"))
                 assert (anew, done.quick) == (theirs, False)
         told = workspace.edits.edit()
     print(f"{quick} of {EDITS} answers were quick")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from fx_lsp.agent.messages import Done, Limits, Report, Trace
+from fx_lsp.agent.messages import Done, Limits, Purpose, Report, Trace
 from fx_lsp.targets.target_finder import TargetFinder
 from tests.agent.client import Client, make_client
 
@@ -45,9 +45,10 @@ async def told(client: Client, request: Trace) -> dict[str, Report]:
 async def test_a_script(clients: tuple[Client, Client], name: str) -> None:
     keeping, fresh = clients
     path = str(keeping.root / name)
-    for more, anew in [("", True), ("\n# more\n", False)]:
+    steps: list[tuple[str, Purpose]] = [("", "edit"), ("\n# more\n", "edit"), ("", "confirm"), ("\n# more\n", "edit")]
+    for more, purpose in steps:
         text = Path(path).read_text() + more
         finder = TargetFinder(lambda: [str(keeping.root)], {path: text}.get)
         targets = finder.completed(path, finder.find(path, text) or ())
-        request = Trace(path, tuple(targets), {path: text}, (str(keeping.root),), Limits(seconds=60), anew=anew)
-        assert await told(keeping, request) == await told(fresh, dataclasses.replace(request, anew=False))
+        request = Trace(path, tuple(targets), {path: text}, (str(keeping.root),), Limits(seconds=60))
+        assert await told(keeping, dataclasses.replace(request, purpose=purpose)) == await told(fresh, request)
