@@ -46,6 +46,12 @@ class EndAttempt:
 
 @wire_message
 @dataclass(frozen=True)
+class IsBuilt:
+    """From the process: the target is built, and attempts can be made."""
+
+
+@wire_message
+@dataclass(frozen=True)
 class AttemptBegins:
     """From the process: what follows comes from this attempt."""
 
@@ -139,6 +145,7 @@ class _Server:
         gc.freeze()  # the children need not copy what they only look through
         self._children = ForkedChildren(heartbeat=lambda: self._emit(Heartbeat(self._request.id)))
         self._children.listen(self._requests.fd, self._heard)
+        self._emit(IsBuilt())
         while True:
             self._begin_next()
             self._children.wait()

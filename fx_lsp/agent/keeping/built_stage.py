@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from fx_lsp.agent.keeping.built_process import AttemptBegins, AttemptEnds, EndAttempt, RunAttempt, serve
+from fx_lsp.agent.keeping.built_process import AttemptBegins, AttemptEnds, EndAttempt, IsBuilt, RunAttempt, serve
 from fx_lsp.agent.keeping.loaded_code import CodeEdit
 from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.keeping.stage import Record
@@ -55,6 +55,8 @@ class BuiltStage:
         """The number of the attempt that what the process emits comes from."""
         self._seconds = request.limits.seconds + 2 * grace(request.limits.seconds)
         self._alive = True
+        self.is_built = False
+        """Whether the process has built the target, so that it takes requests at once."""
         job = partial(serve, attempt.target, request, file, begin, read_at, tuple(records), self._requests.reader)
         self._child: ForkedChild = children.fork(job, seconds=self._seconds, hear=self._heard, gone=self._gone)
         self._requests.close_reader()
@@ -97,7 +99,11 @@ class BuiltStage:
 
     def _heard(self, item: Any) -> None:
         run = self._run
-        if isinstance(item, AttemptBegins):
+        if isinstance(item, IsBuilt):
+            self.is_built = True
+            if run is None:
+                self._child.park()
+        elif isinstance(item, AttemptBegins):
             self._begun = item.number
         elif isinstance(item, AttemptEnds):
             if item.number == self._number:

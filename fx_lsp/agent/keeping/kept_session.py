@@ -36,8 +36,18 @@ MOST_BUILT = 4
 
 @wire_message
 @dataclass(frozen=True)
+class Answered:
+    """To the agent: request ``id`` is answered; the session still prepares for the next one."""
+
+    id: int
+    unprepared: bool
+    """Whether targets could be built ahead, and are not."""
+
+
+@wire_message
+@dataclass(frozen=True)
 class Settled:
-    """To the agent: request ``id`` is answered, and the session waits for the next one."""
+    """To the agent: after request ``id``, the session rests until the next one."""
 
     id: int
 
@@ -60,7 +70,7 @@ class KeptSession:
 
         ``edited`` are the keys of the targets that the last edits concerned, which are kept built in any case.
         """
-        self._first = self._request = request
+        self._request = request
         self._session = TraceSession(request, builtin, emit)
         self._edited = set(edited)
         self._requests = RequestReader(requests)
@@ -71,6 +81,8 @@ class KeptSession:
         """The numbers of cancelled requests that have not been begun."""
         self._built: dict[Target, BuiltStage] = {}
         """By target, without lines; those used last are last."""
+        self._unbuilt: list[Callable[[], BuiltStage]] = []
+        """What builds the targets that the request being answered has not found built."""
         self._ending: list[Callable[[], None]] = []
         """What ends the attempts of the request that is being answered."""
         self._read_at = 0
@@ -89,12 +101,13 @@ class KeptSession:
         self._children = ForkedChildren(heartbeat=lambda: self._session.emit(Heartbeat(self._request.id)))
         self._children.listen(self._requests.fd, self._heard)
         self._trace(self._request, CodeEdit())
-        self._session.emit(Settled(self._request.id))
+        self._session.emit(Answered(self._request.id, unprepared=bool(self._unbuilt)))
         try:
             stage = Stage(file.workspace, [record], began=began)
         except StaleError as reason:
             sys.stderr.write(f"Nothing is kept of {self._request.file}: {reason}.\n")
             return
+        self._session.emit(Settled(self._request.id))
         while True:
             while self._waiting:
                 request = self._waiting.popleft()
@@ -128,10 +141,15 @@ class KeptSession:
             return
         self._session.emit(Imported(self._file.workspace.dependencies))
         self._trace(request, edit)
+        if not self._is_cancelled:
+            self._session.emit(Answered(request.id, unprepared=False))
+            stages = [build() for build in self._unbuilt]
+            while not self._waiting and any(stage.is_alive and not stage.is_built for stage in stages):
+                self._children.wait()
         self._session.emit(Settled(request.id))
 
     def _trace(self, request: Trace, edit: CodeEdit) -> None:
-        self._ending = []
+        self._ending, self._unbuilt = [], []
         start = partial(self._start, request, edit)
         rounds = TargetRounds(request, self._file.classes, self._file.notices, start, self._session.emit)
         for _ in rounds.steps():
@@ -168,22 +186,28 @@ class KeptSession:
         self._ending.append(child.kill)
 
     def _stage_for(self, attempt: Attempt, request: Trace, edit: CodeEdit) -> BuiltStage | None:
-        """The process that has built the target of ``attempt``, started if it is worth it.
+        """The process that has built the target of ``attempt``; it is started, now or later, if it is worth it.
 
-        Building takes longer there. Whoever waits for the first reports on a file does not wait for that.
+        Building takes longer there than in a process that ends. Whoever waits for an answer does not wait for that.
         """
-        is_awaited = request is self._first and request.purpose == "edit"
-        if is_awaited or attempt.parts or not attempt.on_meta or attempt.target.recipe.made_up:
+        if attempt.parts or not attempt.on_meta or attempt.target.recipe.made_up:
             return None
-        target = without_lines(attempt.target)
+        target, is_awaited = without_lines(attempt.target), request.purpose == "edit"
         stage = self._built.pop(target, None)
-        if stage is not None and not stage.is_alive:
-            self._built[target] = stage  # it could not be built, or not be kept
-            return None
         if stage is None:
             if attempt.target.key not in self._edited and len(self._built) >= MOST_BUILT:
                 return None
-            stage = BuiltStage(attempt, request, self._file, self._children, edit, self._read_at, [self._record])
+            build = partial(self._build, target, attempt, request, edit, self._read_at)
+            if is_awaited:
+                self._unbuilt.append(build)
+                return None
+            return build()
+        self._built[target] = stage
+        return stage if stage.is_alive and (stage.is_built or not is_awaited) else None
+
+    def _build(self, target: Target, attempt: Attempt, request: Trace, edit: CodeEdit, read_at: int) -> BuiltStage:
+        """Start the process that builds ``target``; ``read_at`` is as for `BuiltStage`."""
+        stage = BuiltStage(attempt, request, self._file, self._children, edit, read_at, [self._record])
         self._built[target] = stage
         while len(self._built) > MOST_BUILT:
             self._built.pop(next(iter(self._built))).close()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
-from fx_lsp.agent.keeping.kept_session import IsStale, KeptSession, Settled
+from fx_lsp.agent.keeping.kept_session import Answered, IsStale, KeptSession, Settled
 from fx_lsp.agent.keeping.request_pipe import RequestWriter
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
@@ -67,6 +67,8 @@ class _Request:
     """The session that stays afterward and that answers the request, if one does."""
     quick: bool = False
     """Whether that session was kept from an earlier trace."""
+    unprepared: bool = False
+    """Whether that session could build targets ahead."""
 
     def note(self, imported: Imported) -> None:
         """Record what the request's processes claim to have imported; the claim may be false."""
@@ -85,6 +87,8 @@ class ForkService(Service[_Request]):
         self._remembered: dict[tuple[str, Target, Limits], Remembered] = {}
         """By file, target and limits: what the last proof of the target has found; the targets proven last are last."""
         self._kept: KeptChildren[_Request] = KeptChildren()
+        self._may_stay = 0
+        """How many sessions live that are kept or may be."""
         self._is_edited = False
         """Whether the last trace of a file was for someone who edits it."""
         self._in_huge_pages = 0
@@ -110,7 +114,7 @@ class ForkService(Service[_Request]):
     @property
     def _is_reserved(self) -> bool:
         """Whether this process should stay free, to pass on at once what kept processes answer to the next edit."""
-        return self._is_edited and len(self._kept) > 0
+        return self._is_edited and self._may_stay > 0
 
     @property
     def _is_tracing(self) -> bool:
@@ -176,6 +180,7 @@ class ForkService(Service[_Request]):
             leads_group=True,
         )
         requests.close_reader()
+        self._may_stay += 1
 
     def _start_proof(self, message: Prove) -> None:
         request = self._requests[message.id] = _Request(message)
@@ -216,22 +221,24 @@ class ForkService(Service[_Request]):
 
     def _heard_kept(self, kept: KeptChild[_Request], file: str, item: object) -> None:
         request = kept.request
-        if isinstance(item, Settled):
-            if not kept.settled(item.id):
+        if isinstance(item, Answered):
+            if request is None or item.id != request.message.id:
                 return
-            if request is not None and request.waiting:
+            if request.waiting:
                 kept.child.kill()  # the user's code got hold of the pipe: nothing has been answered
                 return
             kept.request = None
-            if kept.is_kept:
-                self._kept.note_service(file, kept)
-            else:
+            if not kept.is_kept:
                 self._kept.keep(file, kept)
-            if request is not None:
-                self._want_imports_of(request)
-                self._finish(request)
+            request.unprepared = item.unprepared is True  # it can be anything
+            self._want_imports_of(request)
+            self._finish(request)
+        elif isinstance(item, Settled):
+            if kept.is_kept:
+                self._kept.note_rest(file, kept)
+            if kept.settled(item.id) and request is not None:
+                kept.child.kill()  # the user's code got hold of the pipe: nothing has been answered
         elif isinstance(item, IsStale):
-            self._kept.note_service(file, kept)
             if kept.settled(item.id) and request is not None:
                 kept.request = request.kept = request.child = None
                 request.quick = False
@@ -241,6 +248,7 @@ class ForkService(Service[_Request]):
 
     def _gone_kept(self, kept: KeptChild[_Request], file: str, child: ChildProcess) -> None:
         kept.close()
+        self._may_stay -= 1
         self._kept.drop(file, kept)
         request, kept.request = kept.request, None
         if request is None:
@@ -307,8 +315,7 @@ class ForkService(Service[_Request]):
         message = request.message
         del self._requests[message.id]
         dependencies = tuple(sorted({message.file, *request.dependencies}))
-        unprepared = not request.quick and request.kept is not None and request.kept.is_kept
-        self._send(Done(message.id, dependencies, request.cancelled, request.quick, unprepared))
+        self._send(Done(message.id, dependencies, request.cancelled, request.quick, request.unprepared))
 
     def _answer_for(self, request: _Request, child: ChildProcess) -> None:
         """Send the answers that a dead child still owed, or prepare another try."""

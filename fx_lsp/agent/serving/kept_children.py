@@ -28,8 +28,8 @@ class KeptChild(Generic[R]):
         """What the session is working on; None if that was cancelled or is done."""
         self.is_kept = False
         """Whether the session has answered the request that it was started for."""
-        self.has_served = False
-        """Whether it has taken another request since then."""
+        self.is_fit = False
+        """Whether it can take other requests, as far as is known."""
         self._surroundings = _surroundings(trace)
         self._requests = requests
         self._last = trace.id
@@ -49,7 +49,7 @@ class KeptChild(Generic[R]):
             self.child.kill()
 
     def settled(self, number: int) -> bool:
-        """Note that the session has answered request ``number``; return whether it has nothing else to do."""
+        """Note that the session is done with request ``number``; return whether it has nothing else to do."""
         is_last = number == self._last
         if is_last:
             self.child.park()
@@ -93,14 +93,14 @@ class KeptChildren(Generic[R]):
         if kept is not None:
             kept.child.kill()
 
+    def note_rest(self, file: str, kept: KeptChild[R]) -> None:
+        """Note that a session rests, and so can take requests."""
+        kept.is_fit = True
+        self._refusals.pop(file, None)
+
     def note_refusal(self, file: str) -> None:
         """Note that a session that was to be kept has ended."""
         self._refusals[file] = self._refusals.get(file, 0) + 1
-
-    def note_service(self, file: str, kept: KeptChild[R]) -> None:
-        """Note that a session that was kept has taken another request."""
-        kept.has_served = True
-        self._refusals.pop(file, None)
 
     def may_keep(self, file: str) -> bool:
         """Whether a session of a file is likely to stay."""
@@ -110,12 +110,8 @@ class KeptChildren(Generic[R]):
         """Forget a session that has ended, if it is still kept for this file."""
         if self._by_file.get(file) is kept:
             del self._by_file[file]
-            if not kept.has_served:
+            if not kept.is_fit:
                 self.note_refusal(file)
-
-    def __len__(self) -> int:
-        """How many sessions are kept."""
-        return len(self._by_file)
 
 
 def _surroundings(trace: Trace) -> tuple[tuple[str, ...], Limits]:

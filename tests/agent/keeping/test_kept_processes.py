@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -344,6 +345,27 @@ async def test_the_first_trace_for_an_edit_keeps_its_process(bench: Bench) -> No
     assert (quick, [bench.text_at(failure) for failure in report.failures]) == (True, ["len(x + 1)"])
     quick, _ = await bench.quick(bench.parts, "range(10)", "range(1, 11)")
     assert quick, "the import has not run this function, only building has"
+
+
+async def test_a_target_is_built_ahead_once_an_edit_has_been_answered(bench: Bench) -> None:
+    bench.texts[bench.parts] = PARTS.replace("sum(range(10))", "time.time_ns()").replace(
+        "import torch", "import time, torch"
+    )
+
+    async def built_at(number: int) -> str:
+        """Make an edit; when the model was built that is then traced."""
+        bench.texts[bench.model] = MODEL.replace("/ len(x)", f"* {number}")
+        answer = await bench.client.trace(bench.model, "Net()", overlays=dict(bench.texts), purpose="edit")
+        (found,) = re.findall(r"\d{19}", answer.only.code)
+        return str(found)
+
+    async def until_kept() -> None:
+        while times[-1] != times[-2]:
+            times.append(await built_at(len(times)))
+
+    times = [await built_at(0), await built_at(1)]
+    assert times[0] != times[1], "nobody waits for a process that is kept"
+    await asyncio.wait_for(until_kept(), 60)
 
 
 async def test_a_file_that_can_not_be_imported_may_be_kept_later(bench: Bench) -> None:
