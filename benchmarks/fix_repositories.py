@@ -1,12 +1,12 @@
 """Measures how many failures in public research repositories have a fix, and how many have a proven fix.
 
     .venv/bin/python benchmarks/fix_repositories.py FOLDER [--python PYTHON] [--keep KEPT] [--match PART]
-        [--only HALF] [--full-size]
+        [--only HALF] [--full-size] [--write]
 
 The repositories are those of `reach_repositories.py`, whose checkouts are in FOLDER. For each place in a repository
 that fails, the script tries the fixes of the first target that fails there, in order, until one is proven. It prints
 the counts of each repository and half, and the seconds of a processor that each place took. Of the ``seen`` half, it
-also prints why fixes were not proven.
+also prints why fixes were not proven. With ``--write``, the script writes docs/fixes-repositories.md.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from benchmarks.reach_repositories import Repository, check_out, repositories
 from fx_lsp.agent.messages import Failure
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.settings.settings import Settings
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "fixes-repositories.md"
 
 TICKS = os.sysconf("SC_CLK_TCK")
 """How many units of processor time of `/proc` a second has."""
@@ -134,6 +136,53 @@ def shares(places: Sequence[Place]) -> str:
     )
 
 
+def row(name: str, places: Sequence[Place]) -> str:
+    """The counts of a repository or a half, as a row of the page's table."""
+    verdicts = Counter(place.taken.verdict for place in places)
+    offered = len(places) - verdicts["none"]
+    cells = (len(places), share(offered, len(places)), share(verdicts["proven"], len(places)))
+    return f"| {' | '.join(map(str, (name, *cells, verdicts['refuted'], verdicts['untried'])))} |"
+
+
+def reasons(places: Iterable[Place]) -> Counter[str]:
+    """Why fixes of places without a proven one were not proven, without details, and how many fixes."""
+    return Counter(
+        f"{attempt.verdict}: {without_details(attempt.reason)}"
+        for place in places
+        if place.taken.verdict != "proven"
+        for attempt in place.taken.attempts
+    )
+
+
+def page(found: Sequence[tuple[Repository, list[Place]]], by_half: dict[str, list[Place]]) -> str:
+    """The text of docs/fixes-repositories.md."""
+    attempts = [attempt for _, places in found for place in places for attempt in place.taken.attempts]
+    at_full = Counter(attempt.full_size.partition(":")[0] for attempt in attempts if attempt.full_size)
+    rows = [row(one.name, places) for one, places in found]
+    rows += [row(f"*{half}*", places) for half, places in by_half.items() if places]
+    why = [f"- {count} × {reason}" for reason, count in reasons(by_half["seen"]).most_common(12)]
+    full = f"""
+Fixes that were proven on a small twin of a model were tried on the model itself: {at_full["proven"]} computed the same,
+{at_full["refuted"]} did not, and {at_full["untried"]} could not be tried at that size.
+"""
+    return f"""# Fixes in repositories
+
+`benchmarks/fix_repositories.py` tried fixes for each place in public repositories of research code that fails. A place
+counts as proven if one of its fixes is proven, and as refuted if all its fixes are refuted. Otherwise, it counts as one
+that could not be tried. The held-out half was never looked at place by place.
+
+| repository | places | with a fix offered | proven | refuted | could not be tried |
+|---|---|---|---|---|---|
+{chr(10).join(rows)}
+{full if at_full else ""}
+## Why fixes were not proven
+
+Each entry says how many fixes of the seen half had this result; "…" stands for details that differ between them.
+
+{chr(10).join(why)}
+"""
+
+
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -142,18 +191,21 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="store results here, and skip repositories that have some")
     parser.add_argument("--match", default="", help="only repositories whose names contain this")
     parser.add_argument("--full-size", action="store_true", help="repeat what was proven on small twins at full size")
+    parser.add_argument("--write", action="store_true", help="write docs/fixes-repositories.md")
     parser.add_argument("--only", choices=("seen", "held-out"), help="measure one half")
     arguments = parser.parse_args()
-    by_half: dict[str, list[Place]] = {"seen": [], "held-out": []}
+    found: list[tuple[Repository, list[Place]]] = []
     with tempfile.TemporaryDirectory() as scratch:
         kept = arguments.keep or Path(scratch)
         kept.mkdir(parents=True, exist_ok=True)
         for one in repositories():
             if arguments.only in (None, one.half) and arguments.match in one.name and check_out(one, arguments.folder):
                 file = kept / f"{one.name.partition('/')[2]}.json"
-                found = places_of(one, arguments.folder, arguments.python, file, full_size=arguments.full_size)
-                by_half[one.half] += found
-                print(f"{one.name:40} {one.half:8} | {shares(found)}", flush=True)
+                places = places_of(one, arguments.folder, arguments.python, file, full_size=arguments.full_size)
+                found.append((one, places))
+                print(f"{one.name:40} {one.half:8} | {shares(places)}", flush=True)
+    halves = ("seen", "held-out")
+    by_half = {half: [place for one, places in found if one.half == half for place in places] for half in halves}
     for half, places in by_half.items():
         print(f"{half}: {shares(places)}")
     attempts = [attempt for places in by_half.values() for place in places for attempt in place.taken.attempts]
@@ -162,14 +214,10 @@ def main() -> None:
             "Proven on small twins, and on the model itself:",
             Counter(filter(None, (one.full_size for one in attempts))),
         )
-    reasons = Counter(
-        f"{attempt.verdict}: {without_details(attempt.reason)}"
-        for place in by_half["seen"]
-        for attempt in place.taken.attempts
-        if place.taken.verdict != "proven"
-    )
-    for reason, count in reasons.most_common():
+    for reason, count in reasons(by_half["seen"]).most_common():
         print(f"{count:4} {reason}")
+    if arguments.write:
+        PAGE.write_text(page(found, by_half), encoding="utf-8")
 
 
 if __name__ == "__main__":

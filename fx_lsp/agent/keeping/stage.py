@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any
 from unittest import mock
 
-from fx_lsp.agent.importing.workspace_importer import Workspace, lines_of
+from fx_lsp.agent.importing.workspace_importer import Workspace, is_notebook, lines_of
 from fx_lsp.agent.importing.workspace_roots import real
 from fx_lsp.agent.keeping.code_run import CodeRun
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, LoadedCode, StaleError
@@ -150,13 +150,15 @@ class _FilesRead:
     """The files that this process has read, and the names of files where it has looked for modules."""
 
     def __init__(self, workspace: Workspace, began: int) -> None:
-        """Raises `StaleError` if a file has changed since ``began``."""
+        """Raises `StaleError` if a file has changed since ``began``, or is a notebook."""
         self.texts: dict[str, str] = {}
         """The texts of the modules of the workspace, by path."""
         self._saved: dict[str, _State] = {}
         """The modules of the workspace that had no unsaved text, and the states of their files."""
         self._others = {path: _state(path) for path in GUARD.read if not path.startswith(_NO_FILES)}
         for path in workspace.dependencies:
+            if is_notebook(path):
+                raise StaleError("the code of a notebook's cells is not compared")
             if not path.endswith(".py"):
                 self._others[path] = _state(path)
                 continue

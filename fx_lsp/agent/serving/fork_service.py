@@ -90,7 +90,7 @@ class ForkService(Service[_Request]):
         self._may_stay = 0
         """How many sessions live that are kept or may be."""
         self._is_edited = False
-        """Whether the last trace of a file was for someone who edits it."""
+        """Whether the last request was a trace for someone who edits; costs and proofs come once they have paused."""
         self._in_huge_pages = 0
         """How many modules were loaded when this process's memory was last moved into huge pages."""
 
@@ -130,8 +130,9 @@ class ForkService(Service[_Request]):
     def _start_trace(self, trace: Trace) -> None:
         request = _Request(trace, waiting={target.key for target in trace.targets}, sessions=deque([trace]))
         self._requests[trace.id] = request
-        if _is_plain(trace):
+        if _is_plain(trace) or trace.costs:
             self._is_edited = trace.purpose == "edit"
+        if _is_plain(trace):
             if trace.purpose in ("once", "edit"):
                 self._kept.edited[trace.file] = tuple(request.waiting)
             if self._ask_kept(request, trace):
@@ -183,6 +184,7 @@ class ForkService(Service[_Request]):
         self._may_stay += 1
 
     def _start_proof(self, message: Prove) -> None:
+        self._is_edited = False
         request = self._requests[message.id] = _Request(message)
         remembered = self._remembered.get((message.file, message.target, message.limits))
         job = partial(prove, message, self._builtin, remembered)

@@ -368,6 +368,15 @@ async def test_a_target_is_built_ahead_once_an_edit_has_been_answered(bench: Ben
     await asyncio.wait_for(until_kept(), 60)
 
 
+async def test_a_notebook_is_imported_for_each_edit(bench: Bench) -> None:
+    file = bench.client.write("cells.ipynb", "")
+    for name in ("len", "int", "len"):
+        text = MODEL.replace("from parts import Part", "Part = torch.nn.Identity").replace("len(x)", f"{name}(x)")
+        answer = await bench.client.trace(file, "Net()", overlays={file: text}, purpose="edit")
+        (failure,) = answer.only.failures
+        assert (answer.done and answer.done.quick, failure.operation) == (False, name)
+
+
 async def test_a_file_that_can_not_be_imported_may_be_kept_later(bench: Bench) -> None:
     text = bench.texts[bench.model]
     bench.texts[bench.model] = f"{text}\n1 / 0\n"
