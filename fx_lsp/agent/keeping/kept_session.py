@@ -18,7 +18,7 @@ from os import _exit
 from fx_lsp.agent.keeping.built_stage import BuiltStage, without_lines
 from fx_lsp.agent.keeping.loaded_code import CodeEdit, StaleError
 from fx_lsp.agent.keeping.request_pipe import RequestReader
-from fx_lsp.agent.keeping.stage import Record, Stage, recording
+from fx_lsp.agent.keeping.stage import Record, Stage, module_names, recording
 from fx_lsp.agent.messages import Cancel, Heartbeat, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.limits import grace
@@ -98,12 +98,13 @@ class KeptSession:
             return
         self._file: ImportedFile = file
         self._record: Record = record
+        names = module_names(file.workspace)
         self._children = ForkedChildren(heartbeat=lambda: self._session.emit(Heartbeat(self._request.id)))
         self._children.listen(self._requests.fd, self._heard)
         self._trace(self._request, CodeEdit())
         self._session.emit(Answered(self._request.id, unprepared=bool(self._unbuilt)))
         try:
-            stage = Stage(file.workspace, [record], began=began)
+            stage = Stage(file.workspace, [record], began=began, names=names)
         except StaleError as reason:
             sys.stderr.write(f"Nothing is kept of {self._request.file}: {reason}.\n")
             return

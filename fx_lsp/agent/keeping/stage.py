@@ -84,9 +84,12 @@ def _noticing_freezes(record: Record) -> Any:
 class Stage:
     """This process as it is now, from which it may fork others. It must not change from now on."""
 
-    def __init__(self, workspace: Workspace, records: Iterable[Record], *, began: int) -> None:
+    def __init__(
+        self, workspace: Workspace, records: Iterable[Record], *, began: int, names: ModuleNames | None = None
+    ) -> None:
         """``records`` are about all that was done. No file may have changed since ``began``, by ``time.time_ns``.
 
+        ``names`` are the `module_names` when the import ended; no others may have come since then.
         Raises `StaleError` if something happened after which a trace must begin from the start.
         """
         records = tuple(records)
@@ -100,6 +103,8 @@ class Stage:
             raise StaleError("the code has called gc.freeze()")
         self._workspace = workspace
         self._files = _FilesRead(workspace, began)
+        if names is not None and names != module_names(workspace):
+            raise StaleError("there are other modules")
         self._sources = self._files.texts.keys() & set[str]().union(*(record.sources for record in records))
         self._uses_accelerators = _use_accelerators(self._files.texts)
         self._code = LoadedCode(self._files.texts, set[CodeType]().union(*(record.code for record in records)))
@@ -171,9 +176,7 @@ class _FilesRead:
         for path, state in (self._saved | self._others).items():
             if state is not None and state[0] >= began:
                 raise StaleError(f"{path} has changed")
-        folders = {str(Path(path).parent) for path in self.texts}
-        folders.update(entry for root in workspace.folders for entry in (root, str(Path(root, "src"))))
-        self._names = {folder: _names(folder) for folder in folders}
+        self._names = module_names(workspace)
 
     def texts_now(self, overlays: dict[str, str]) -> dict[str, str]:
         """The texts of the same modules as they are now. Raises `StaleError` if anything else has changed."""
@@ -191,6 +194,17 @@ class _FilesRead:
         if path in self._saved and _state(path) == self._saved[path]:
             return self.texts[path]
         return _saved_text(path)
+
+
+ModuleNames = Mapping[str, frozenset[str]]
+"""By folder: the names in it that an import may find."""
+
+
+def module_names(workspace: Workspace) -> ModuleNames:
+    """The names in the folders where ``workspace`` has found modules, and may find others."""
+    folders = {str(Path(path).parent) for path in workspace.dependencies if path.endswith(".py")}
+    folders.update(entry for root in workspace.folders for entry in (root, str(Path(root, "src"))))
+    return {folder: _names(folder) for folder in folders}
 
 
 _NO_FILES = ("/proc/", "/sys/", "/dev/")
