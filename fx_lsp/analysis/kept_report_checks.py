@@ -16,7 +16,6 @@ CONFIRM_SECONDS = 10.0
 """How long it is quiet before quick answers are confirmed. They have not been seen to differ, and a trace after every
 short pause would cost more than the quick answers save."""
 
-
 MOST_PREPARED = 3
 """For how many files targets are built ahead; an agent keeps no more files (``agent/serving/kept_children.py``)."""
 

@@ -84,7 +84,7 @@ class CachedAgent(PassingAgent):
             async for answer in answers:
                 if isinstance(answer, Report):
                     reports[answer.target] = answer
-                elif key:
+                elif key and not answer.quick:  # a trace from the start has yet to confirm it
                     self._keep(key, request, [*reports.values(), answer], began)
                 yield answer
 

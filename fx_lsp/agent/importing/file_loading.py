@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 from unittest import mock
 
@@ -238,11 +238,17 @@ def _package_that_raised(error: BaseException, belongs: Belongs) -> str | None:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if belongs(frame.f_code.co_filename):
             package, is_entered = None, False
-        elif not is_entered and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        elif not is_entered and not _is_of_import(frame):
             is_entered = True
             if frame.f_code.co_name == "<module>":
                 package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
     return package or None
+
+
+def _is_of_import(frame: FrameType) -> bool:
+    """Whether a frame belongs to Python's import system, or to what stands in for ``__import__`` in a kept process."""
+    is_recorded = frame.f_globals.get("__name__") == "fx_lsp.agent.keeping.code_run"
+    return is_recorded or frame.f_code.co_filename.startswith("<frozen importlib")
 
 
 @contextlib.contextmanager

@@ -66,6 +66,10 @@ class Workspace:
             return False
         return real(path) == real(self.file) or self._roots.own(path)
 
+    def owns_package(self, name: str) -> bool:
+        """Whether the top-level package ``name`` is the workspace's, or does not exist."""
+        return self._roots.own_package(name)
+
     def text(self, path: str) -> str | None:
         """The unsaved text of the file at ``path``, if it has one."""
         return self._texts.get(real(path))

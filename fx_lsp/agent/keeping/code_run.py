@@ -6,7 +6,7 @@ import builtins
 import contextlib
 import cProfile
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -18,26 +18,33 @@ class CodeRun:
     """Within its block, records code that runs in this thread. The record is complete only if nothing else used
     Python's profiler.
 
-    By default, that is all code. With ``of_modules``, it is the code that runs in a block of `module`, without what
-    that imports: to record the import of a large package, too, would make it half as long again.
+    By default, that is all code. With ``is_own``, which tells which top-level packages are the workspace's, it is the
+    code that runs in a block of `module`, without imports of other packages: to have the profiler record these, too,
+    would make them half as long again. If another package imports a module of the workspace, everything is recorded
+    from then on, since it may also call what is in there.
     """
 
-    def __init__(self, *, of_modules: bool = False) -> None:
+    def __init__(self, is_own: Callable[[str], bool] | None = None) -> None:
         self.code: set[CodeType] = set()
         """The code that ran, once the block has ended."""
         self.complete = True
         self._recorder: Any = _MonitoringRecorder() if hasattr(sys, "monitoring") else _ProfilingRecorder()
-        self._of_modules = of_modules
+        self._is_own = is_own
+        self._own: dict[str, bool] = {}
+        """By the name of a top-level package: whether it is the workspace's."""
         self._records = False
+        self._records_all = False
+        """Whether a package that is not the workspace's has imported a module that is."""
+        self._imports = 0
+        """How many imports of other packages are under way, each within the one before."""
         self._import = builtins.__import__
 
     def __enter__(self) -> CodeRun:
         self._recorder.begin()
-        if self._of_modules:
-            self._recorder.pause()
+        self._records = True
+        if self._is_own is not None:
+            self._record(False)
             builtins.__import__ = self._importing
-        else:
-            self._records = True
         return self
 
     def __exit__(
@@ -51,13 +58,25 @@ class CodeRun:
     @contextlib.contextmanager
     def module(self) -> Iterator[None]:
         """A context in which the code of a module runs, which is to be recorded."""
+        self._records_all |= self._imports > 0
         with self._recording(True):
             yield
 
-    def _importing(self, *arguments: Any, **options: Any) -> Any:
+    def _importing(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         """In the place of ``__import__`` while modules are recorded."""
-        with self._recording(False):
-            return self._import(*arguments, **options)
+        if level or not self._records or self._is_of_workspace(name.partition(".")[0]):
+            return self._import(name, globals, locals, fromlist, level)
+        self._imports += 1
+        try:
+            with self._recording(False):
+                return self._import(name, globals, locals, fromlist, level)
+        finally:
+            self._imports -= 1
+
+    def _is_of_workspace(self, package: str) -> bool:
+        if package not in self._own:
+            self._own[package] = self._is_own is None or self._is_own(package)
+        return self._own[package]
 
     @contextlib.contextmanager
     def _recording(self, records: bool) -> Iterator[None]:
@@ -69,6 +88,7 @@ class CodeRun:
             self._record(before)
 
     def _record(self, records: bool) -> None:
+        records |= self._records_all
         if records != self._records:
             self._records = records
             if records:

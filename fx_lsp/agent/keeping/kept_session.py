@@ -113,7 +113,7 @@ class KeptSession:
             while self._waiting:
                 request = self._waiting.popleft()
                 if request.id in self._cancelled:
-                    self._session.emit(Settled(request.id))
+                    self._settle(request)
                 else:
                     self._answer(request, stage)
             self._cancelled.clear()
@@ -144,9 +144,14 @@ class KeptSession:
         self._trace(request, edit)
         if not self._is_cancelled:
             self._session.emit(Answered(request.id, unprepared=False))
-            stages = [build() for build in self._unbuilt]
-            while not self._waiting and any(stage.is_alive and not stage.is_built for stage in stages):
-                self._children.wait()
+            for build in self._unbuilt[:MOST_BUILT]:
+                build()
+        self._settle(request)
+
+    def _settle(self, request: Trace) -> None:
+        """Say that the session rests, once all that is being built is built or another request has come."""
+        while not self._waiting and any(stage.is_alive and not stage.is_built for stage in self._built.values()):
+            self._children.wait()
         self._session.emit(Settled(request.id))
 
     def _trace(self, request: Trace, edit: CodeEdit) -> None:

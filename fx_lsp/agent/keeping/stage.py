@@ -52,7 +52,7 @@ def recording(workspace: Workspace | None = None) -> Iterator[Record]:
     with (
         _noticing_readers_of_source(record),
         _noticing_freezes(record),
-        CodeRun(of_modules=workspace is not None) as run,
+        CodeRun(workspace.owns_package if workspace else None) as run,
         mock.patch.object(workspace, "running", run.module) if workspace else contextlib.nullcontext(),
     ):
         yield record

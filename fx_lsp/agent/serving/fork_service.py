@@ -226,7 +226,7 @@ class ForkService(Service[_Request]):
         if isinstance(item, Answered):
             if request is None or item.id != request.message.id:
                 return
-            if request.waiting:
+            if request.waiting or request.cancelled:
                 kept.child.kill()  # the user's code got hold of the pipe: nothing has been answered
                 return
             kept.request = None
@@ -241,7 +241,9 @@ class ForkService(Service[_Request]):
             if kept.settled(item.id) and request is not None:
                 kept.child.kill()  # the user's code got hold of the pipe: nothing has been answered
         elif isinstance(item, IsStale):
-            if kept.settled(item.id) and request is not None:
+            if not kept.is_kept:
+                kept.child.kill()  # likewise: it was started for this very request
+            elif kept.settled(item.id) and request is not None:
                 kept.request = request.kept = request.child = None
                 request.quick = False
                 self._start_session(request)

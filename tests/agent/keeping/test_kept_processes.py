@@ -377,6 +377,30 @@ async def test_a_notebook_is_imported_for_each_edit(bench: Bench) -> None:
         assert (answer.done and answer.done.quick, failure.operation) == (False, name)
 
 
+async def test_an_installed_package_that_fails_gets_a_stand_in(tmp_path: Path) -> None:
+    package = tmp_path / "elsewhere" / "oldpkg"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('too old')\n")
+    client = make_client(tmp_path / "work", env={"PYTHONPATH": str(package.parent)})
+    file = client.write("model.py", "import oldpkg\n" + MODEL.replace("from parts import Part", "Part = oldpkg.Part"))
+    once = await client.trace(file, "Net()")
+    edit = await client.trace(file, "Net()", purpose="edit")
+    await client.agent.close()
+    assert told(once.only) == told(edit.only)
+    assert "missing-package" in {notice.kind for notice in edit.only.notices}
+
+
+async def test_what_a_package_of_the_workspace_makes_when_it_is_asked_for(bench: Bench) -> None:
+    lazy = "def made():\n    return 3\n\ndef __getattr__(name):\n    globals()[name] = made()\n    return made()\n"
+    parts = bench.client.write("lazy/__init__.py", lazy)
+    bench.texts[bench.model] = "from lazy import count\n" + MODEL.replace("/ len(x)", "* count")
+    bench.texts[parts] = lazy
+    for number in (3, 45):
+        bench.texts[parts] = lazy.replace("return 3", f"return {number}")
+        answer = await bench.client.trace(bench.model, "Net()", overlays=dict(bench.texts), purpose="edit")
+        assert f"* {number}" in answer.only.code
+
+
 async def test_a_file_that_can_not_be_imported_may_be_kept_later(bench: Bench) -> None:
     text = bench.texts[bench.model]
     bench.texts[bench.model] = f"{text}\n1 / 0\n"
