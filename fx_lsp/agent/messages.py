@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-PROTOCOL = 14
+PROTOCOL = 15
 """Incremented whenever a message changes its shape; a server and an agent with different versions refuse to work."""
 
 NOTEBOOK = ".ipynb"
@@ -195,6 +195,11 @@ class Trace:
     in the namespace of the file. If empty, the agent looks for an input."""
     purpose: Purpose = "once"
     """Unless it is to ``confirm``, kept processes may answer, if there are any."""
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether someone waits for the reports."""
+        return self.purpose in ("once", "edit")
 
 
 @dataclass(frozen=True)

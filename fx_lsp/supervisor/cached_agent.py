@@ -66,12 +66,11 @@ class CachedAgent(PassingAgent):
 
     async def trace(self, request: Trace) -> AsyncGenerator[Report | Done, None]:
         """The reports of a trace, from the cache if it has them."""
-        key = await self._key(request) if request.purpose != "prepare" else None
+        key = await self._key(request)
         asked = request.file, request.capture
-        is_wanted = request.purpose in ("once", "edit") and asked not in self._forgotten
+        is_wanted = request.is_awaited and asked not in self._forgotten
         known = self._known(key, request) if key and is_wanted else None
-        if request.purpose != "prepare":
-            self._forgotten.discard(asked)
+        self._forgotten.discard(asked)
         if known is not None:
             if self._start_early and self._starting is None:
                 self._starting = asyncio.create_task(self._agent.start())

@@ -98,9 +98,11 @@ class KeepingAgent(PassingAgent):
 
     async def prepare(self, request: Trace) -> None:
         """Have targets built ahead for the next edit of a file whose reports are known."""
-        async for answer in self._agent.trace(dataclasses.replace(request, purpose="prepare")):
-            if isinstance(answer, Done) and not answer.cancelled:
-                self._unprepared.discard(request.file)
+        ahead = dataclasses.replace(request, purpose="prepare")
+        async with contextlib.aclosing(self._agent.trace(ahead)) as answers:
+            async for answer in answers:
+                if isinstance(answer, Done) and not answer.cancelled:
+                    self._unprepared.discard(request.file)
 
     async def check(self, request: Trace) -> bool:
         """Trace from the start; return whether the latest reports are right, if that was in doubt for this request.
@@ -111,8 +113,8 @@ class KeepingAgent(PassingAgent):
         asked, latest = self._latest.get(file, ("", {}))
         reports: dict[str, Report] = {}
         done = Done(request.id, cancelled=True)
-        anew = dataclasses.replace(request, purpose="confirm")
-        async with contextlib.aclosing(self._agent.trace(anew)) as answers:
+        from_start = dataclasses.replace(request, purpose="confirm")
+        async with contextlib.aclosing(self._agent.trace(from_start)) as answers:
             async for answer in answers:
                 if isinstance(answer, Done):
                     done = answer

@@ -41,7 +41,7 @@ class Answered:
 
     id: int
     unprepared: bool
-    """Whether targets could be built ahead, and are not."""
+    """Whether targets could be built ahead, and neither are nor will be at once."""
 
 
 @wire_message
@@ -198,18 +198,18 @@ class KeptSession:
         """
         if attempt.parts or not attempt.on_meta or attempt.target.recipe.made_up:
             return None
-        target, is_awaited = without_lines(attempt.target), request.purpose == "edit"
+        target, someone_edits = without_lines(attempt.target), request.purpose == "edit"
         stage = self._built.pop(target, None)
         if stage is None:
             if attempt.target.key not in self._edited and len(self._built) >= MOST_BUILT:
                 return None
             build = partial(self._build, target, attempt, request, edit, self._read_at)
-            if is_awaited:
+            if someone_edits:
                 self._unbuilt.append(build)
                 return None
             return build()
         self._built[target] = stage
-        return stage if stage.is_alive and (stage.is_built or not is_awaited) else None
+        return stage if stage.is_alive and (stage.is_built or not someone_edits) else None
 
     def _build(self, target: Target, attempt: Attempt, request: Trace, edit: CodeEdit, read_at: int) -> BuiltStage:
         """Start the process that builds ``target``; ``read_at`` is as for `BuiltStage`."""

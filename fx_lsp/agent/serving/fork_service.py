@@ -121,9 +121,7 @@ class ForkService(Service[_Request]):
         """Whether someone is waiting for the result of a trace."""
         messages = [request.message for request in self._requests.values() if not request.cancelled]
         return any(
-            isinstance(message, Trace)
-            and message.purpose in ("once", "edit")
-            and not (message.details or message.costs)
+            isinstance(message, Trace) and message.is_awaited and not (message.details or message.costs)
             for message in messages
         )
 
@@ -133,7 +131,7 @@ class ForkService(Service[_Request]):
         if _is_plain(trace) or trace.costs:
             self._is_edited = trace.purpose == "edit"
         if _is_plain(trace):
-            if trace.purpose in ("once", "edit"):
+            if trace.is_awaited:
                 self._kept.edited[trace.file] = tuple(request.waiting)
             if self._ask_kept(request, trace):
                 return
