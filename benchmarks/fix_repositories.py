@@ -167,9 +167,10 @@ Fixes that were proven on a small twin of a model were tried on the model itself
 """
     return f"""# Fixes in repositories
 
-`benchmarks/fix_repositories.py` tried fixes for each place in public repositories of research code that fails. A place
-counts as proven if one of its fixes is proven, and as refuted if all its fixes are refuted. Otherwise, it counts as one
-that could not be tried. The held-out half was never looked at place by place.
+`benchmarks/fix_repositories.py` tried fixes for each place in public repositories of research code that fails, with an
+interpreter that has those of their packages that can be installed. A place counts as proven if one of its fixes is
+proven, and as refuted if all its fixes are refuted. Otherwise, it counts as one that could not be tried. The held-out
+half was never looked at place by place.
 
 | repository | places | with a fix offered | proven | refuted | could not be tried |
 |---|---|---|---|---|---|
