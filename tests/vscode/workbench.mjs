@@ -282,13 +282,14 @@ export class Workbench {
 
   /**
    * Clicks the `index`-th lens with `text` until `opened` is there: VS Code draws the lenses anew when the file has been traced,
-   * and a click at that moment is lost.
+   * and a click at that moment is lost. On a busy machine, the first click may be answered late; a second one would have what it
+   * opens drawn again, under the test that comes next.
    */
   async clickLens(text, opened, index = 0) {
     const lens = this.page.locator(".codelens-decoration a", { hasText: text }).nth(index);
     await until(`what the lens ${text} opens`, async () => {
       await this.click(lens);
-      return comes(opened.first());
+      return comes(opened.first(), 20_000);
     });
   }
 
@@ -334,8 +335,8 @@ function comesToBe(what, look, texts, limit) {
 }
 
 /** Whether an element is to be seen soon. Where it isn't, what was done is done again: it may have come too early. */
-function comes(element) {
-  return element.waitFor({ timeout: 2_000 }).then(
+function comes(element, timeout = 2_000) {
+  return element.waitFor({ timeout }).then(
     () => true,
     () => false,
   );
