@@ -15,11 +15,16 @@ from fx_lsp.agent.proving.run_in_child import ProofEnded
 from fx_lsp.agent.proving.small_twin import Twins
 from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.trial_runs import FoundInputs
+from fx_lsp.agent.running.observation import Input
+from fx_lsp.agent.running.scaled_inputs import scaled_inputs
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 from fx_lsp.agent.wire import wire_message
 
 LONGEST = 16_000_000
 """Pickles of more characters than this are not kept."""
+
+MOST_ACCEPTED = 4
+"""How many inputs that a target has accepted are kept after its text has changed."""
 
 
 @wire_message
@@ -46,24 +51,35 @@ class Findings:
     """By `key_of`: the inputs that were found, or that none can be found."""
     failures: dict[str, FoundFailures] = field(default_factory=dict)
     """By capture and `key_of`: where it breaks, with guessed inputs."""
+    accepted: dict[str, tuple[Sizes, Input]] = field(default_factory=dict)
+    """By `key_of`: an input that the target has accepted, also before its text was changed, and the numbers that the
+    target was built with."""
 
     @classmethod
     def recalled(cls, remembered: Remembered | None, file: ImportedFile, overlays: Mapping[str, str]) -> Findings:
-        """The findings of an earlier proof if they are about the texts that ``file`` has imported; otherwise new ones.
+        """The findings of an earlier proof.
 
-        ``overlays`` are the texts of the open documents.
+        If they are about other texts than ``file`` has imported, only the inputs that the target has accepted are
+        kept. ``overlays`` are the texts of the open documents.
         """
-        if remembered is not None and set(file.workspace.dependencies) <= set(remembered.files):
+        if remembered is not None:
             with suppress(Exception):  # the process that told them had run the user's code
-                if _digest(remembered.files, overlays) == remembered.texts:
-                    known = loaded(remembered.pickled)
-                    return known if isinstance(known, cls) else cls()
+                known = loaded(remembered.pickled)
+                if isinstance(known, cls):
+                    is_same = set(file.workspace.dependencies) <= set(remembered.files)
+                    is_same = is_same and _digest(remembered.files, overlays) == remembered.texts
+                    return known if is_same else cls(accepted=dict([*known.accepted.items()][-MOST_ACCEPTED:]))
         return cls()
+
+    def similar_inputs(self, sizes: Sizes) -> list[Input]:
+        """Inputs that the target built with ``sizes`` may accept, since it has accepted similar ones."""
+        found = sorted(self.accepted.values(), key=lambda item: item[0] != sizes)
+        return [scaled for old, given in found for scaled in scaled_inputs(given, old, sizes)]
 
     def remembered(self, file: ImportedFile, overlays: Mapping[str, str]) -> Remembered | None:
         """The findings as a message, without the inputs if these are too large; None if they can't be pickled."""
         files = file.workspace.dependencies
-        for known in (self, replace(self, inputs={})):
+        for known in (self, replace(self, inputs={}, accepted={})):
             with suppress(Exception):  # an input may hold an object of the user's, and a file may be gone
                 if len(pickled := dumped(known)) <= LONGEST:
                     return Remembered(files, _digest(files, overlays), pickled)

@@ -46,7 +46,7 @@ from fx_lsp.agent.proving.line_coverage import (
 )
 from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
-from fx_lsp.agent.proving.small_twin import NARROWEST, Twins, agreeing_sizes, find_twins
+from fx_lsp.agent.proving.small_twin import FEWEST, NARROWEST, Twins, agreeing_sizes, find_twins
 from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.trial_runs import (
     InputSearch,
@@ -139,16 +139,17 @@ class _EditProof:
     def run(self) -> str:
         """Try the edit; return in one sentence why it is proven. Raises `ProofEnded` if it is not proven.
 
-        An edit that fails in the small twins of a model may be right in the model itself, e.g. if it names a size.
+        An edit that fails in the small twins of a model may be right in the model itself, if it names a size.
         """
-        small = not (self._request.full_size or self._names_sizes())
+        numbers = self._edited_numbers()
+        small = not self._request.full_size and max(numbers, default=0) < NARROWEST
         if self._request.failures and not self._changes_a_step():
             self._check_early(small=small)
         before = self._examined(small=small)
         try:
             return self._apart()(partial(self._after, before.before))
-        except ProofEnded:
-            if not before.is_small:
+        except ProofEnded as end:
+            if not before.is_small or (end.verdict == "refuted" and max(numbers, default=0) < FEWEST):
                 raise
         return self._apart()(partial(self._after, self._examined(small=False).before))
 
@@ -301,9 +302,11 @@ class _EditProof:
         found = known.inputs.get(key)
         if isinstance(found, ProofEnded):
             raise found
-        search = replace(self._search(file, program, parts_not_run(watched, run)), few=few)
+        search = self._search(file, program, parts_not_run(watched, run))
+        search = replace(search, few=few, similar=known.similar_inputs(sizes))
         try:
             runs, known.inputs[key] = run_on_inputs(self._apart(), file, program, search, found)
+            known.accepted[key] = sizes, runs.inputs[0]
         except ProofEnded as end:
             if end.lacks_inputs:
                 known.inputs[key] = end
@@ -393,11 +396,11 @@ class _EditProof:
         lines = {(span.file, line) for span in spans for line in range(span.line, span.end_line + 1)}
         return not gone.isdisjoint(lines)
 
-    def _names_sizes(self) -> bool:
-        """Whether there are large numbers in the lines that the edit changes: a small model may not reach them."""
+    def _edited_numbers(self) -> set[int]:
+        """The numbers in the lines that the edit changes. A small model may not reach large ones."""
         texts = (side for _, old, new in self._edits() for side in ((old, new), (new, old)))
         lines = (lines_of(text)[line - 1] for other, text in texts for line in edited_lines(other, text))
-        return any(int(number) >= NARROWEST for line in lines for number in re.findall(r"\b\d{1,9}\b", line))
+        return {int(number) for line in lines for number in re.findall(r"\b\d{1,9}\b", line)}
 
     def _edits(self, texts: Mapping[str, str] | None = None) -> Iterator[tuple[str, str, str]]:
         """The path, the old text and the new text of each file that is edited, or of those in ``texts``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import linecache
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -112,6 +112,8 @@ class InputSearch:
     """The parts that the inputs should reach."""
     few: bool = False
     """Whether few inputs are enough, since the edit is also tried on a similar program."""
+    similar: Sequence[Input] = ()
+    """Inputs to try first, since a similar program runs on them or on others like them."""
     any_values: bool = False
     """Whether the program should accept the inputs' sizes whatever the values are; see `_for_any_values`."""
 
@@ -245,7 +247,8 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     try:
         known = example_input(search.inputs, file.namespace)
         fixed = search.fixed()
-        guesses = candidates(root, fixed, known, source, file.namespace)
+        similar = (Input(given.args, {**given.kwargs, **fixed}) for given in search.similar)
+        guesses = itertools.chain(similar, candidates(root, fixed, known, source, file.namespace))
         cheap = itertools.takewhile(lambda _: budget.has_left(SHARE_FOR_CANDIDATES), guesses)
         with budget:
             inputs = find_inputs(

@@ -464,13 +464,13 @@ def _changed(
     def changed(tensor: torch.Tensor) -> torch.Tensor:
         is_resized = only in (None, next(numbers))
         shape = (new if is_resized and at == dim and size == old else size for at, size in enumerate(tensor.shape))
-        return change(_like(tensor, tuple(shape), generator))
+        return change(like(tensor, tuple(shape), generator))
 
     args, kwargs = map_tensors(changed, first.args), map_tensors(changed, dict(first.kwargs))
     return Input(args, kwargs)
 
 
-def _like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
+def like(tensor: torch.Tensor, shape: Sequence[int], generator: torch.Generator) -> torch.Tensor:
     """Random values of the dtype of ``tensor``; integers are within the range of its values."""
     if _is_unit(tensor):
         return torch.rand(tuple(shape), generator=generator, dtype=tensor.dtype)

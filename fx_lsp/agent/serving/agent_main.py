@@ -56,6 +56,7 @@ def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> Non
 def serve(read: int, write: int) -> None:
     """Answer requests, in forked children if the system can fork."""
     from fx_lsp.agent.processes.rare_collections import rare_collections
+    from fx_lsp.agent.running.compiler_delay import spare_compiler
     from fx_lsp.agent.sandbox.confinement import can_fork
     from fx_lsp.agent.serving.service import Service
 
@@ -69,5 +70,6 @@ def serve(read: int, write: int) -> None:
             from fx_lsp.agent.serving.spawn_service import SpawnService
 
             service = SpawnService(read, write)
+    spare_compiler()  # what the service imports has defined functions that would load it
     gc.freeze()  # the children's garbage collection would copy what it only looks through
     service.serve()

@@ -11,7 +11,7 @@ from functools import partial
 from fx_lsp.agent.importing.bytecode_cache import BackgroundCompiler
 from fx_lsp.agent.keeping.kept_session import Answered, IsStale, KeptSession, Settled
 from fx_lsp.agent.keeping.request_pipe import RequestWriter
-from fx_lsp.agent.messages import Costs, Details, Done, Failure, Limits, Preload, Proof, Prove, Report, Target, Trace
+from fx_lsp.agent.messages import Costs, Details, Done, Failure, Preload, Proof, Prove, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit, ForkedChild, ForkedChildren, Job
 from fx_lsp.agent.processes.huge_pages import use_huge_pages
 from fx_lsp.agent.processes.limits import grace
@@ -22,6 +22,7 @@ from fx_lsp.agent.proving.prove_edit import prove
 from fx_lsp.agent.sandbox.sandbox_entry import run_confined
 from fx_lsp.agent.serving.kept_children import KeptChild, KeptChildren
 from fx_lsp.agent.serving.preload import Preloader, third_party_modules
+from fx_lsp.agent.serving.remembered_proofs import RememberedProofs
 from fx_lsp.agent.serving.reply_filter import is_answer, only_strings
 from fx_lsp.agent.serving.service import Service
 from fx_lsp.agent.tracing.attempt import Imported, SlowImport
@@ -33,9 +34,6 @@ LONGEST = 20
 
 A target can be built in several ways, and may have to wait for a processor.
 """
-
-MOST_REMEMBERED = 64_000_000
-"""How many characters of findings of proofs are kept."""
 
 MOST_NAMED = 10_000
 """The maximum number of files, and of modules, that are recorded as imported for a request."""
@@ -84,8 +82,7 @@ class ForkService(Service[_Request]):
         super().__init__(read, write, self._children)
         self._preloader = Preloader(self._children)
         self._compiler = BackgroundCompiler(self._children)
-        self._remembered: dict[tuple[str, Target, Limits], Remembered] = {}
-        """By file, target and limits: what the last proof of the target has found; the targets proven last are last."""
+        self._proofs = RememberedProofs()
         self._kept: KeptChildren[_Request] = KeptChildren()
         self._may_stay = 0
         """How many sessions live that are kept or may be."""
@@ -184,8 +181,7 @@ class ForkService(Service[_Request]):
     def _start_proof(self, message: Prove) -> None:
         self._is_edited = False
         request = self._requests[message.id] = _Request(message)
-        remembered = self._remembered.get((message.file, message.target, message.limits))
-        job = partial(prove, message, self._builtin, remembered)
+        job = partial(prove, message, self._builtin, self._proofs.of(message))
         limit = message.limits.seconds
         self._start(request, job, limit + 2 * grace(limit))
 
@@ -277,21 +273,12 @@ class ForkService(Service[_Request]):
             request.note(item)
             self._compiler.want(only_strings(item.compiled))
         elif isinstance(item, Remembered) and isinstance(request.message, Prove):
-            self._remember(request.message, item)
+            self._proofs.keep(request.message, item)
         elif isinstance(item, Report | Details | Costs | Proof) and self._counts(item, request):
             request.answered = True
             if isinstance(item, Report):
                 request.waiting.discard(item.target)
             self._send(item)
-
-    def _remember(self, request: Prove, item: Remembered) -> None:
-        """Keep what a proof has found; as of all its messages, any part of it may be something else than expected."""
-        target = request.file, request.target, request.limits
-        self._remembered.pop(target, None)
-        if isinstance(item.pickled, str) and isinstance(item.texts, str):
-            self._remembered[target] = replace(item, files=only_strings(item.files))
-        while sum(len(kept.pickled) for kept in self._remembered.values()) > MOST_REMEMBERED:
-            del self._remembered[next(iter(self._remembered))]
 
     def _counts(self, item: object, request: _Request) -> bool:
         """Whether to pass ``item`` on to the server as an answer to ``request``."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from fx_lsp.agent.processes.children import Emit, emitter, parent_death_signal, run_and_exit
 from fx_lsp.agent.processes.framing import CHUNK, Frames
+from fx_lsp.agent.running.compiler_delay import spare_compiler
 from fx_lsp.agent.sandbox.audit_guard import GUARD
 from fx_lsp.agent.wire import wire_message
 
@@ -53,6 +54,8 @@ def run_worker(read: int, write: int, last_words: str) -> None:
     _import(items.next(), emit)
     emit(WorkerReady())
     job = items.next()
+    if "torch" in sys.modules:
+        spare_compiler()  # what the job imports has defined functions that would load it
     emit(JobBegun())
     if sys.platform == "linux":  # where the process dies with the agent in any case
         os.close(read)

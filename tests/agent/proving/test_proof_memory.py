@@ -118,3 +118,22 @@ def test_inputs_may_be_objects_of_the_workspace(tmp_path: Path) -> None:
     request = dataclasses.replace(request, target=target, edited_target=target)
     known = proven(request)
     proven(dataclasses.replace(request, edited={request.file: text.replace("len(x)", "x.size(0)")}), known)
+
+
+def test_inputs_of_an_older_text_are_tried_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    changed = MODEL.replace(FORWARD, f"x = x + 1\n        {FORWARD}")
+    monkeypatch.setattr(trial_runs, "candidates", lambda *_: iter(()))
+    monkeypatch.setattr(trial_runs, "solutions", lambda *_: iter(()))
+    proven(request_in(tmp_path, new="x.size(0)", text=changed), known)
+    with pytest.raises(ProofEnded, match="no inputs were found"):
+        proven(request_in(tmp_path, new="x.size(0)", text=changed))
+
+
+def test_inputs_of_an_older_text_that_no_longer_fit_are_not_used(tmp_path: Path) -> None:
+    known = proven(request_in(tmp_path, new="x.shape[0]"))
+    text = program("assert x.dim() == 4\nreturn x / len(x)")
+    told = proven(request_in(tmp_path, new="x.size(0)", text=text), known)
+    (found,) = loaded(told.pickled).inputs.values()
+    assert {len(given.args or [*given.kwargs.values()]) for given in found.inputs} == {1}
+    assert {next(iter([*given.args, *given.kwargs.values()])).dim() for given in found.inputs} == {4}

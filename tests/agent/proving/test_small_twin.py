@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from tests.agent.client import Client
@@ -151,6 +153,22 @@ async def test_a_fix_of_a_large_vision_transformer_is_proven_on_a_twin(client: C
     proof = await prove(client, Edit(VIT, *CHECK, root="ViT()"))
     assert proof.verdict == "proven", proof.reason
     assert "depth=3" in proof.reason
+
+
+async def test_all_twins_of_a_model_that_accepts_one_number_of_patches_get_fitting_images(client: Client) -> None:
+    """What is found for the first twin is scaled for the others: their images have other sizes."""
+    text = VIT.replace("(img_size // patch) ** 2", "64").replace("== self.img_size", "% 2 == 0")
+    edit = Edit(text, CHECK[0].replace("== self.img_size", "% 2 == 0"), 'torch._assert(x.shape[2] % 2 == 0, "")')
+    proof = await prove(client, dataclasses.replace(edit, root="ViT()"))
+    assert proof.verdict == "proven", proof.reason
+    assert "patch=" in proof.reason
+
+
+async def test_an_edit_without_numbers_that_twins_refute_is_not_tried_on_the_model(client: Client) -> None:
+    wrong = VIT.replace(*WRONG["another scale"])
+    proof = await prove(client, Edit(VIT, VIT, wrong.replace(*CHECK), root="ViT()"))
+    assert proof.verdict == "refuted"
+    assert "(2, 3, 128, 128)" not in proof.reason
 
 
 PATCHES = """
