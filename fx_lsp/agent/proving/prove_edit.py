@@ -46,7 +46,7 @@ from fx_lsp.agent.proving.line_coverage import (
 )
 from fx_lsp.agent.proving.proof_memory import Findings, Remembered, key_of
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
-from fx_lsp.agent.proving.small_twin import FEWEST, NARROWEST, Twins, agreeing_sizes, find_twins
+from fx_lsp.agent.proving.small_twin import FEWEST, MOST_AGREEING, NARROWEST, Twins, agreeing_sizes, find_twins
 from fx_lsp.agent.proving.tensor_pickles import dumped, loaded
 from fx_lsp.agent.proving.trial_runs import (
     InputSearch,
@@ -61,6 +61,13 @@ from fx_lsp.agent.proving.trial_runs import (
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.tracing.trace_target import ImportedFile
+
+SHARE_OF_OTHER_TWINS = 1 / 3
+"""What share of the budget there is for the search for a further twin's inputs."""
+
+
+class _NotRun(ProofEnded):
+    """The program was not run: no inputs were found, or it can't be built."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +200,7 @@ class _EditProof:
         sizes = twins[0] if twins else {}
         with _with_sizes(sizes):
             found = self._failures(file, request.target)
-        mended = Counter(place_of(failure, file.workspace.owns) for failure in request.failures)
-        return _Explored(found, mended, sizes, known.remembered(file, request.overlays))
+        return _Explored(found, self._mended(file), sizes, known.remembered(file, request.overlays))
 
     def _explored_after(self, sizes: Sizes) -> FoundFailures:
         request = self._request
@@ -236,7 +242,7 @@ class _EditProof:
         twins = self._known_twins(file, known) or ()
         for at, sizes in enumerate(twins):
             with suppress(ProofEnded):
-                before = self._built_with(sizes, file, known)
+                before = self._run_with(sizes, file, known, SHARE_OF_OTHER_TWINS if at else 1.0)
                 if before.is_ready:
                     return self._with_other_twin(before, twins[at + 1 :], file, known)
         return None
@@ -245,7 +251,7 @@ class _EditProof:
         """``before`` with what one of the other twins does; None if none of them can be run."""
         for other in others:
             with suppress(ProofEnded), _with_sizes(other):
-                runs = self._runs(file, known, other, few=True)[1]
+                runs = self._runs(file, known, other, few=True, share=SHARE_OF_OTHER_TWINS)[1]
                 if not runs.missed:
                     return replace(before, other=(other, runs))
         return None
@@ -265,45 +271,62 @@ class _EditProof:
             with suppress(ProofEnded):
                 for sizes in self._apart()(partial(agreeing_sizes, file, self._request.target)):
                     with suppress(ProofEnded):
-                        if (agreeing := self._built_with(sizes, file, known)).is_ready:
+                        if (agreeing := self._run_with(sizes, file, known, 1 / MOST_AGREEING)).is_ready:
                             return agreeing
         return before
 
     def _built_with(self, sizes: Sizes, file: ImportedFile, known: Findings) -> _Before:
-        """What the program does that is built with ``sizes``."""
-        request, apart = self._request, self._apart()
-        mended = Counter(place_of(failure, file.workspace.owns) for failure in request.failures)
-        runs: ProgramRuns | ProofEnded
-        shown = ""
+        """What the program does that is built with ``sizes``; if no inputs are found, only where it breaks."""
+        try:
+            return self._run_with(sizes, file, known)
+        except _NotRun as end:
+            return self._broken_with(sizes, file, known, ProofEnded("untried", end.reason, end.lacks_inputs))
+
+    def _run_with(self, sizes: Sizes, file: ImportedFile, known: Findings, share: float = 1.0) -> _Before:
+        """What the program does that is built with ``sizes``. Raises `_NotRun` if no inputs are found.
+
+        ``share``: of the budget for the search for inputs.
+        """
+        mended = self._mended(file)
         with _with_sizes(sizes):
             try:
-                program, runs = self._runs(file, known, sizes)
-                shown = program.built.shown
-                if request.capture == "fx":
-                    found = failures_met(
-                        apart, program.built, file.workspace.owns, runs.inputs[0].by_parameter(program.built.root)
-                    )
+                program, runs = self._runs(file, known, sizes, share=share)
+                if self._request.capture == "fx":
+                    on_way = runs.inputs[0].by_parameter(program.built.root)
+                    found = failures_met(self._apart(), program.built, file.workspace.owns, on_way)
                     if not mended - found.places:
-                        return _Before(found, runs.inputs[0], mended, runs, shown, sizes)
+                        return _Before(found, runs.inputs[0], mended, runs, program.built.shown, sizes)
             except ProofEnded as end:
-                runs = ProofEnded("untried", end.reason, end.lacks_inputs)
-            if (key := f"{request.capture} {key_of(sizes)}") not in known.failures:
-                known.failures[key] = self._failures(file, request.target)
-            found = known.failures[key]
+                raise _NotRun(end.verdict, end.reason, end.lacks_inputs) from None
+        return self._broken_with(sizes, file, known, runs, program.built.shown)
+
+    def _broken_with(
+        self, sizes: Sizes, file: ImportedFile, known: Findings, runs: ProgramRuns | ProofEnded, shown: str = ""
+    ) -> _Before:
+        """What the program does that is built with ``sizes``, with the failures that guessed inputs lead to."""
+        mended = self._mended(file)
+        if (key := f"{self._request.capture} {key_of(sizes)}") not in known.failures:
+            with _with_sizes(sizes):
+                known.failures[key] = self._failures(file, self._request.target)
+        found = known.failures[key]
         if mended - found.places:
             raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
         return _Before(found, None, mended, runs, shown, sizes)
 
+    def _mended(self, file: ImportedFile) -> Places:
+        """The places of the failures that the edit should fix."""
+        return Counter(place_of(failure, file.workspace.owns) for failure in self._request.failures)
+
     def _runs(
-        self, file: ImportedFile, known: Findings, sizes: Sizes, *, few: bool = False
+        self, file: ImportedFile, known: Findings, sizes: Sizes, *, few: bool = False, share: float = 1.0
     ) -> tuple[Program, ProgramRuns]:
         key, watched = key_of(sizes, self._request.edited_target.recipe.concrete_args), self._watched(file)
-        program, run = self._built(file, watched)
         found = known.inputs.get(key)
         if isinstance(found, ProofEnded):
             raise found
+        program, run = self._built(file, watched)
         search = self._search(file, program, parts_not_run(watched, run))
-        search = replace(search, few=few, similar=known.similar_inputs(sizes))
+        search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
         try:
             runs, known.inputs[key] = run_on_inputs(self._apart(), file, program, search, found)
             known.accepted[key] = sizes, runs.inputs[0]

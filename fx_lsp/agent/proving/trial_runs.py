@@ -114,6 +114,8 @@ class InputSearch:
     """Whether few inputs are enough, since the edit is also tried on a similar program."""
     similar: Sequence[Input] = ()
     """Inputs to try first, since a similar program runs on them or on others like them."""
+    share: float = 1.0
+    """Of a `SearchBudget`."""
     any_values: bool = False
     """Whether the program should accept the inputs' sizes whatever the values are; see `_for_any_values`."""
 
@@ -223,7 +225,7 @@ def fixed_values(file: ImportedFile, target: Target) -> dict[str, Any]:
 def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tuple[Input, ...], bool, bool]:
     """Inputs, whether the program can be differentiated on the first of them, and whether they reach all parts."""
     root = program.built.root
-    budget = SearchBudget()
+    budget = SearchBudget(search.share)
     missed = set(search.watched)
 
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:

@@ -24,8 +24,10 @@ CALL = 100_000
 class SearchBudget(TorchFunctionMode):
     """While it is active, counts the operations of the program that is run."""
 
-    def __init__(self) -> None:
+    def __init__(self, share: float = 1.0) -> None:
+        """``share``: of `MOST_RUNS` and of `MOST_WORK`."""
         super().__init__()
+        self._share = share
         self.runs = 0
         """How often the program was run."""
         self._work = 0
@@ -33,11 +35,11 @@ class SearchBudget(TorchFunctionMode):
     def may_run(self, share: float = 1.0) -> bool:
         """Whether the program may be run once more, with a ``share`` of the budget; to be asked before each run."""
         self.runs += 1
-        return self.runs <= share * MOST_RUNS and self.has_left(share)
+        return self.runs <= share * self._share * MOST_RUNS and self.has_left(share)
 
     def has_left(self, share: float) -> bool:
         """Whether the runs have done less than a ``share`` of the operations that they may do."""
-        return self._work <= share * MOST_WORK
+        return self._work <= share * self._share * MOST_WORK
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
