@@ -31,6 +31,9 @@ MOST_FIXES = 4
 MOST_ALIKE = 3
 """For how many further targets a fix is tried."""
 
+MOST_AT_ONCE = 24
+"""For how many further failures of the same target a fix is tried at the same time."""
+
 FindFixes = Callable[[Failure, ReadText, Sequence[Span]], tuple[Fix, ...]]
 """`fx_lsp.fixes.fixes_for`, or a function that also caches the fixes that it finds."""
 
@@ -108,7 +111,9 @@ class FixTrials:
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
         """Return the proof of ``fix``, which is tried now unless it has been tried already.
 
-        If it can't be tried, e.g. for lack of inputs, it is tried for other targets that fail at the same place.
+        It is first tried for all of the target's failures that it is a fix of: if it is proven for all, one proof is
+        enough. If it can't be tried, e.g. for lack of inputs, it is tried for other targets that fail at the same
+        place.
         """
         if known := self.known(failure, fix):
             return known
@@ -116,6 +121,11 @@ class FixTrials:
         if owner is None:
             return Proof(0, "untried", "the problem is not a failure of a trace")
         path, traced = owner
+        if further := await asyncio.to_thread(self._further_failures, failure, fix, traced):
+            proof = await self.attempt(path, traced, [failure, *further], fix)
+            if proof.verdict == "proven" and traced.report is not None:
+                self._known |= {(each, fix): (traced.report, proof) for each in (failure, *further)}
+                return proof
         proof = await self.attempt(path, traced, [failure], fix)
         for other in self._alike(failure) if proof.verdict == "untried" else ():
             found = self._scheduler.results.owner(other)
@@ -127,6 +137,12 @@ class FixTrials:
         if traced.report is not None:
             self._known[failure, fix] = traced.report, proof
         return proof
+
+    def _further_failures(self, failure: Failure, fix: Fix, traced: Traced) -> list[Failure]:
+        """The other failures of a target that have the same ``fix`` and for which it has not been tried yet."""
+        failures = traced.report.failures if traced.report and failure in traced.report.failures else ()
+        others = [each for each in failures if each != failure and not each.other_side and not self.known(each, fix)]
+        return [each for each in others[:MOST_AT_ONCE] if fix in self.first_fixes(each)]
 
     async def attempt(
         self,

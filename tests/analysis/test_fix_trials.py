@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fx_lsp.agent.messages import Recipe, Snippet
+from fx_lsp.agent.messages import Proof, Recipe, Snippet
 from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.fix_trials import has_part
 from fx_lsp.settings.settings import Settings
@@ -128,5 +129,54 @@ async def test_files_outside_the_workspace_are_not_edited(tmp_path: Path) -> Non
         fixes = engine.proofs.trials.fixes(failure)
         assert fixes
         assert {change.span.file for fix in fixes for change in fix.changes} == {file}
+    finally:
+        await engine.close()
+
+
+REPEATED = """\
+import torch
+
+
+def padded(images):
+    height = max(image.shape[-1] for image in images)
+    return torch.stack([torch.nn.functional.pad(image, (0, height - len(image[0]))) for image in images])
+
+
+class Net(torch.nn.Module):
+    def forward(self, images: list[torch.Tensor]):
+        return padded(images) * len(images)
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_one_proof_serves_all_failures_that_an_edit_fixes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(REPEATED, encoding="utf-8")
+    engine = Engine(lambda path: Settings(time_limit=PATIENT.seconds), folders=[str(tmp_path)], python=[sys.executable])
+    try:
+        await engine.scheduler.trace(str(file))
+        traced = engine.results[str(file)].traced["class:Net"]
+        assert traced.report is not None
+        trials, tried = engine.proofs.trials, 0
+        attempt = trials.attempt
+
+        async def counted(*args: Any, **kwargs: Any) -> Proof:
+            nonlocal tried
+            tried += 1
+            return await attempt(*args, **kwargs)
+
+        monkeypatch.setattr(trials, "attempt", counted)
+        shared = [
+            (failure, fix)
+            for failure in traced.report.failures
+            for fix in trials.first_fixes(failure)
+            if 'wrap("padded")' in fix.title
+        ]
+        assert len({id(failure) for failure, _ in shared}) > 1
+        proofs = [await trials.prove(failure, fix) for failure, fix in shared]
+        assert {proof.verdict for proof in proofs} == {"proven"}, proofs
+        assert tried == 1
     finally:
         await engine.close()
