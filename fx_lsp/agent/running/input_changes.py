@@ -37,6 +37,9 @@ _ABOUT_DIMENSIONS = re.compile(r"dimension|too many indices|unpack|\bdims?\b|\dD
 
 _WIDTHS = re.compile(r"to have (\d+) channels, but got (\d+)|multiplied \(\d+x(?P<found>\d+) and (?P<wanted>\d+)x")
 
+_UNBATCHED = re.compile(r"expected input\[1, ([\d, ]+)\]")
+"""A convolution names the shape of an input that has no batch with a 1 in front."""
+
 _WEIGHT = re.compile(r"weight of size \[([\d, ]+)\]")
 
 _ABOUT_LENGTH = re.compile(r"(list|tuple) index out of range|not enough values to unpack|shorter than argument")
@@ -69,6 +72,8 @@ class ErrorText:
         widths = [(width["wanted"] or width[1], width["found"] or width[2]) for width in _WIDTHS.finditer(text)]
         self.widths = [(int(wanted), int(found)) for wanted, found in widths if int(found) > 0]
         """How wide the input of a layer would have to be, and how wide it is."""
+        self.unbatched = [tuple(map(int, found.split(","))) for found in _UNBATCHED.findall(text)]
+        """The shapes of inputs that a convolution has taken for one item of a batch."""
         sizes = [*numbers, *map(int, _NUMBER.findall(text)), *_products(shapes)]
         self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
 
@@ -107,6 +112,8 @@ def other_tensors(like: TensorLike, told: ErrorText, widths: Sequence[int]) -> I
         for dim, size in enumerate(shape)
         if dim and 0 < size + new - old < new
     ]
+    if shape in told.unbatched:
+        shapes += [(*batch, new, *shape[1:]) for new, _ in told.widths]
     likely = [*(new for new, _ in told.widths), *shape[-1:]]
     shapes += [other for width in likely for other in ((*batch, width), (*batch, 16, width))]  # vectors
     shapes += told.shapes
@@ -296,6 +303,7 @@ def _in_proportion(shape: tuple[int, ...], sizes: Sequence[int]) -> Iterator[tup
 def _with_areas(shape: tuple[int, ...], told: ErrorText) -> Iterator[tuple[int, ...]]:
     """``shape`` with another height and width (its last two sizes) if the number of pixels has to change."""
     pairs = [*told.elements, *itertools.permutations(told.sizes[:MOST_IN_PROPORTION], 2)]
+    pairs += [(wanted - 1, found - 1) for wanted, found in pairs if wanted > 1 and found > 1]  # with a class token
     for wanted, found in pairs if len(shape) > 2 else ():
         times, parts = math.isqrt(wanted * found), found
         height, width = shape[-2] * times, shape[-1] * times

@@ -181,12 +181,14 @@ def solutions(
     guessed = _guessed(root, {**flags, **fixed}, SMALL_SIDES)
     optional = [name for name, one in parameters.items() if one.default is None and name not in fixed]
     known = {**flags, **fixed}
+    fixed_none = [name for name, value in fixed.items() if value is None]
+    left_out = [*optional, *fixed_none]
     at_first = partial(may_run, SHARE_WITHOUT_OPTIONAL if optional else 1.0)
-    yield from solve_inputs(root, [*names, *numbers], known, guessed, numbers, optional, may_run=at_first)
+    yield from solve_inputs(root, [*names, *numbers], known, guessed, numbers, left_out, may_run=at_first)
     if optional:  # the program may not run without them
         every = [{**dict.fromkeys(optional, next(iter(guess.values()), None)), **guess} for guess in guessed]
         every_name = [*names, *numbers, *optional]
-        yield from solve_inputs(root, every_name, known, every, numbers, may_be_none=optional, may_run=may_run)
+        yield from solve_inputs(root, every_name, known, every, numbers, fixed_none, optional, may_run=may_run)
 
 
 def with_optional_inputs(

@@ -81,6 +81,9 @@ MOST_STARTS_WITH_LISTS = 4
 """For how many of the first guesses lists are tried instead of tensors."""
 
 
+_MISMATCH = re.compile(r"must match the size of tensor b \(\d+\) at non-singleton dimension (\d+)")
+
+
 class _CallCounter(TorchFunctionMode):
     """Counts the calls to torch's functions."""
 
@@ -185,8 +188,10 @@ class _InputSolver:
 
     def _is_new(self, run: _Run, best: _Run, met: Collection[str | None]) -> bool:
         """Whether ``run`` got as far as ``best`` and failed in a way that is not in ``met``; sizes don't count."""
+        if run.calls != best.calls:
+            return False
         known = {_without_sizes(error or "") for error in met}
-        return run.calls == best.calls and _without_sizes(run.error or "") not in known
+        return _without_sizes(run.error or "") not in known or _fits_further(run.error or "", best.error or "")
 
     def _run(self, wanted: Wanted) -> _Run | None:
         """Run the program; None if it has been run with these inputs before, or if there were too many runs."""
@@ -261,6 +266,15 @@ class _InputSolver:
 def _without_sizes(text: str) -> str:
     """``text`` without numbers; shapes of any number of dimensions are the same."""
     return re.sub(r"\d+(, ?\d+)*", "", text)
+
+
+def _fits_further(text: str, other: str) -> bool:
+    """Whether both errors are about two tensors whose sizes do not match, that of ``text`` in an earlier dimension.
+
+    torch compares the sizes from the last dimension to the first.
+    """
+    dims = [_MISMATCH.search(one) for one in (text, other)]
+    return dims[0] is not None and dims[1] is not None and int(dims[0][1]) < int(dims[1][1])
 
 
 def _compared(error: BaseException) -> tuple[int, ...]:

@@ -429,6 +429,44 @@ class Conditional(torch.nn.Module):
         return features
 
 
+class Pooled(torch.nn.Module):
+    """Puts the mean in front of the pixels, so that there is one position more than pixels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places = torch.nn.Parameter(torch.randn(32, 50))
+        self.mix = torch.nn.Conv1d(32, 8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        b, c, *_ = x.shape
+        pixels = x.reshape(b, c, -1)
+        mixed: torch.Tensor = self.mix(torch.cat([pixels.mean(-1, keepdim=True), pixels], -1) + self.places)
+        return mixed
+
+
+class Labelled(torch.nn.Module):
+    """A convolution, which takes inputs of three dimensions for single images, and a number for each of a batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(48, 32, 3, padding=1)
+        self.labels = torch.nn.Embedding(10, 32)
+
+    def forward(self, x: Any, steps: Any, y: Any = None) -> torch.Tensor:
+        """
+        x: an [N x C x ...] tensor
+        steps: a 1-D batch of time steps
+        y: an [N] tensor of labels
+        """
+        if y is None:
+            raise ValueError
+        waves = torch.cos(steps[:, None] * torch.arange(32.0)[None])
+        if y.shape != (x.shape[0],):
+            raise ValueError
+        features: torch.Tensor = self.conv(x) + (waves + self.labels(y))[..., None, None]
+        return features
+
+
 class Images(torch.nn.Module):
     """Takes a list of images."""
 
@@ -465,6 +503,8 @@ class Images(torch.nn.Module):
         Prompts(),
         Skips(),
         Conditional(),
+        Pooled(),
+        Labelled(),
         Images(),
         Residual(),
         CrossAttention(),
@@ -491,3 +531,9 @@ def test_the_search_gives_up_on_a_program_that_accepts_nothing() -> None:
             raise ValueError(x.shape)
 
     assert list(solutions(Refusing(), {})) == []
+
+
+def test_where_a_fixed_value_is_rejected_there_are_few_runs() -> None:
+    with OnCpu(), SearchBudget() as budget:
+        assert next(solutions(Labelled(), {"y": None}, budget.may_run), None) is None
+    assert budget.runs < 50
