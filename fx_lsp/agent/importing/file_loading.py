@@ -128,7 +128,7 @@ class FileLoader:
         missing = _import_error(error)
         if missing is not None and self._provide(missing, error):
             return True
-        broken = _package_that_raised(error, self._workspace.owns)
+        broken = _module_that_raised(error, self._workspace.owns)
         if broken is not None and broken not in self._stand_ins.missing:
             self._stand_ins.missing.add(broken)
             self._note("missing-package", error)
@@ -232,17 +232,22 @@ def _import_error(error: BaseException | None, *, stated: bool = True) -> Import
     return next((cause for cause in causes(error, stated=stated) if isinstance(cause, ImportError)), None)
 
 
-def _package_that_raised(error: BaseException, belongs: Belongs) -> str | None:
-    """The installed package whose import raised ``error``; None if no such import raised it."""
-    package, is_entered = None, False
+def _module_that_raised(error: BaseException, belongs: Belongs) -> str | None:
+    """The installed module whose import raised ``error``; None if no such import raised it.
+
+    It is the whole package if that is not loaded for this reason: `torch.utils.tensorboard` may fail without torch.
+    """
+    module, is_entered = "", False
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if belongs(frame.f_code.co_filename):
-            package, is_entered = None, False
+            module, is_entered = "", False
         elif not is_entered and not _is_of_import(frame):
             is_entered = True
             if frame.f_code.co_name == "<module>":
-                package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    return package or None
+                module = str(frame.f_globals.get("__name__", ""))
+    parts = module.split(".")
+    above = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+    return next((name for name in above if name not in sys.modules), module) or None
 
 
 def _is_of_import(frame: FrameType) -> bool:

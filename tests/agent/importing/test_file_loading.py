@@ -329,6 +329,14 @@ async def test_an_installed_package_that_lacks_a_name_or_a_module(client: Client
     assert (await traced(client, f"{text}{NET}\ndef f(x):\n    return Convolution(x)\n", "f")).outcome == "unchecked"
 
 
+async def test_a_module_that_fails_leaves_the_rest_of_its_package(client: Client) -> None:
+    """Without TensorBoard, `torch.utils.tensorboard` can't be imported; torch imports other modules later."""
+    text = NET.replace("1)", "1)\n        torch.nn.init.orthogonal_(self.layer.weight)")
+    report = await traced(client, f"import torch\nfrom torch.utils.tensorboard import SummaryWriter\n{text}")
+    assert set(noticed(report)) == {("missing-package", "from torch.utils.tensorboard import SummaryWriter")}
+    assert (report.outcome, report.failures) == ("traced", ())
+
+
 async def test_a_module_missing_from_the_workspace_is_an_error(client: Client) -> None:
     client.write("blocks.py", "class Block: pass\n")
     report = await traced(client, f"from blocks import Blok\n{NET}")
