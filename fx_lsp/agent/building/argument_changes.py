@@ -19,7 +19,7 @@ from traceback import walk_tb
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess, items_of, number_for
+from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
 from fx_lsp.agent.building.argument_plan import ArgumentPlan
 from fx_lsp.agent.building.failed_checks import names_in_check, passing_options, passing_values
 from fx_lsp.agent.building.failing_statement import sequence_values, used_values
@@ -48,11 +48,23 @@ _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|s
 """Python's messages about values: one that should be a list, one that should be a class or a function, one that should
 be a number, a string that should be a number, one that should be an integer, one that should be a string."""
 
+_TOO_SMALL = re.compile(r"can't be greater than actual input size|[Oo]utput size is too small")
+"""torch's messages about an input that is smaller than a kernel."""
+
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
 MOST_OPTIONS = 4
 """How many options (strings that an error names, keys of a table) are tried."""
+
+SOME_TEXT = "name"
+"""A string that is not empty."""
+
+MOST_SUMMED = 3
+"""How many numbers become lists at the same time."""
+
+LARGER = (64, 128, 256)
+"""Heights and widths to try if smaller ones are too small."""
 
 _WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
 """The names of parameters that request weights."""
@@ -116,6 +128,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from _indices(error, plan)
     if _NO_INTEGER.search(text):
         yield from (Change(path, ArgumentKind("number", _whole(path, kind))) for path, kind in suspects)
+    yield from _larger(error, plan, suspects)
     if not is_built:
         yield from _of_other_type(error, plan, suspects)
         if plan.inherited:
@@ -150,9 +163,7 @@ def _of_other_type(
     if _NO_CALLABLE.search(text):  # `partial(norm_layer)`; of what is called itself, the error names the path
         yield from (Change(path, ArgumentKind("class")) for path, kind in suspects if kind.name != "class")
     if _NO_SEQUENCE.search(text):  # it may be computed from several numbers, all of which have to be lists
-        read = (pair for frame, line in _steps(error.__traceback__)[:1] for pair in sequence_values(frame, line))
-        paths = dict.fromkeys(_path_of(value, plan.made) for _, value in read)
-        first, *others = [path for path in paths if path in plan.kinds and plan.kinds[path].name == "number"] or [""]
+        first, *others = _summed(error, plan) or [""]
         if others:
             yield Change(first, ArgumentKind("list", items_of(first)), others=(*others,))
     if "NoneType" in text:
@@ -160,10 +171,36 @@ def _of_other_type(
         yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
 
 
+def _summed(error: BaseException, plan: ArgumentPlan) -> list[str]:
+    """The paths of the numbers from which the value was computed that should be a sequence.
+
+    If the failing function only received the value, those that the nearest calling statement used.
+    """
+    for at, (frame, line) in enumerate(_steps(error.__traceback__)):
+        read = used_values(frame, line) if at else sequence_values(frame, line)
+        paths = dict.fromkeys(_path_of(value, plan.made) for _, value in read)
+        if numbers := [path for path in paths if path in plan.kinds and plan.kinds[path].name == "number"]:
+            return numbers[:MOST_SUMMED]
+    return []
+
+
+def _larger(error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]) -> Iterator[Change]:
+    """Larger heights and widths, if a layer's input is too small for its kernel; all of them at once."""
+    if not _TOO_SMALL.search(str(error)):
+        return
+    for is_wanted in (is_side, lambda name: True):
+        paths = [path for path, kind in suspects if kind.name == "number" and is_wanted(path.rpartition(".")[2])]
+        for size in LARGER if paths else ():
+            yield Change(paths[0], ArgumentKind("number", size), others=(*paths[1:],))
+
+
 def _of_same_type(
     error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
 ) -> Iterator[Change]:
     """Other numbers, lengths and strings."""
+    if "empty" in str(error):
+        empty = [path for path, kind in plan.kinds.items() if kind.name == "text" and not kind.value]
+        yield from (Change(path, ArgumentKind("text", SOME_TEXT), others=(*empty,)) for path in empty[:1])
     for path, kind in suspects:
         yield from _numbers(path, kind)
         if item := plan.kinds.get(f"{path}[0]"):
@@ -298,7 +335,13 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
                 cls = asked if origin is None else origin  # `typing.Sequence` stands for `collections.abc.Sequence`
                 is_own = isinstance(cls, type) and cls.__module__ != "builtins"
                 if is_own and path in plan.kinds and not isinstance(value, cls):
-                    yield Change(path, first_guess(path.rpartition(".")[2], cls, plan.namespace))
+                    wanted = first_guess(path.rpartition(".")[2], cls, plan.namespace)
+                    yield Change(path, wanted)
+                    items = [other for other in plan.kinds if other.endswith("]")]
+                    alike = [other for other in items if plan.kinds[other].name == plan.kinds[path].name]
+                    if path in alike:  # a loop gets no further before each item is of this class
+                        yield Change(path, wanted, is_of_all=True)
+                        yield Change(path, wanted, others=(*alike,))
 
 
 def _isinstance_calls(code: CodeType) -> list[ast.Call]:

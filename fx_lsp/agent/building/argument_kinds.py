@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import dataclasses
 import enum
@@ -9,7 +10,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,6 +57,9 @@ _TEXTS = (
 
 _SETTINGS = re.compile(r"(^|_)(cfg|config|conf|args|opts?|hparams|options|settings)$")
 
+_SIDE = r"size|resolution|height|image|img|^h$|^w$|spatial|shape"
+"""The names of heights and widths."""
+
 _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
     (re.compile(pattern), value)
     for pattern, value in (
@@ -81,7 +85,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"(^|_)(idx|index|id|offset|start|stage|order)$|^i$", 0),
         (r"length|len$|(^|_)seq|position|timestep|steps|frames|horizon|tokens|num_patches|context|queries|points", 16),
         (r"(dim|channels?|chans?|chs?|features?|planes|width|units|size_in|size_out)$", 64),
-        (r"size|resolution|height|image|img|^h$|^w$|spatial|shape", 32),
+        (_SIDE, 32),
         (r"depth|layers|blocks|stages|levels|scales|convs|num_branches|iters?$|n_l$", 2),
         (r"top_?k|num_", 2),
     )
@@ -127,6 +131,11 @@ def number_for(name: str) -> float:
     """A number that is likely to suit a parameter of this name."""
     lower = name.lower()
     return next((value for pattern, value in _NUMBERS if pattern.search(lower)), WIDTH)
+
+
+def is_side(name: str) -> bool:
+    """Whether a parameter of this name is probably the height or the width of an image."""
+    return number_for(name) == number_for("size") and re.search(_SIDE, name.lower()) is not None
 
 
 def _by_name(name: str) -> ArgumentKind:
@@ -187,7 +196,23 @@ def _by_class(name: str, cls: type) -> ArgumentKind | None:
         return ArgumentKind("value", torch.ones(WIDTH))
     if cls is torch.nn.Module:
         return ArgumentKind("module")
-    return ArgumentKind("object", cls)
+    concrete = next(filter(_is_concrete, _with_subclasses(cls)), cls)
+    return ArgumentKind("object", concrete)
+
+
+def _is_concrete(cls: type) -> bool:
+    return not inspect.isabstract(cls)
+
+
+def _with_subclasses(cls: type) -> Iterator[type]:
+    """``cls`` and the classes that inherit from it so far, the nearest first."""
+    waiting, seen = collections.deque([cls]), {cls}
+    while waiting:
+        yield (one := waiting.popleft())
+        below: list[type] = type.__subclasses__(one)
+        new = [other for other in below if other not in seen]
+        seen.update(new)
+        waiting.extend(new)
 
 
 def config_class(owner: type, namespace: Mapping[str, Any]) -> type | None:
