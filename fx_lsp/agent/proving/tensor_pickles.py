@@ -28,9 +28,11 @@ class _Pickler(pickle.Pickler):
         """How to pickle ``item``: a plain tensor as its bytes, everything else as usual."""
         if type(item) is not torch.Tensor or not _is_plain(item):
             return NotImplemented
-        dense = item.contiguous()
+        strides = item.stride()
+        order = sorted(range(len(strides)), key=lambda dim: -strides[dim])  # some programs ask for the memory format
+        dense = item.permute(order).contiguous()
         content = ctypes.string_at(dense.data_ptr(), dense.nbytes) if dense.nbytes else b""
-        return _tensor, (item.dtype, tuple(item.shape), content)
+        return _tensor, (item.dtype, tuple(dense.shape), content, tuple(order))
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:
@@ -38,7 +40,7 @@ def _is_plain(tensor: torch.Tensor) -> bool:
     return is_dense and not (tensor.requires_grad or tensor.is_conj() or tensor.is_neg() or vars(tensor))
 
 
-def _tensor(dtype: torch.dtype, shape: tuple[int, ...], content: bytes) -> torch.Tensor:
-    if not content:
-        return torch.empty(shape, dtype=dtype)
-    return torch.frombuffer(bytearray(content), dtype=dtype).reshape(shape)
+def _tensor(dtype: torch.dtype, shape: tuple[int, ...], content: bytes, order: tuple[int, ...]) -> torch.Tensor:
+    """The tensor whose dimensions are in this ``order`` in memory."""
+    dense = torch.frombuffer(bytearray(content), dtype=dtype) if content else torch.empty(0, dtype=dtype)
+    return dense.reshape(shape).permute([order.index(dim) for dim in range(len(order))])

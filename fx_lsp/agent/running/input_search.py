@@ -35,6 +35,9 @@ are known miss a part of the code."""
 SHARE_FOR_CANDIDATES, SHARE_WITHOUT_OPTIONAL = 1 / 3, 1 / 2
 """Which share of the budget may have been used after the first guesses, and after a search without optional inputs."""
 
+UNUSUAL = (torch.float16, torch.bfloat16, torch.complex64)
+"""The dtypes of inputs that are tried only if a part of the code is not reached otherwise."""
+
 MODERATE = 1 << 17
 """How many elements a resized tensor may have, unless it has at most twice as many as before."""
 
@@ -103,7 +106,7 @@ def find_inputs(
                     largest, most = _elements(given), LEAST if is_costly(given) else most
                 found.append(given)
                 covered |= reached
-        for given in _not_finite(first) if covered < wanted else ():
+        for given in itertools.chain(_not_finite(first), _unusual(first)) if covered < wanted else ():
             if may_run() and (reached := runs(given, wanted - covered)):
                 found.append(given)
                 covered |= reached
@@ -386,6 +389,21 @@ def _not_finite(first: Input) -> Iterator[Input]:
     for value in (math.nan, math.inf):
         change = partial(map_tensors, partial(with_item, value))
         yield Input(change(first.args), change(dict(first.kwargs)))
+
+
+def _unusual(first: Input) -> Iterator[Input]:
+    """``first`` with another order of its dimensions in memory, and with other dtypes: some programs ask for these."""
+
+    def reordered(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.movedim(1, -1).contiguous().movedim(-1, 1) if tensor.dim() > 2 else tensor
+
+    def converted(dtype: torch.dtype, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+    changes: list[Callable[[torch.Tensor], torch.Tensor]] = [reordered]
+    changes += [partial(converted, dtype) for dtype in UNUSUAL]
+    for change in changes:
+        yield Input(map_tensors(change, first.args), map_tensors(change, dict(first.kwargs)))
 
 
 def _magnitude(tensor: torch.Tensor) -> torch.Tensor:

@@ -41,6 +41,16 @@ def test_a_tensor_is_what_it_was(tensor: torch.Tensor) -> None:
     )
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 4, 5), (2, 1, 4, 1), (1,), ()])
+def test_the_memory_format_is_kept(shape: tuple[int, ...]) -> None:
+    tensor = torch.rand(shape)
+    if len(shape) == 4:
+        tensor = tensor.to(memory_format=torch.channels_last)
+    other = loaded(dumped(tensor))
+    assert torch.equal(other, tensor)
+    assert other.is_contiguous() == tensor.is_contiguous()
+
+
 def test_a_loaded_tensor_can_be_written_to() -> None:
     loaded(dumped(torch.zeros(3))).add_(1)
 

@@ -77,6 +77,24 @@ def test_numbers_that_are_not_finite_are_tried_only_if_the_program_asks_for_them
     assert all(given.args[0].isfinite().all() for given in [*others, *found(set())])
 
 
+@pytest.mark.parametrize(
+    "is_what",
+    [lambda x: not x.is_contiguous(), torch.is_complex, lambda x: x.dtype is torch.float16],
+    ids=["memory format", "complex", "half"],
+)
+def test_unusual_inputs_are_tried_only_if_the_program_asks_for_them(is_what: Callable[[torch.Tensor], bool]) -> None:
+    def runs(given: Input, parts: AbstractSet[str]) -> set[str]:
+        return {"branch"} & parts if is_what(given.args[0]) else set()
+
+    def found(wanted: set[str]) -> list[Input]:
+        first = Input((torch.rand(3, 4, 5, 5),))
+        return list(find_inputs(iter([first]), partial(around, root=NET), runs, wanted, lambda given: False))
+
+    *others, last = found({"branch"})
+    assert is_what(last.args[0])
+    assert not any(is_what(given.args[0]) for given in [*others, *found(set())])
+
+
 def test_the_sizes_of_one_of_several_inputs_are_varied_alone() -> None:
     """Attention to a longer sequence takes another branch than attention to a shorter one."""
 
