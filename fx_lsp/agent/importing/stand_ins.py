@@ -249,7 +249,7 @@ class StandInBase:
         if not (name.startswith("__") and name.endswith("__")):
             if _is_about_to_call(sys._getframe(1)):
                 return _Method(f"{self._name}.{name}")
-            note_use(self._name)
+            note_use(f"{self._name}.{name}")
         raise AttributeError(f"{self._name} is missing, and so is its {name}")
 
     def forward(self, *args: object, **kwargs: object) -> Any:
@@ -356,11 +356,16 @@ def missing_parts(root: object) -> tuple[list[str], list[str]]:
 def is_only_a_stand_in(root: object) -> bool:
     """Whether all that could be traced of ``root`` is in its missing base.
 
-    That is so if ``root`` is not a module, has no ``forward`` of its own, or has no submodules, parameters and buffers.
+    That is so if ``root`` is not a module or has no ``forward`` of its own. If it has no submodules, parameters and
+    buffers, its base may be anything, unless the base is called a module (``mmcv.runner.BaseModule``) and ``root`` has
+    a constructor of its own, which might have created them.
     """
     if not isinstance(root, StandInBase):
         return False
     if not isinstance(root, torch.nn.Module):
         return True
     has_parts = bool(root._modules or root._parameters or root._buffers)
-    return type(root).forward is StandInBase.forward or not has_parts
+    own: Any = type(root)
+    is_called_module = root._name.lower().endswith(("module", "model"))
+    is_module = has_parts or (is_called_module and own.__init__ is not StandInBase.__init__)
+    return type(root).forward is StandInBase.forward or not is_module

@@ -216,6 +216,18 @@ class A(nowhere.Module):
 """,
         "if `nowhere.Module` (missing) does no more than nn.Module",
     ),
+    "a base of a module without parts": (
+        """
+class A(nowhere.BaseModule):
+    def __init__(self, scale=2):
+        super().__init__(init_cfg=None)
+        self.scale = scale
+
+    def forward(self, x):
+        return x * self.scale
+""",
+        "if `nowhere.BaseModule` (missing) does no more than nn.Module",
+    ),
     "the device of a base": (
         """
 class A(nowhere.Module):
