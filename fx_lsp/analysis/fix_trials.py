@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -53,6 +53,8 @@ class FixTrials:
         self.find_fixes = find_fixes
         self._without_libcst = False
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
+        self._failures_of: dict[int, tuple[Report, dict[Fix, list[Failure]]]] = {}
+        """By the ``id`` of a report: the report, and what `_by_fix` returns for it."""
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
@@ -107,6 +109,7 @@ class FixTrials:
         results = self._scheduler.results.values()
         current = {id(traced.report) for result in results for traced in result.all_traced}
         self._known = {case: item for case, item in self._known.items() if id(item[0]) in current}
+        self._failures_of = {key: item for key, item in self._failures_of.items() if key in current}
 
     async def prove(self, failure: Failure, fix: Fix) -> Proof:
         """Return the proof of ``fix``, which is tried now unless it has been tried already.
@@ -140,9 +143,21 @@ class FixTrials:
 
     def _further_failures(self, failure: Failure, fix: Fix, traced: Traced) -> list[Failure]:
         """The other failures of a target that have the same ``fix`` and for which it has not been tried yet."""
-        failures = traced.report.failures if traced.report and failure in traced.report.failures else ()
-        others = [each for each in failures if each != failure and not each.other_side and not self.known(each, fix)]
-        return [each for each in others[:MOST_AT_ONCE] if fix in self.first_fixes(each)]
+        if traced.report is None or failure not in traced.report.failures:
+            return []
+        alike = self._by_fix(traced.report).get(fix, [])
+        return [each for each in alike if each != failure and not self.known(each, fix)][:MOST_AT_ONCE]
+
+    def _by_fix(self, report: Report) -> Mapping[Fix, Sequence[Failure]]:
+        """The failures of a report by the fixes that are tried for them, which takes some time to find out."""
+        known, found = self._failures_of.get(id(report), (None, {}))
+        if known is not report:
+            found = {}
+            for failure in [each for each in report.failures if not each.other_side][: 2 * MOST_AT_ONCE]:
+                for fix in self.first_fixes(failure):
+                    found.setdefault(fix, []).append(failure)
+            self._failures_of[id(report)] = report, found
+        return found
 
     async def attempt(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,10 +71,10 @@ class Findings:
                     return known if is_same else cls(accepted=dict([*known.accepted.items()][-MOST_ACCEPTED:]))
         return cls()
 
-    def similar_inputs(self, sizes: Sizes) -> list[Input]:
+    def similar_inputs(self, sizes: Sizes) -> Iterator[Input]:
         """Inputs that the target built with ``sizes`` may accept, since it has accepted similar ones."""
-        found = sorted(self.accepted.values(), key=lambda item: item[0] != sizes)
-        return [scaled for old, given in found for scaled in scaled_inputs(given, old, sizes)]
+        for old, given in sorted(self.accepted.values(), key=lambda item: item[0] != sizes):
+            yield from scaled_inputs(given, old, sizes)
 
     def remembered(self, file: ImportedFile, overlays: Mapping[str, str]) -> Remembered | None:
         """The findings as a message, without the inputs if these are too large; None if they can't be pickled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import linecache
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -112,8 +112,8 @@ class InputSearch:
     """The parts that the inputs should reach."""
     few: bool = False
     """Whether few inputs are enough, since the edit is also tried on a similar program."""
-    similar: Sequence[Input] = ()
-    """Inputs to try first, since a similar program runs on them or on others like them."""
+    similar: Iterable[Input] = ()
+    """Inputs to try first, since a similar program runs on them or on others like them. They are made when needed."""
     share: float = 1.0
     """Of a `SearchBudget`."""
     any_values: bool = False
