@@ -82,9 +82,10 @@ def find_inputs(
 
     ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly`` is made smaller if
     possible. There are more than `MOST` inputs (or than `LEAST` if an input is costly all the same, or with ``few``)
-    only if they reach more, and only then are there any with NaN or infinity. ``may_run`` is asked before each
-    candidate and, once there are enough inputs, before each variation. Raises `NoInputs` if there are too few inputs,
-    or if they don't tell two equal sizes or numbers apart; the arguments ``fixed`` need not differ.
+    only if they reach more, and only then are there any with NaN, infinity, or an unusual dtype or memory format.
+    ``may_run`` is asked before each candidate and, once there are enough inputs, before each variation. Raises
+    `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart; the arguments
+    ``fixed`` need not differ.
     """
     for candidate in candidates:
         if not may_run():
@@ -358,9 +359,10 @@ def around(first: Input, root: Callable[..., Any], fixed: Collection[str] = ()) 
     yield from filter(None, itertools.chain.from_iterable(turns))
     for at, tensor in enumerate(tensors if len(tensors) > 1 else ()):
         for dim, size in enumerate(tensor.shape[1:], 1):
-            yield from (
-                _changed(first, generator, resize=(dim, size, other), only=at) for other in (2 * size, size // 2)
-            )
+            for other in (2 * size, size // 2):
+                yield _changed(first, generator, resize=(dim, size, other), only={at})
+                if len(tensors) > 2:  # e.g. keys and values, but not queries
+                    yield _changed(first, generator, resize=(dim, size, other), only={*range(len(tensors))} - {at})
     yield _changed(first, generator)
 
 
@@ -373,7 +375,7 @@ def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator
     for at in listed[-1:] + listed[:1] if len(listed) > 1 else ():
         for dim, size in reversed(list(enumerate(tensors[at].shape))):
             for other in (size // 2, 2 * size) if size > 1 else ():
-                yield _changed(first, generator, resize=(dim, size, other), only=at)
+                yield _changed(first, generator, resize=(dim, size, other), only={at})
 
 
 def _not_finite(first: Input) -> Iterator[Input]:
@@ -471,18 +473,19 @@ def _changed(
     generator: torch.Generator,
     change: Callable[[torch.Tensor], torch.Tensor] = lambda tensor: tensor,
     resize: tuple[int, int, int] = (0, 0, 0),
-    only: int | None = None,
+    only: Collection[int] | None = None,
 ) -> Input:
     """``first`` with other random values, to which ``change`` is applied.
 
     ``resize`` is (dimension, old size, new size). It applies to every tensor that has the old size in that dimension,
-    since inputs often share a batch size or a length, or to the tensor with the number ``only``.
+    since inputs often share a batch size or a length, or to those of them whose numbers are in ``only``.
     """
     dim, old, new = resize
     numbers = itertools.count()
 
     def changed(tensor: torch.Tensor) -> torch.Tensor:
-        is_resized = only in (None, next(numbers))
+        number = next(numbers)
+        is_resized = only is None or number in only
         shape = (new if is_resized and at == dim and size == old else size for at, size in enumerate(tensor.shape))
         return change(like(tensor, tuple(shape), generator))
 

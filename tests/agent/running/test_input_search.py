@@ -111,6 +111,22 @@ def test_the_sizes_of_one_of_several_inputs_are_varied_alone() -> None:
     assert any(given.args[0].shape[1] > given.args[1].shape[1] for given in found)
 
 
+def test_the_sizes_of_all_but_one_of_several_inputs_are_varied_together() -> None:
+    """Keys and values have to be of equal length."""
+
+    def runs(given: Input, parts: AbstractSet[str]) -> set[str] | None:
+        query, keys, values = given.args
+        if keys.shape != values.shape or query.shape[0] != keys.shape[0] or query.shape[2] != keys.shape[2]:
+            return None
+        return {"shorter" if query.shape[1] < keys.shape[1] else "not shorter"} & parts
+
+    first = Input((torch.rand(2, 8, 16), torch.rand(2, 8, 16), torch.rand(2, 8, 16)))
+    wanted = {"shorter", "not shorter"}
+    vary = partial(around, root=lambda query, keys, values: query @ keys + values)
+    found = find_inputs(iter([first]), vary, runs, wanted, lambda given: False)
+    assert any(given.args[0].shape[1] < given.args[1].shape[1] for given in found)
+
+
 def test_items_of_a_list_differ_in_size() -> None:
     first = Input(([torch.rand(3, 8, 8), torch.rand(3, 8, 8)],))
     vary = partial(around, root=lambda images: images)
