@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +54,24 @@ def load():
 """
 
 
+@contextlib.asynccontextmanager
+async def traced_in(folder: Path, file: Path, env: dict[str, str] | None = None) -> AsyncIterator[Engine]:
+    """An engine for ``folder`` that has traced ``file``."""
+    settings = Settings(time_limit=PATIENT.seconds, env=env or {})
+    engine = Engine(lambda path: settings, folders=[str(folder)], python=[sys.executable])
+    try:
+        await engine.scheduler.trace(str(file))
+        yield engine
+    finally:
+        await engine.close()
+
+
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("source", [SOURCE, SOURCE + UNUSABLE], ids=["invented arguments", "after a failing call"])
 async def test_a_part_that_only_its_host_can_build(tmp_path: Path, source: str) -> None:
     file = tmp_path / "parts.py"
     file.write_text(source, encoding="utf-8")
-    engine = Engine(lambda path: Settings(time_limit=PATIENT.seconds), folders=[str(tmp_path)], python=[sys.executable])
-    try:
-        await engine.scheduler.trace(str(file))
+    async with traced_in(tmp_path, file) as engine:
         traced = engine.results[str(file)].traced["class:Part"]
         assert traced.report is not None
         assert traced.report.recipe == "Whole(depth=2).parts[0]"
@@ -67,8 +79,6 @@ async def test_a_part_that_only_its_host_can_build(tmp_path: Path, source: str) 
         trials = engine.proofs.trials
         proofs = [await trials.attempt(str(file), traced, [failure], fix) for fix in trials.first_fixes(failure)]
         assert "proven" in {proof.verdict for proof in proofs}, proofs
-    finally:
-        await engine.close()
 
 
 @pytest.mark.parametrize(
@@ -117,11 +127,8 @@ async def test_files_outside_the_workspace_are_not_edited(tmp_path: Path) -> Non
     for path, text in ((library, LIBRARY), (folder / "net.py", USER)):
         path.parent.mkdir()
         path.write_text(text, encoding="utf-8")
-    settings = Settings(time_limit=PATIENT.seconds, env={**os.environ, "PYTHONPATH": str(library.parent)})
-    engine = Engine(lambda path: settings, folders=[str(folder)], python=[sys.executable])
-    try:
-        file = str(folder / "net.py")
-        await engine.scheduler.trace(file)
+    file = str(folder / "net.py")
+    async with traced_in(folder, Path(file), {**os.environ, "PYTHONPATH": str(library.parent)}) as engine:
         report = engine.results[file].traced["class:Net"].report
         assert report is not None
         (failure,) = report.failures
@@ -129,8 +136,6 @@ async def test_files_outside_the_workspace_are_not_edited(tmp_path: Path) -> Non
         fixes = engine.proofs.trials.fixes(failure)
         assert fixes
         assert {change.span.file for fix in fixes for change in fix.changes} == {file}
-    finally:
-        await engine.close()
 
 
 REPEATED = """\
@@ -154,9 +159,7 @@ async def test_one_proof_serves_all_failures_that_an_edit_fixes(
 ) -> None:
     file = tmp_path / "net.py"
     file.write_text(REPEATED, encoding="utf-8")
-    engine = Engine(lambda path: Settings(time_limit=PATIENT.seconds), folders=[str(tmp_path)], python=[sys.executable])
-    try:
-        await engine.scheduler.trace(str(file))
+    async with traced_in(tmp_path, file) as engine:
         traced = engine.results[str(file)].traced["class:Net"]
         assert traced.report is not None
         trials, tried = engine.proofs.trials, 0
@@ -178,5 +181,3 @@ async def test_one_proof_serves_all_failures_that_an_edit_fixes(
         proofs = [await trials.prove(failure, fix) for failure, fix in shared]
         assert {proof.verdict for proof in proofs} == {"proven"}, proofs
         assert tried == 1
-    finally:
-        await engine.close()
