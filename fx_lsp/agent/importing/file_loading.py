@@ -235,7 +235,7 @@ def _import_error(error: BaseException | None, *, stated: bool = True) -> Import
 def _module_that_raised(error: BaseException, belongs: Belongs) -> str | None:
     """The installed module whose import raised ``error``; None if no such import raised it.
 
-    It is the whole package if that is not loaded for this reason: `torch.utils.tensorboard` may fail without torch.
+    It is the outermost one that is not loaded for this reason. Where `torch.utils.tensorboard` fails, torch is loaded.
     """
     module, is_entered = "", False
     for frame, _ in traceback.walk_tb(error.__traceback__):
