@@ -54,7 +54,8 @@ class FixTrials:
         self._without_libcst = False
         self._known: dict[tuple[Failure, Fix], tuple[Report, Proof]] = {}
         self._failures_of: dict[int, tuple[Report, dict[Fix, list[Failure]]]] = {}
-        """By the ``id`` of a report: the report, and what `_by_fix` returns for it."""
+        """By the ``id`` of a report: the report, which must live as long as its ``id`` is here, and what `_by_fix`
+        returns for it."""
 
     def fixes(self, failure: Failure) -> tuple[Fix, ...]:
         """The edits that may fix a failure; none if libcst is missing, as may be the case in an editor's Python."""
@@ -150,14 +151,13 @@ class FixTrials:
 
     def _by_fix(self, report: Report) -> Mapping[Fix, Sequence[Failure]]:
         """The failures of a report by the fixes that are tried for them, which takes some time to find out."""
-        known, found = self._failures_of.get(id(report), (None, {}))
-        if known is not report:
-            found = {}
+        if id(report) not in self._failures_of:
+            found: dict[Fix, list[Failure]] = {}
             for failure in [each for each in report.failures if not each.other_side][: 2 * MOST_AT_ONCE]:
                 for fix in self.first_fixes(failure):
                     found.setdefault(fix, []).append(failure)
             self._failures_of[id(report)] = report, found
-        return found
+        return self._failures_of[id(report)][1]
 
     async def attempt(
         self,

@@ -335,13 +335,21 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
                 cls = asked if origin is None else origin  # `typing.Sequence` stands for `collections.abc.Sequence`
                 is_own = isinstance(cls, type) and cls.__module__ != "builtins"
                 if is_own and path in plan.kinds and not isinstance(value, cls):
-                    wanted = first_guess(path.rpartition(".")[2], cls, plan.namespace)
-                    yield Change(path, wanted)
-                    items = [other for other in plan.kinds if other.endswith("]")]
-                    alike = [other for other in items if plan.kinds[other].name == plan.kinds[path].name]
-                    if path in alike:  # a loop gets no further before each item is of this class
-                        yield Change(path, wanted, is_of_all=True)
-                        yield Change(path, wanted, others=(*alike,))
+                    yield from _with_alike(path, first_guess(path.rpartition(".")[2], cls, plan.namespace), plan)
+
+
+def _with_alike(path: str, kind: ArgumentKind, plan: ArgumentPlan) -> Iterator[Change]:
+    """Another kind for the value at ``path``.
+
+    If that is an item of a list, also for all items of the list, and for the items of all lists that are of the same
+    kind: a loop over them gets no further before each of them has changed.
+    """
+    yield Change(path, kind)
+    items = [other for other in plan.kinds if other.endswith("]")]
+    alike = [other for other in items if plan.kinds[other].name == plan.kinds[path].name]
+    if path in alike:
+        yield Change(path, kind, is_of_all=True)
+        yield Change(path, kind, others=(*alike,))
 
 
 def _isinstance_calls(code: CodeType) -> list[ast.Call]:

@@ -7,6 +7,7 @@ import collections.abc
 import dataclasses
 import enum
 import inspect
+import itertools
 import re
 import types
 import typing
@@ -135,7 +136,8 @@ def number_for(name: str) -> float:
 
 def is_side(name: str) -> bool:
     """Whether a parameter of this name is probably the height or the width of an image."""
-    return number_for(name) == number_for("size") and re.search(_SIDE, name.lower()) is not None
+    lower = name.lower()
+    return next((pattern.pattern for pattern, _ in _NUMBERS if pattern.search(lower)), "") == _SIDE
 
 
 def _by_name(name: str) -> ArgumentKind:
@@ -196,12 +198,8 @@ def _by_class(name: str, cls: type) -> ArgumentKind | None:
         return ArgumentKind("value", torch.ones(WIDTH))
     if cls is torch.nn.Module:
         return ArgumentKind("module")
-    concrete = next(filter(_is_concrete, _with_subclasses(cls)), cls)
-    return ArgumentKind("object", concrete)
-
-
-def _is_concrete(cls: type) -> bool:
-    return not inspect.isabstract(cls)
+    concrete = itertools.filterfalse(inspect.isabstract, _with_subclasses(cls))
+    return ArgumentKind("object", next(concrete, cls))
 
 
 def _with_subclasses(cls: type) -> Iterator[type]:

@@ -128,6 +128,11 @@ class SizedConstructors:
         return bound.args[1:], bound.kwargs
 
 
+def as_tuple(value: Numbers) -> tuple[int, ...]:
+    """The number, or the items, as a tuple."""
+    return (value,) if isinstance(value, int) else value
+
+
 def _plain_new(cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     new = super(torch.nn.Module, cls).__new__
     return new(cls) if new is object.__new__ else new(cls, *args, **kwargs)

@@ -148,15 +148,15 @@ class _EditProof:
 
         An edit that fails in the small twins of a model may be right in the model itself, if it names a size.
         """
-        numbers = self._edited_numbers()
-        small = not self._request.full_size and max(numbers, default=0) < NARROWEST
+        largest = self._largest_number()
+        small = not self._request.full_size and largest < NARROWEST
         if self._request.failures and not self._changes_a_step():
             self._check_early(small=small)
         before = self._examined(small=small)
         try:
             return self._apart()(partial(self._after, before.before))
         except ProofEnded as end:
-            if not before.is_small or (end.verdict == "refuted" and max(numbers, default=0) < FEWEST):
+            if not before.is_small or (end.verdict == "refuted" and largest < FEWEST):
                 raise
         return self._apart()(partial(self._after, self._examined(small=False).before))
 
@@ -419,11 +419,11 @@ class _EditProof:
         lines = {(span.file, line) for span in spans for line in range(span.line, span.end_line + 1)}
         return not gone.isdisjoint(lines)
 
-    def _edited_numbers(self) -> set[int]:
-        """The numbers in the lines that the edit changes. A small model may not reach large ones."""
+    def _largest_number(self) -> int:
+        """The largest number in the lines that the edit changes, 0 if there is none: a small model may not reach it."""
         texts = (side for _, old, new in self._edits() for side in ((old, new), (new, old)))
         lines = (lines_of(text)[line - 1] for other, text in texts for line in edited_lines(other, text))
-        return {int(number) for line in lines for number in re.findall(r"\b\d{1,9}\b", line)}
+        return max((int(number) for line in lines for number in re.findall(r"\b\d{1,9}\b", line)), default=0)
 
     def _edits(self, texts: Mapping[str, str] | None = None) -> Iterator[tuple[str, str, str]]:
         """The path, the old text and the new text of each file that is edited, or of those in ``texts``."""

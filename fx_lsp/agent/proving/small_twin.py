@@ -22,7 +22,7 @@ from typing import Literal
 import torch
 
 from fx_lsp.agent.building.build import Built, build_target
-from fx_lsp.agent.building.constructor_sizes import Numbers, Size, SizedConstructors, Sizes
+from fx_lsp.agent.building.constructor_sizes import Numbers, Size, SizedConstructors, Sizes, as_tuple
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.messages import Target
@@ -215,9 +215,9 @@ class _TwinSearch:
         for size in sorted(self.found, key=lambda size: _largest(size.value)):
             new = changed.get(size, size.value)
             if size in trial and _largest(size.value) >= WIDE:
-                widths = [_multiple(*both, pairs) for both in zip(_items(size.value), _items(new), strict=True)]
+                widths = [_multiple(*both, pairs) for both in zip(as_tuple(size.value), as_tuple(new), strict=True)]
                 new = changed[size] = tuple(widths) if isinstance(new, tuple) else widths[0]
-            pairs += zip(_items(size.value), _items(new), strict=True)
+            pairs += zip(as_tuple(size.value), as_tuple(new), strict=True)
         return {size: new for size, new in changed.items() if new != size.value}
 
     def _build(self, constructors: SizedConstructors) -> Built | None:
@@ -266,8 +266,8 @@ def agreeing_sizes(file: ImportedFile, target: Target) -> list[Sizes]:
     found: dict[tuple[Size, Numbers], None] = {}
     for size, unit in itertools.permutations(numbers, 2):
         part = _largest(unit.value)
-        if part >= FEWEST and any(item % part for item in _items(size.value)) and min(_items(size.value)) > part:
-            multiple = tuple(item // part * part for item in _items(size.value))
+        if part >= FEWEST and any(item % part for item in as_tuple(size.value)) and min(as_tuple(size.value)) > part:
+            multiple = tuple(item // part * part for item in as_tuple(size.value))
             found[size, multiple if isinstance(size.value, tuple) else multiple[0]] = None
     return [{size: new} for size, new in itertools.islice(found, MOST_AGREEING)]
 
@@ -332,7 +332,7 @@ def _floor(number: int) -> int:
 
 
 def _is_large_enough(new: Numbers, old: Numbers) -> bool:
-    return all(item >= _floor(before) for item, before in zip(_items(new), _items(old), strict=True))
+    return all(item >= _floor(before) for item, before in zip(as_tuple(new), as_tuple(old), strict=True))
 
 
 def _scaled(value: Numbers, new: int, old: int) -> Numbers:
@@ -347,13 +347,9 @@ def _increased(value: Numbers, added: int) -> Numbers:
 
 def _at_most(value: Numbers, most: Numbers) -> Numbers:
     """``value``, or each of its items, if it is not greater than ``most``; otherwise ``most``."""
-    smallest = tuple(map(min, _items(value), _items(most)))
+    smallest = tuple(map(min, as_tuple(value), as_tuple(most)))
     return smallest[0] if isinstance(value, int) else smallest
 
 
-def _items(value: Numbers) -> tuple[int, ...]:
-    return (value,) if isinstance(value, int) else value
-
-
 def _largest(value: Numbers) -> int:
-    return max(_items(value))
+    return max(as_tuple(value))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import torch
 
-from fx_lsp.agent.building.constructor_sizes import Numbers, Sizes
+from fx_lsp.agent.building.constructor_sizes import Sizes, as_tuple
 from fx_lsp.agent.running.input_search import like
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
@@ -49,7 +49,7 @@ def _ratios(old: Sizes, new: Sizes) -> list[tuple[int, int]]:
     changed = {
         pair
         for size in old.keys() | new.keys()
-        for pair in zip(_items(old.get(size, size.value)), _items(new.get(size, size.value)), strict=True)
+        for pair in zip(as_tuple(old.get(size, size.value)), as_tuple(new.get(size, size.value)), strict=True)
     }
     return sorted(((before, after) for before, after in changed if before != after and before > 1), reverse=True)
 
@@ -76,7 +76,3 @@ def _with_shape(sizes: Mapping[int, int], generator: torch.Generator, tensor: to
 def _shape(shape: Sequence[int], sizes: Mapping[int, int]) -> list[int]:
     """``shape`` with other ``sizes`` in all dimensions but the first."""
     return [*shape[:1], *(sizes.get(size, size) for size in shape[1:])]
-
-
-def _items(value: Numbers) -> Iterable[int]:
-    return (value,) if isinstance(value, int) else value

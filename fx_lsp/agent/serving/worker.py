@@ -54,8 +54,7 @@ def run_worker(read: int, write: int, last_words: str) -> None:
     _import(items.next(), emit)
     emit(WorkerReady())
     job = items.next()
-    if "torch" in sys.modules:
-        spare_compiler()  # what the job imports has defined functions that would load it
+    spare_compiler()  # what the job imports has defined functions that would load it
     emit(JobBegun())
     if sys.platform == "linux":  # where the process dies with the agent in any case
         os.close(read)
