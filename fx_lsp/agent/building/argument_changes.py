@@ -21,7 +21,7 @@ from typing import Any
 
 from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
 from fx_lsp.agent.building.argument_plan import ArgumentPlan
-from fx_lsp.agent.building.failed_checks import names_in_check, passing_options, passing_values
+from fx_lsp.agent.building.failed_checks import avoiding_values, names_in_check, passing_options, passing_values
 from fx_lsp.agent.building.failing_statement import sequence_values, used_values
 from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Probe
 from fx_lsp.agent.building.missing_weights import lacks_weights
@@ -143,6 +143,16 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
         yield from (Change(extra=(path,)) for path in optional)
         yield from off
         yield from _compared_with(plan)
+        yield from _avoiding(error, plan)
+
+
+def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes with which a branch that led to the error is not taken: ``if cfg.checkpoint: require_fairscale()``."""
+    for frame, line in _steps(error.__traceback__):
+        for avoiding in avoiding_values(frame, line, lambda value: _path_of(value, plan.made)):
+            kind = plan.kinds.get(avoiding.path)
+            if kind is not None and not avoiding.is_length:
+                yield Change(avoiding.path, ArgumentKind("number", avoiding.value))
 
 
 def _of_other_type(
@@ -289,6 +299,8 @@ def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[Ch
 def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Changes suggested by the code that ``error`` passed through: its checks, type tests, lookups and comparisons."""
     yield from _checked_for(error.__traceback__, plan)
+    if isinstance(error, ImportError | NotImplementedError):  # no other value makes what is missing available
+        yield from _avoiding(error, plan)
     yield from _asked_for(error.__traceback__, plan)
     yield from _chosen_from(error.__traceback__, plan)
     if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError | ValueError):

@@ -27,6 +27,7 @@ from fx_lsp.agent.building.invented_values import (
     probing_module_class,
 )
 from fx_lsp.agent.building.missing_weights import without_weights
+from fx_lsp.agent.building.written_settings import WrittenSettings
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class ArgumentPlan:
     """By ``id``: the path and the object, for each module, class or other object that the last build invented."""
     compared: dict[str, dict[int | str, None]] = field(default_factory=dict)
     """By the path of an invented number or string: the others that the program compared it with."""
+    written: WrittenSettings = field(default_factory=WrittenSettings)
+    """The values that the workspace gives to settings; they count before guesses."""
     _annotations: dict[str, Any] = field(default_factory=dict)
     _probing: bool = True
 
@@ -163,7 +166,8 @@ class ArgumentPlan:
         if kind is None:
             annotation = self._annotations.get(path, inspect.Parameter.empty)
             alike = self._kind_of_another_item(path) if annotation is inspect.Parameter.empty else None
-            kind = self.kinds[path] = alike or first_guess(name, annotation, self.namespace)
+            written = [_kind_of(value) for value in self.written.find(path)]
+            kind = self.kinds[path] = next(iter(written), alike or first_guess(name, annotation, self.namespace))
         match kind.name:
             case "number":
                 return self._number(kind.value, path)
@@ -243,6 +247,13 @@ class ArgumentPlan:
         made = probe(InventedList, items, path)
         made.last_iterated = self.last_iterated
         return made
+
+
+def _kind_of(value: Any) -> ArgumentKind:
+    """The kind of a value that the workspace gives to a setting."""
+    if type(value) in (int, float):
+        return ArgumentKind("number", value)
+    return ArgumentKind("text", value) if isinstance(value, str) else ArgumentKind("value", value)
 
 
 _INDEX = re.compile(r"\[\d+\]")

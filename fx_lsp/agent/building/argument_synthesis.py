@@ -9,7 +9,7 @@ involved are changed one after another; a change is kept only if the program get
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from fx_lsp.agent.building.argument_kinds import ArgumentKind
 from fx_lsp.agent.building.argument_plan import ArgumentPlan, PlanState
 from fx_lsp.agent.building.invented_values import InventedModule, Misused
 from fx_lsp.agent.building.missing_uses import forget_uses
+from fx_lsp.agent.building.written_settings import WrittenSettings
 
 MOST_BUILDS = 80
 """How often a class is built before the search is given up."""
@@ -39,11 +40,17 @@ value is named after the value's path."""
 _CLASSES = {"module": InventedModule.__name__, "class": "type", "tuple": "tuple", "value": "NoneType"}
 """What Python's messages call the values of some kinds; the classes of the others are named after the path."""
 
+_NO_VALUES = "cannot be called on meta tensors"
+"""A part of torch's message about an operation that needs the values of tensors on the meta device."""
+
 _NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
 """torch's message about an object that can't be registered as a submodule."""
 
 Traced = Callable[[Any], Exception | None]
 """Traces a module and returns the program's own error that ended the trace, if any."""
+
+Written = Callable[[Collection[str]], WrittenSettings]
+"""Finds what the workspace gives to settings of some names."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +66,25 @@ class CannotInvent(Exception):
     """No arguments were found that the constructor accepts; ``__cause__`` is the error that it raised."""
 
 
-def invent_arguments(cls: type, namespace: Mapping[str, Any], traced: Traced, *, on_meta: bool) -> InventedRoot:
-    """An instance of ``cls`` with invented arguments. ``namespace`` is the file's. Raises `CannotInvent`."""
+def _nothing_written(_: Collection[str]) -> WrittenSettings:
+    return WrittenSettings()
+
+
+def invent_arguments(
+    cls: type, namespace: Mapping[str, Any], traced: Traced, written: Written = _nothing_written, *, on_meta: bool
+) -> InventedRoot:
+    """An instance of ``cls`` with invented arguments. ``namespace`` is the file's. Raises `CannotInvent`.
+
+    If the program does not get to its end with them, they begin with what the workspace gives to settings of their
+    names, if it gets further with that.
+    """
     plan = ArgumentPlan(cls, namespace, on_meta)
-    end = _ArgumentSearch(plan, traced).run()
+    search = _ArgumentSearch(plan, traced)
+    end = search.run()
+    if end.error is not None and not search.needs_values and (settings := written(_names_in(plan.kinds))):
+        other = ArgumentPlan(cls, namespace, on_meta, written=settings)
+        if (better := _ArgumentSearch(other, traced).run()).rank > end.rank:
+            plan, end = other, better
     if not end.is_built:
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from end.error
     forget_uses()  # with other arguments, the program may have used what is missing
@@ -70,6 +92,11 @@ def invent_arguments(cls: type, namespace: Mapping[str, Any], traced: Traced, *,
         return InventedRoot(plan.build(probing=False), plan.shown())
     except Exception as raised:
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from raised
+
+
+def _names_in(paths: Iterable[str]) -> set[str]:
+    """The last name of each path: ``depths`` for ``config.depths[0]``."""
+    return {path.rpartition(".")[2].partition("[")[0] for path in paths}
 
 
 @dataclass(frozen=True)
@@ -116,6 +143,8 @@ class _ArgumentSearch:
         self._traced = traced
         self._builds = 0
         self._modules = 0
+        self.needs_values = False
+        """Whether the constructor reads the values of tensors, which it can only on the CPU."""
         self._turns: list[_Turn] = []
         """Where one of several options was chosen: if the chosen one leads nowhere, another may."""
 
@@ -151,7 +180,7 @@ class _ArgumentSearch:
 
     @property
     def _is_over(self) -> bool:
-        return self._builds >= MOST_BUILDS or self._modules > MOST_MODULES
+        return self._builds >= MOST_BUILDS or self._modules > MOST_MODULES or self.needs_values
 
     def _better(self, end: _Progress, changes: Sequence[Change]) -> _Progress | None:
         """Make the first of ``changes`` with which the program gets further than ``end``; None if none helps."""
@@ -214,6 +243,7 @@ class _ArgumentSearch:
                 continue
             except Exception as raised:
                 error = raised
+                self.needs_values = self._plan.on_meta and _NO_VALUES in str(raised)
             if error is not None and not is_built and once_built:
                 # The constructor needs numbers. C code, such as `torch.IntTensor([n])`, asks numbers for their length.
                 self._plan.kinds |= {path: ArgumentKind("value", kind.value) for path, kind in once_built.items()}

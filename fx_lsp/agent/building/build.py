@@ -24,6 +24,7 @@ from fx_lsp.agent.building.missing_weights import without_weights
 from fx_lsp.agent.building.named_files import with_named_files
 from fx_lsp.agent.building.process_group import lacks_process_group, make_process_group
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.building.written_settings import written_settings
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
 from fxcore.failures import FailureKind, TraceFailure
 
@@ -52,7 +53,7 @@ def build_target(
     for recipe in (target.recipe, *target.fallbacks):
         seed()
         try:
-            make = partial(build, recipe, file, namespace, on_meta=on_meta)
+            make = partial(build, recipe, file, namespace, folders, on_meta=on_meta)
             built = _with_process_group(partial(with_named_files, partial(without_weights, make), folders))
             cls = namespace.get(target.symbol or "")
             if recipe.is_host:
@@ -95,11 +96,11 @@ def _with_process_group(make: Callable[[], Built]) -> Built:
     return make()
 
 
-def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool) -> Built:
+def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequence[str] = (), *, on_meta: bool) -> Built:
     """Run the recipe: in the file's own ``namespace``, or in a new one if the recipe comes from another file.
 
     Raises what the user's code raises; the frames of a snippet have the file's name and lines. Raises `CannotInvent` if
-    arguments have to be invented and no arguments work.
+    arguments have to be invented and no arguments work. ``folders`` are the workspace's.
     """
     at, names = (recipe.file, {"__name__": "<recipe>"}) if recipe.file else (file, namespace)
     with Devices(on_meta=on_meta):
@@ -113,7 +114,8 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], *, on_meta: bool
     shown = recipe.root.source
     if recipe.made_up and isinstance(root, type):
         known = vars(sys.modules[root.__module__]) if recipe.file else namespace
-        made = invent_arguments(root, known, partial(own_error, tracer, concrete_args), on_meta=on_meta)
+        written = partial(written_settings, folders=folders, near=at)
+        made = invent_arguments(root, known, partial(own_error, tracer, concrete_args), written, on_meta=on_meta)
         root, shown = made.root, made.shown
     return Built(root, concrete_args, tracer, recipe, shown)
 

@@ -13,7 +13,7 @@ import inspect
 import itertools
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -59,7 +59,19 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
 
     ``path_of`` returns the path of an invented value, and an empty string for any other value.
     """
-    for check in _checks_at(frame.f_code, line):
+    yield from _passing(_checks_at(frame.f_code, line), frame, path_of)
+
+
+def avoiding_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[Passing]:
+    """Values with which ``line`` of ``frame`` would not run, since the branch that it is in would not be taken.
+
+    ``path_of`` is as in `passing_values`.
+    """
+    yield from _passing(_branches_at(frame.f_code, line), frame, path_of)
+
+
+def _passing(checks: Iterable[Check], frame: FrameType, path_of: Callable[[Any], str]) -> Iterator[Passing]:
+    for check in checks:
         if not all(map(_is_pure, check.tests)):
             continue
         parts = _invented_parts(check.tests, frame, path_of)
@@ -151,6 +163,17 @@ def _checks_at(code: CodeType, line: int) -> Iterator[Check]:
             if any(_raises_at(statement, line) for statement in node.body):
                 yield Check((node.test,), passes=False)
             elif any(_raises_at(statement, line) for statement in node.orelse):
+                yield Check((node.test,), passes=True)
+
+
+def _branches_at(code: CodeType, line: int) -> Iterator[Check]:
+    """The tests of the branches that contain a line; the innermost first."""
+    tree = tree_of(code)
+    for node in reversed(list(ast.walk(tree))) if tree else ():
+        if isinstance(node, ast.If):
+            if any(_is_at(statement, line) for statement in node.body):
+                yield Check((node.test,), passes=False)
+            elif any(_is_at(statement, line) for statement in node.orelse):
                 yield Check((node.test,), passes=True)
 
 

@@ -77,7 +77,7 @@ def _link(error: BaseException, folders: Sequence[str]) -> bool:
 
 def _best_match(wanted: PurePath, folders: Sequence[str]) -> Path | None:
     """The file of this name whose path ends with the most parts of ``wanted``; None if several paths tie."""
-    files = itertools.islice(_files(folders), MOST_SEARCHED)
+    files = itertools.islice(workspace_files(folders), MOST_SEARCHED)
     matches = sorted({(_common_end(wanted, path), path) for path in files if path.name == wanted.name})
     if not matches or (len(matches) > 1 and matches[-1][0] == matches[-2][0]):
         return None
@@ -90,7 +90,13 @@ def _common_end(one: PurePath, other: PurePath) -> int:
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one.parts), len(other.parts)))
 
 
-def _files(folders: Sequence[str]) -> Iterator[Path]:
+def common_start(one: PurePath, other: PurePath) -> int:
+    """How many parts two paths have in common at their starts."""
+    pairs = zip(one.parts, other.parts, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one.parts), len(other.parts)))
+
+
+def workspace_files(folders: Sequence[str]) -> Iterator[Path]:
     """Yield the workspace's own files below ``folders``; installed packages and hidden folders are skipped."""
     for top in folders:
         for folder, inner, names in os.walk(top):

@@ -1,0 +1,221 @@
+"""Values that the workspace gives to settings such as ``args.depth`` or ``cfg.MODEL.DEPTH``.
+
+A class that takes an object of settings seldom shows where the object comes from: the program parses a command line,
+assigns defaults (``_C.MODEL.DEPTH = 16``), fills a dict, or reads a YAML or JSON file. Each of these names the
+settings, and the values that it gives them suit one another, which invented values often do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fx_lsp.agent.building.named_files import common_start, workspace_files
+
+MOST_SEARCHED = 3000
+"""The maximum number of files of the workspace that are searched for names of settings."""
+
+LARGEST = 300_000
+"""Files with more bytes than this are not read."""
+
+MOST_READ = 8
+"""How many programs, and how many other files, are evaluated: those that mention most of the names."""
+
+_SUFFIXES = frozenset({".py", ".yaml", ".yml", ".json"})
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_OPTION = re.compile(r"--(\w+(?:-\w+)+)")
+_ADDS_OPTION = frozenset({"add_argument", "add_option"})
+_OF_SETTINGS = re.compile(r"(Config|Cfg|Args|Arguments|Params|Options|Settings|H[Pp]arams|Namespace|[Dd]ict|Node)$")
+"""The names of classes and functions that make settings of their keyword arguments or have them as attributes."""
+
+_YAML_LINE = re.compile(r"^(?P<indent> *)(?:- )?(?P<key>[A-Za-z_][\w-]*):(?:\s+(?P<value>[^#\n]*))?")
+_YAML_WORDS = {"true": True, "false": False, "null": None, "~": None}
+_INSTANCES = frozenset({"self", "cls"})
+
+Key = tuple[str, ...]
+"""The names that lead to a setting: ``("MODEL", "DEPTH")``."""
+
+
+class WrittenSettings:
+    """The values that some files give to settings."""
+
+    def __init__(self, values: Iterable[tuple[Key, Any]] = ()) -> None:
+        """Of several ``values`` for a setting, the first counts."""
+        self._values: dict[Key, Any] = {}
+        for key, value in values:
+            self._values.setdefault(key, value)
+            self._values.setdefault(key[-1:], value)
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def find(self, path: str) -> list[Any]:
+        """The value of the setting at ``path``, such as ``cfg.MODEL.DEPTH``, as the only item; empty if there is none.
+
+        The more names at the end of the path agree, the better.
+        """
+        names = tuple(path.split("."))
+        keys = [names[start:] for start in range(min(1, len(names) - 1), len(names))]
+        return [self._values[key] for key in keys if key in self._values][:1]
+
+
+def written_settings(names: Collection[str], folders: Sequence[str], near: str) -> WrittenSettings:
+    """What the files below ``folders`` give to the settings ``names``.
+
+    Files that give values to more of them count before others, then those that are nearer to the file ``near``, then
+    shorter ones, which are likely to describe smaller models. The first YAML or JSON file comes before all programs, as
+    it overrides their defaults.
+    """
+    wanted = frozenset(names)
+    files = (path for path in workspace_files(folders) if path.suffix in _SUFFIXES)
+    mentioning = []
+    for path in itertools.islice(files, MOST_SEARCHED):
+        text = _text(path)
+        if count := len(wanted.intersection(_words(text))):
+            mentioning.append((-count, -common_start(path, Path(near)), str(path), text))
+    mentioning.sort()
+    programs = _ranked([one for one in mentioning if one[2].endswith(".py")], wanted)
+    others = _ranked([one for one in mentioning if not one[2].endswith(".py")], wanted)
+    return WrittenSettings(itertools.chain.from_iterable([*others[:1], *programs, *others[1:]]))
+
+
+def _ranked(files: Sequence[tuple[int, int, str, str]], wanted: Collection[str]) -> list[list[tuple[Key, Any]]]:
+    """The values that each file gives to the settings ``wanted``, beginning with the file that has most of them."""
+    found = []
+    for _, distance, name, text in files[:MOST_READ]:
+        values = [(key, value) for key, value in _values_in(Path(name), text) if key[-1] in wanted]
+        found.append((-len({key[-1] for key, _ in values}), distance, len(text), name, values))
+    return [values for *_, values in sorted(found, key=lambda one: one[:4])]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size <= LARGEST else ""
+    except OSError:
+        return ""
+
+
+def _words(text: str) -> set[str]:
+    """The words of a text, including the names of options without their dashes: ``d_model`` for ``--d-model``."""
+    return {*_WORD.findall(text), *(option.replace("-", "_") for option in _OPTION.findall(text))}
+
+
+def _values_in(path: Path, text: str) -> Iterator[tuple[Key, Any]]:
+    try:
+        if path.suffix == ".json":
+            yield from _of_object(json.loads(text), ())
+        elif path.suffix == ".py":
+            yield from _of_code(ast.parse(text))
+        else:
+            yield from _of_yaml(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+
+
+def _of_object(value: Any, prefix: Key) -> Iterator[tuple[Key, Any]]:
+    """The settings of an object of a JSON file."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _of_object(inner, (*prefix, str(name)))
+    elif prefix:
+        yield prefix, value
+
+
+def _of_yaml(text: str) -> Iterator[tuple[Key, Any]]:
+    """The settings in the lines ``name: value`` of a YAML file, where the value is on the same line."""
+    above: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        if (match := _YAML_LINE.match(line)) is None:
+            continue
+        indent = len(match["indent"])
+        while above and above[-1][0] >= indent:
+            above.pop()
+        above.append((indent, match["key"].replace("-", "_")))
+        if value := (match["value"] or "").strip():
+            yield tuple(name for _, name in above), _yaml_value(value)
+
+
+def _yaml_value(text: str) -> Any:
+    try:
+        return _YAML_WORDS[text.lower()] if text.lower() in _YAML_WORDS else ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _of_code(tree: ast.Module) -> Iterator[tuple[Key, Any]]:
+    """The settings that a program writes."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=method)) if method in _ADDS_OPTION:
+                yield from _option(node)
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if _OF_SETTINGS.search(name):
+                for keyword in node.keywords:
+                    yield from _literal((keyword.arg,) if keyword.arg else (), keyword.value)
+            case ast.Assign(targets=[ast.Attribute() as target], value=value):
+                yield from _literal(_chain(target), value)
+            case ast.Dict():
+                for key, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        yield from _literal((key.value,), value)
+            case ast.ClassDef(name=name) if _OF_SETTINGS.search(name):
+                yield from _of_class(node)
+
+
+def _option(call: ast.Call) -> Iterator[tuple[Key, Any]]:
+    """The default of an option of a command line."""
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    texts = [one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    name = max(texts, key=len, default="").lstrip("-").replace("-", "_")
+    match keywords.get("dest"):
+        case ast.Constant(value=str(dest)):
+            name = dest
+    match keywords.get("action"):
+        case ast.Constant(value="store_true"):
+            yield (name,), False
+        case ast.Constant(value="store_false"):
+            yield (name,), True
+    if name and (default := keywords.get("default")):
+        yield from _literal((name,), default)
+
+
+def _of_class(node: ast.ClassDef) -> Iterator[tuple[Key, Any]]:
+    """The attributes of a class of settings, and the defaults of its constructor."""
+    for statement in node.body:
+        match statement:
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                yield from _literal((name,), value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield from _literal((name,), value)
+            case ast.FunctionDef(name="__init__", args=arguments):
+                positional = [*arguments.posonlyargs, *arguments.args]
+                defaults = zip(reversed(positional), reversed(arguments.defaults), strict=False)
+                only = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+                for parameter, default in [*defaults, *only]:
+                    if default is not None:
+                        yield from _literal((parameter.arg,), default)
+
+
+def _chain(node: ast.Attribute) -> Key:
+    """The names after the first in ``_C.MODEL.DEPTH``; empty if it is no chain of names, or begins with ``self``."""
+    names: list[str] = []
+    value: ast.expr = node
+    while isinstance(value, ast.Attribute):
+        names.append(value.attr)
+        value = value.value
+    is_settings = isinstance(value, ast.Name) and value.id not in _INSTANCES
+    return tuple(reversed(names)) if is_settings else ()
+
+
+def _literal(key: Key, node: ast.expr) -> Iterator[tuple[Key, Any]]:
+    """The value of ``node`` for ``key``, unless it is computed or a dict."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return
+    if key and not isinstance(value, dict | set | bytes):
+        yield key, value
