@@ -38,7 +38,7 @@ import torch
 import torch.fx
 
 import tests.zoo  # noqa: F401 - torchvision can't be imported before
-from fx_lsp.agent.building.device_redirection import Devices
+from fx_lsp.agent.missing.device_redirection import Devices
 
 Build = Callable[[], object]
 

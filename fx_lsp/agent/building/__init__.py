@@ -1,5 +1,4 @@
-"""Builds what a recipe describes: without weights that are missing, and with invented arguments if no code shows any.
+"""Builds what a recipe describes, if necessary with invented arguments.
 
-Imports no other package of the agent, only the modules `messages` and `traceback_steps`, and fxcore. Begin reading with
-`build`, then `argument_synthesis`.
+Imports `inventing` and `missing`, the modules `messages` and `traceback_steps`, and fxcore. Begin reading with `build`.
 """

@@ -15,17 +15,17 @@ from typing import Any, Literal
 import torch
 
 import fxcore
-from fx_lsp.agent.building.argument_synthesis import invent_arguments
 from fx_lsp.agent.building.custom_tracer import tracer_for
-from fx_lsp.agent.building.device_redirection import Devices
-from fx_lsp.agent.building.invented_values import InventedModule
-from fx_lsp.agent.building.missing_modules import MissingModule
-from fx_lsp.agent.building.missing_weights import without_weights
-from fx_lsp.agent.building.named_files import with_named_files
-from fx_lsp.agent.building.process_group import lacks_process_group, make_process_group
 from fx_lsp.agent.building.random_seeds import seed
-from fx_lsp.agent.building.written_settings import written_settings
+from fx_lsp.agent.inventing.argument_synthesis import invent_arguments
+from fx_lsp.agent.inventing.invented_values import InventedModule
+from fx_lsp.agent.inventing.written_settings import written_settings
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
+from fx_lsp.agent.missing.device_redirection import Devices
+from fx_lsp.agent.missing.missing_modules import MissingModule
+from fx_lsp.agent.missing.missing_weights import without_weights
+from fx_lsp.agent.missing.named_files import with_named_files
+from fx_lsp.agent.missing.process_group import lacks_process_group, make_process_group
 from fxcore.failures import FailureKind, TraceFailure
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.building.invented_values import InventedSettings, Probe
+from fx_lsp.agent.inventing.invented_values import InventedSettings, Probe
 
 Numbers = int | tuple[int, ...]
 """A number, or the items of a list or tuple of numbers."""

@@ -9,7 +9,7 @@ from itertools import dropwhile
 from traceback import walk_tb
 from types import FrameType
 
-from fx_lsp.agent.building.failed_checks import tree_of
+from fx_lsp.agent.inventing.failed_checks import tree_of
 
 _REFUSED_CALL = re.compile(
     r"^\S+\(\) (got an unexpected keyword argument|takes .*positional arguments? but \d+|missing \d+ required "

@@ -10,9 +10,9 @@ from types import FunctionType
 
 import fxcore
 from fx_lsp.agent.building.build import Built
-from fx_lsp.agent.building.missing_uses import forget_uses
 from fx_lsp.agent.building.object_state import ObjectState
 from fx_lsp.agent.messages import Recipe
+from fx_lsp.agent.missing.missing_uses import forget_uses
 
 QUICK_SECONDS = 0.05
 """The processor time of a build that is simply repeated: to record what it built takes about a third of it."""

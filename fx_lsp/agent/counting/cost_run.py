@@ -10,10 +10,10 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.building.build import Built
-from fx_lsp.agent.building.invented_values import InventedModule
 from fx_lsp.agent.counting.live_memory import LiveMemory
 from fx_lsp.agent.counting.module_tensors import OwnTensors, tensors_by_module
 from fx_lsp.agent.counting.operator_counts import OperatorCounts
+from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.messages import Costs, ModuleCosts, NodeCosts
 from fx_lsp.agent.running.meta_run import MetaProgram, MetaRun, program_on_meta
 from fx_lsp.agent.running.node_shapes import described

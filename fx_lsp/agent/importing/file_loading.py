@@ -24,11 +24,11 @@ from types import FrameType, ModuleType
 from typing import Any
 from unittest import mock
 
-from fx_lsp.agent.building.missing_weights import replace_weight_loader
 from fx_lsp.agent.importing.import_tolerance import is_consequence
 from fx_lsp.agent.importing.stand_ins import StandIn, StandInFinder
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import Failure, Span, Step
+from fx_lsp.agent.missing.missing_weights import replace_weight_loader
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.processes.rare_collections import rare_collections
 from fx_lsp.agent.traceback_steps import Belongs, causes, chain_of_error, describe

@@ -24,8 +24,8 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.building.missing_modules import MissingFunction, MissingModule
-from fx_lsp.agent.building.missing_uses import note_call, note_use
+from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
+from fx_lsp.agent.missing.missing_uses import note_call, note_use
 from fxcore.proxy import Proxy
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")

@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from fx_lsp.agent.building.failed_checks import names_in_check, numbers_of_check
 from fx_lsp.agent.building.random_seeds import seed_all
+from fx_lsp.agent.inventing.failed_checks import names_in_check, numbers_of_check
 from fx_lsp.agent.running.failing_inputs import failing_inputs
 from fx_lsp.agent.running.input_changes import (
     ErrorText,

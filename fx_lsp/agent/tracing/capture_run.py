@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from fx_lsp.agent.building.build import Built
-from fx_lsp.agent.building.invented_values import InventedModule
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.messages import Capture, Details, Failure, Outcome, Report, Target, Trace
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.running.example_inputs import example_input

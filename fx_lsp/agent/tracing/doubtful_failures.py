@@ -16,10 +16,6 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.building.build import Built
-from fx_lsp.agent.building.invented_values import InventedModule, NamedInventedModule
-from fx_lsp.agent.building.missing_modules import MissingFunction, MissingModule
-from fx_lsp.agent.building.missing_uses import called_stand_ins, used_stand_in
-from fx_lsp.agent.building.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.importing.stand_ins import (
     StandIn,
     StandInBase,
@@ -27,7 +23,11 @@ from fx_lsp.agent.importing.stand_ins import (
     missing_parts,
     star_imported,
 )
+from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
 from fx_lsp.agent.messages import Intent
+from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
+from fx_lsp.agent.missing.missing_uses import called_stand_ins, used_stand_in
+from fx_lsp.agent.missing.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.traceback_steps import Belongs, causes
 from fxcore.failures import FailureKind, TraceFailure
 from fxcore.node import Node

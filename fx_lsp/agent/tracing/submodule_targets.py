@@ -15,10 +15,10 @@ import torch
 
 import fxcore
 from fx_lsp.agent.building.build import Built, part_of
-from fx_lsp.agent.building.missing_uses import called_stand_ins, forget_uses
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.messages import Failure, Report, Target
+from fx_lsp.agent.missing.missing_uses import called_stand_ins, forget_uses
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun

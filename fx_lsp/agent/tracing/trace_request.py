@@ -12,13 +12,13 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from types import FrameType
 
-from fx_lsp.agent.building.device_redirection import Devices, stand_in_for_accelerators
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.capturing.modules import MODULES
 from fx_lsp.agent.importing.file_loading import FileLoader
 from fx_lsp.agent.importing.import_tolerance import failures_tolerated
 from fx_lsp.agent.importing.workspace_importer import Workspace, third_party
 from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Step, Trace
+from fx_lsp.agent.missing.device_redirection import Devices, stand_in_for_accelerators
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
 from fx_lsp.agent.processes.limits import grace, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
 from fx_lsp.agent.processes.watchdog import Gone, Hear

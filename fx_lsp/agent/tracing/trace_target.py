@@ -12,16 +12,16 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.building.argument_synthesis import CannotInvent
 from fx_lsp.agent.building.build import Built, build_target, span_of
 from fx_lsp.agent.building.impossible_calls import fails_for_all_arguments
-from fx_lsp.agent.building.missing_uses import forget_uses
-from fx_lsp.agent.building.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.workspace_importer import Workspace
+from fx_lsp.agent.inventing.argument_synthesis import CannotInvent
 from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
+from fx_lsp.agent.missing.missing_uses import forget_uses
+from fx_lsp.agent.missing.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
 from fx_lsp.agent.running.observation import Input

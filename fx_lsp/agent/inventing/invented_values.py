@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 from torch.overrides import TorchFunctionMode
 
-from fx_lsp.agent.building.argument_kinds import WIDTH, ArgumentKind, items_of, number_for
+from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, items_of, number_for
 from fxcore.proxy import Proxy
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import torch
 
-from fx_lsp.agent.building.device_redirection import Devices
+from fx_lsp.agent.missing.device_redirection import Devices
 from tests.agent.client import Client, text_at
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

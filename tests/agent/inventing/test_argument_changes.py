@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from fx_lsp.agent.building.argument_synthesis import InventedRoot, invent_arguments
 from fx_lsp.agent.building.build import own_error
 from fx_lsp.agent.building.custom_tracer import tracer_for
-from fx_lsp.agent.building.invented_values import InventedModule
+from fx_lsp.agent.inventing.argument_synthesis import InventedRoot, invent_arguments
+from fx_lsp.agent.inventing.invented_values import InventedModule
 
 
 def invented(cls: type) -> InventedRoot:

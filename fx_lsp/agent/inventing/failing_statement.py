@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from fx_lsp.agent.building.failed_checks import PARTS, tree_of, value_of
+from fx_lsp.agent.inventing.failed_checks import PARTS, tree_of, value_of
 
 
 def used_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:

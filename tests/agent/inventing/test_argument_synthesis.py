@@ -17,11 +17,11 @@ import pytest
 import torch
 from torch import nn
 
-from fx_lsp.agent.building import argument_synthesis
-from fx_lsp.agent.building.argument_synthesis import CannotInvent, invent_arguments
 from fx_lsp.agent.building.build import own_error
 from fx_lsp.agent.building.custom_tracer import tracer_for
-from fx_lsp.agent.building.invented_values import InventedModule, InventedSettings, Probe
+from fx_lsp.agent.inventing import argument_synthesis
+from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, invent_arguments
+from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, Probe
 
 
 def made(cls: type) -> str:

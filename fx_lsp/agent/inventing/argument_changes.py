@@ -19,12 +19,14 @@ from traceback import walk_tb
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-from fx_lsp.agent.building.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
-from fx_lsp.agent.building.argument_plan import ArgumentPlan
-from fx_lsp.agent.building.failed_checks import avoiding_values, names_in_check, passing_options, passing_values
-from fx_lsp.agent.building.failing_statement import sequence_values, used_values
-from fx_lsp.agent.building.invented_values import InventedSettings, Misused, Probe
-from fx_lsp.agent.building.missing_weights import lacks_weights
+from fx_lsp.agent.inventing import argument_plan
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
+from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
+from fx_lsp.agent.inventing.failed_checks import avoiding_values, names_in_check, passing_options, passing_values
+from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
+from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe
+from fx_lsp.agent.missing import missing_weights
+from fx_lsp.agent.missing.missing_weights import lacks_weights
 
 _KINDS = (
     *(
@@ -473,4 +475,4 @@ def _is_own(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__") in _OWN
 
 
-_OWN = frozenset(f"{__package__}.{name}" for name in ("argument_synthesis", "argument_plan", "missing_weights"))
+_OWN = frozenset(module.__name__ for module in (argument_plan, missing_weights)) | {f"{__package__}.argument_synthesis"}

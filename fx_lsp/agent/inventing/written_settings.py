@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fx_lsp.agent.building.named_files import common_start, workspace_files
+from fx_lsp.agent.missing.named_files import common_start, workspace_files
 
 MOST_SEARCHED = 3000
 """The maximum number of files of the workspace that are searched for names of settings."""

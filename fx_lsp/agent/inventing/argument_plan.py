@@ -11,9 +11,8 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.building.argument_kinds import ArgumentKind, config_class, first_guess, number_for
-from fx_lsp.agent.building.device_redirection import Devices
-from fx_lsp.agent.building.invented_values import (
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, config_class, first_guess, number_for
+from fx_lsp.agent.inventing.invented_values import (
     InventedFloat,
     InventedInt,
     InventedList,
@@ -26,8 +25,9 @@ from fx_lsp.agent.building.invented_values import (
     probe,
     probing_module_class,
 )
-from fx_lsp.agent.building.missing_weights import without_weights
-from fx_lsp.agent.building.written_settings import WrittenSettings
+from fx_lsp.agent.inventing.written_settings import WrittenSettings
+from fx_lsp.agent.missing.device_redirection import Devices
+from fx_lsp.agent.missing.missing_weights import without_weights
 
 
 @dataclass(frozen=True)

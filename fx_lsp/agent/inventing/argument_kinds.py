@@ -92,7 +92,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
     )
 )
 
-INVENTED_MODULE = "fx_lsp.agent.building.invented_values.NamedInventedModule"
+INVENTED_MODULE = "fx_lsp.agent.inventing.invented_values.NamedInventedModule"
 """The dotted name of the class of modules that stand for one that a configuration names."""
 
 WIDTH = 64

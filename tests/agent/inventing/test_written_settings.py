@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fx_lsp.agent.building.written_settings import written_settings
+from fx_lsp.agent.inventing.written_settings import written_settings
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
 from tests.agent.client import Client
 

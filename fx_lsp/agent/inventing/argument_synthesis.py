@@ -15,12 +15,12 @@ from typing import Any
 
 from torch.nn.modules.module import register_module_module_registration_hook
 
-from fx_lsp.agent.building.argument_changes import Change, changes_after, is_choice, mentions, positions_of
-from fx_lsp.agent.building.argument_kinds import ArgumentKind
-from fx_lsp.agent.building.argument_plan import ArgumentPlan, PlanState
-from fx_lsp.agent.building.invented_values import InventedModule, Misused
-from fx_lsp.agent.building.missing_uses import forget_uses
-from fx_lsp.agent.building.written_settings import WrittenSettings
+from fx_lsp.agent.inventing.argument_changes import Change, changes_after, is_choice, mentions, positions_of
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind
+from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, PlanState
+from fx_lsp.agent.inventing.invented_values import InventedModule, Misused
+from fx_lsp.agent.inventing.written_settings import WrittenSettings
+from fx_lsp.agent.missing.missing_uses import forget_uses
 
 MOST_BUILDS = 80
 """How often a class is built before the search is given up."""
