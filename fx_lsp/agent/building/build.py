@@ -114,7 +114,7 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequenc
     shown = recipe.root.source
     if recipe.made_up and isinstance(root, type):
         known = vars(sys.modules[root.__module__]) if recipe.file else namespace
-        written = partial(written_settings, folders=folders, near=at)
+        written = partial(written_settings, owner=root.__name__, folders=folders, near=at)
         made = invent_arguments(root, known, partial(own_error, tracer, concrete_args), written, on_meta=on_meta)
         root, shown = made.root, made.shown
     return Built(root, concrete_args, tracer, recipe, shown)

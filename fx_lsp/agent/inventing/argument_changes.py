@@ -146,6 +146,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
         yield from off
         yield from _compared_with(plan)
         yield from _avoiding(error, plan)
+        yield from _chosen_from(error.__traceback__, plan, is_found=True)
 
 
 def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
@@ -374,10 +375,11 @@ def _isinstance_calls(code: CodeType) -> list[ast.Call]:
     ]
 
 
-def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
+def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan, *, is_found: bool = False) -> Iterator[Change]:
     """Changes to a key that is missing from a table, looked up by a function in the traceback, or to the table.
 
-    Examples of such lookups: ``mode in MODES``, ``MODELS[name]``, ``"target" in config``.
+    Examples of such lookups: ``mode in MODES``, ``MODELS[name]``, ``"target" in config``. ``is_found``: instead of
+    missing keys, those that are there are changed, since the table may have something better.
     """
     for frame in _frames(traceback):
         for node in _nodes(frame.f_code):
@@ -396,8 +398,8 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
                     yield Change(_path_of(options, plan.made), settings=(str(value),))
                 path = _path_of(value, plan.made)
                 is_table = isinstance(options, Mapping) or isinstance(node, ast.Compare)
-                if path in plan.kinds and is_table and not isinstance(options, str) and value not in options:
-                    plain = [option for option in options if type(option) in (str, int, float)]
+                if path in plan.kinds and is_table and not isinstance(options, str) and (value in options) == is_found:
+                    plain = [option for option in options if type(option) in (str, int, float) and option != value]
                     for option in sorted(plain, key=repr)[:MOST_OPTIONS]:
                         yield Change(path, ArgumentKind("value", option))
             except (Exception, Misused):  # it uses a value that is gone, or the options are not a table

@@ -253,6 +253,8 @@ def _kind_of(value: Any) -> ArgumentKind:
     """The kind of a value that the workspace gives to a setting."""
     if type(value) in (int, float):
         return ArgumentKind("number", value)
+    if isinstance(value, list | tuple):
+        return ArgumentKind("list" if isinstance(value, list) else "tuple", len(value))
     return ArgumentKind("text", value) if isinstance(value, str) else ArgumentKind("value", value)
 
 

@@ -49,8 +49,8 @@ _NO_MODULE = re.compile(r"(\S+) is not a Module subclass")
 Traced = Callable[[Any], Exception | None]
 """Traces a module and returns the program's own error that ended the trace, if any."""
 
-Written = Callable[[Collection[str]], WrittenSettings]
-"""Finds what the workspace gives to settings of some names."""
+Written = Callable[[Collection[str]], Iterable[WrittenSettings]]
+"""Finds what the workspace gives to settings, of which some names are known; the likeliest first."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class CannotInvent(Exception):
     """No arguments were found that the constructor accepts; ``__cause__`` is the error that it raised."""
 
 
-def _nothing_written(_: Collection[str]) -> WrittenSettings:
-    return WrittenSettings()
+def _nothing_written(_: Collection[str]) -> Iterable[WrittenSettings]:
+    return ()
 
 
 def invent_arguments(
@@ -81,10 +81,12 @@ def invent_arguments(
     plan = ArgumentPlan(cls, namespace, on_meta)
     search = _ArgumentSearch(plan, traced)
     end = search.run()
-    if end.error is not None and not search.needs_values and (settings := written(_names_in(plan.kinds))):
+    for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
         other = ArgumentPlan(cls, namespace, on_meta, written=settings)
         if (better := _ArgumentSearch(other, traced).run()).rank > end.rank:
             plan, end = other, better
+        if end.error is None:
+            break
     if not end.is_built:
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from end.error
     forget_uses()  # with other arguments, the program may have used what is missing

@@ -33,6 +33,7 @@ _ADDS_OPTION = frozenset({"add_argument", "add_option"})
 _OF_SETTINGS = re.compile(r"(Config|Cfg|Args|Arguments|Params|Options|Settings|H[Pp]arams|Namespace|[Dd]ict|Node)$")
 """The names of classes and functions that make settings of their keyword arguments or have them as attributes."""
 
+_INDICES = re.compile(r"(\[\d+\])*$")
 _YAML_LINE = re.compile(r"^(?P<indent> *)(?:- )?(?P<key>[A-Za-z_][\w-]*):(?:\s+(?P<value>[^#\n]*))?")
 _YAML_WORDS = {"true": True, "false": False, "null": None, "~": None}
 _INSTANCES = frozenset({"self", "cls"})
@@ -51,46 +52,57 @@ class WrittenSettings:
             self._values.setdefault(key, value)
             self._values.setdefault(key[-1:], value)
 
-    def __bool__(self) -> bool:
-        return bool(self._values)
-
     def find(self, path: str) -> list[Any]:
-        """The value of the setting at ``path``, such as ``cfg.MODEL.DEPTH``, as the only item; empty if there is none.
+        """The value of the setting at ``path``, such as ``cfg.MODEL.DEPTHS[0]``; as the only item, empty if none.
 
         The more names at the end of the path agree, the better.
         """
-        names = tuple(path.split("."))
-        keys = [names[start:] for start in range(min(1, len(names) - 1), len(names))]
-        return [self._values[key] for key in keys if key in self._values][:1]
+        indices = _INDICES.search(path)
+        assert indices is not None
+        parts = tuple(path[: indices.start()].split("."))
+        keys = [parts[start:] for start in range(min(1, len(parts) - 1), len(parts))]
+        found = [self._values[key] for key in keys if key in self._values][:1]
+        for index in map(int, re.findall(r"\d+", indices[0])):
+            found = [value[index] for value in found if isinstance(value, list | tuple) and index < len(value)]
+        return found
 
 
-def written_settings(names: Collection[str], folders: Sequence[str], near: str) -> WrittenSettings:
-    """What the files below ``folders`` give to the settings ``names``.
+def written_settings(
+    names: Collection[str], owner: str, folders: Sequence[str], near: str
+) -> Iterator[WrittenSettings]:
+    """What the files below ``folders`` give to settings of the class ``owner``, of which ``names`` are known.
 
-    Files that give values to more of them count before others, then those that are nearer to the file ``near``, then
-    shorter ones, which are likely to describe smaller models. The first YAML or JSON file comes before all programs, as
-    it overrides their defaults.
+    Files that name the class count before others, as in ``MODEL_NAME: ResNet``; then those that give values to more of
+    the known settings, those that are nearer to the file ``near``, and shorter ones, which are likely to describe
+    smaller models. At first, the best YAML or JSON file overrides what the programs say; then the programs alone count,
+    since that file may be for another model.
     """
     wanted = frozenset(names)
     files = (path for path in workspace_files(folders) if path.suffix in _SUFFIXES)
     mentioning = []
     for path in itertools.islice(files, MOST_SEARCHED):
         text = _text(path)
-        if count := len(wanted.intersection(_words(text))):
-            mentioning.append((-count, -common_start(path, Path(near)), str(path), text))
+        words = _words(text)
+        if count := len(wanted & words):
+            mentioning.append((owner not in words, -count, -common_start(path, Path(near)), str(path), text))
     mentioning.sort()
-    programs = _ranked([one for one in mentioning if one[2].endswith(".py")], wanted)
-    others = _ranked([one for one in mentioning if not one[2].endswith(".py")], wanted)
-    return WrittenSettings(itertools.chain.from_iterable([*others[:1], *programs, *others[1:]]))
+    programs = _ranked([one for one in mentioning if one[3].endswith(".py")], wanted)
+    configurations = _ranked([one for one in mentioning if not one[3].endswith(".py")], wanted)
+    for values in [*configurations[:1], *programs, *configurations[1:]], programs:
+        if values:
+            yield WrittenSettings(itertools.chain.from_iterable(values))
+        if not configurations:
+            break
 
 
-def _ranked(files: Sequence[tuple[int, int, str, str]], wanted: Collection[str]) -> list[list[tuple[Key, Any]]]:
-    """The values that each file gives to the settings ``wanted``, beginning with the file that has most of them."""
+def _ranked(files: Sequence[tuple[bool, int, int, str, str]], wanted: Collection[str]) -> list[list[tuple[Key, Any]]]:
+    """The values of all settings in each file that gives some to ``wanted``, in the order in which they count."""
     found = []
-    for _, distance, name, text in files[:MOST_READ]:
-        values = [(key, value) for key, value in _values_in(Path(name), text) if key[-1] in wanted]
-        found.append((-len({key[-1] for key, _ in values}), distance, len(text), name, values))
-    return [values for *_, values in sorted(found, key=lambda one: one[:4])]
+    for is_foreign, _, distance, name, text in files[:MOST_READ]:
+        values = list(_values_in(Path(name), text))
+        if count := len({key[-1] for key, _ in values if key[-1] in wanted}):
+            found.append((is_foreign, -count, distance, len(text), name, values))
+    return [values for *_, values in sorted(found, key=lambda one: one[:5])]
 
 
 def _text(path: Path) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fx_lsp.agent.inventing.written_settings import written_settings
+from fx_lsp.agent.inventing.written_settings import WrittenSettings, written_settings
 from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
 from tests.agent.client import Client
+
+
+def first_settings(names: list[str], folder: Path) -> WrittenSettings:
+    """The settings of the class ``Net`` that are tried first."""
+    return next(iter(written_settings(names, "Net", [str(folder)], str(folder / "net.py"))))
 
 
 @pytest.mark.parametrize(
@@ -25,6 +31,8 @@ from tests.agent.client import Client
         ("main.py", "class NetConfig:\n    dim: int = 8\n    act = 'gelu'", "config.act", "gelu"),
         ("main.py", "class NetConfig:\n    def __init__(self, a, dim=8, *, act='gelu'): ...", "config.dim", 8),
         ("main.py", "class NetConfig:\n    def __init__(self, a, dim=8, *, act='gelu'): ...", "config.act", "gelu"),
+        ("main.py", "_C.DEPTHS = [2, (3, 4)]", "cfg.DEPTHS[0]", 2),
+        ("main.py", "_C.DEPTHS = [2, (3, 4)]", "cfg.DEPTHS[1][0]", 3),
         ("net.json", '{"model": {"dim": 8}}', "config.model.dim", 8),
         ("net.yaml", "model:\n  dim: 8 # wide\n  flash: true\n", "config.model.flash", True),
         ("net.yaml", "model:\n  dim: 8 # wide\n  flash: true\n", "config.model.dim", 8),
@@ -33,7 +41,7 @@ from tests.agent.client import Client
 )
 def test_what_is_read(tmp_path: Path, name: str, text: str, path: str, value: Any) -> None:
     (tmp_path / name).write_text(text)
-    found = written_settings([path.rpartition(".")[2]], [str(tmp_path)], str(tmp_path / "net.py"))
+    found = first_settings([re.split(r"[.\[]", path)[-1 - path.count("[")]], tmp_path)
     assert found.find(path) == [value]
 
 
@@ -50,12 +58,12 @@ def test_what_is_read(tmp_path: Path, name: str, text: str, path: str, value: An
 )
 def test_what_is_left_out(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    assert not written_settings(["dim"], [str(tmp_path)], str(tmp_path / "net.py"))
+    assert not list(written_settings(["dim"], "Net", [str(tmp_path)], str(tmp_path / "net.py")))
 
 
 def test_the_settings_with_the_longest_common_name_count(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("_C.OTHER.DEPTH = 1\n_C.MODEL.DEPTH = 2\n")
-    found = written_settings(["DEPTH"], [str(tmp_path)], str(tmp_path / "net.py"))
+    found = first_settings(["DEPTH"], tmp_path)
     assert found.find("cfg.MODEL.DEPTH") == [2]
     assert found.find("cfg.DEPTH") == [1]
 
@@ -64,8 +72,22 @@ def test_a_configuration_overrides_the_defaults_of_a_program(tmp_path: Path) -> 
     (tmp_path / "defaults.py").write_text("_C.DEPTH = 1\n_C.WIDTH = 8\n")
     (tmp_path / "long.yaml").write_text("DEPTH: 3\n# a large model\n")
     (tmp_path / "short.yaml").write_text("DEPTH: 2\n")
-    found = written_settings(["DEPTH", "WIDTH"], [str(tmp_path)], str(tmp_path / "net.py"))
+    found = first_settings(["DEPTH", "WIDTH"], tmp_path)
     assert (found.find("cfg.DEPTH"), found.find("cfg.WIDTH")) == ([2], [8])
+
+
+def test_files_that_name_the_class_count_first(tmp_path: Path) -> None:
+    (tmp_path / "large.yaml").write_text("NAME: Other\nDEPTH: 3\nWIDTH: 4\n")
+    (tmp_path / "small.yaml").write_text("NAME: Net\nDEPTH: 2\n")
+    found = first_settings(["DEPTH", "WIDTH"], tmp_path)
+    assert (found.find("cfg.DEPTH"), found.find("cfg.WIDTH")) == ([2], [4])
+
+
+def test_programs_alone_are_tried_in_case_that_the_configuration_is_for_another_model(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("_C.DEPTH = 1\n")
+    (tmp_path / "net.yaml").write_text("DEPTH: 2\n")
+    found = written_settings(["DEPTH"], "Net", [str(tmp_path)], str(tmp_path / "net.py"))
+    assert [settings.find("cfg.DEPTH") for settings in found] == [[2], [1]]
 
 
 NET = """
