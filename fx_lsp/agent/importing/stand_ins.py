@@ -25,11 +25,15 @@ from typing import Any
 import torch
 
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
-from fx_lsp.agent.missing.missing_uses import note_call, note_use
+from fx_lsp.agent.missing.missing_uses import note_call, note_decorated, note_use
 from fxcore.proxy import Proxy
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
 """The end of a dotted name that, by convention, is the name of a class."""
+
+
+_LOOKS_AT_VALUES = re.compile(r"check|type|valid|jit|compil|cache|trac|vmap|vector", re.IGNORECASE)
+"""The names of decorators that compile a function, or refuse some of its arguments, which a traced value might be."""
 
 
 class StandIn:
@@ -66,12 +70,14 @@ class StandIn:
         """Return a stand-in module if this stands for a missing class, and another stand-in for a missing function.
 
         Used as a decorator, a stand-in returns a class unchanged, unless it may have been meant to write the class's
-        constructor, as ``attr.s`` and ``dataclasses.dataclass`` do: each instance is then a use.
+        constructor, as ``attr.s`` and ``dataclasses.dataclass`` do: each instance is then a use. A function is
+        returned unchanged, too, but its calls are noted.
         """
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
             return _noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
-            return _noting_calls(args[0], self._name)
+            is_harmless = _is_decorating(sys._getframe(1)) and not _LOOKS_AT_VALUES.search(self._name)
+            return _noting_calls(args[0], self._name, note_decorated if is_harmless else note_use)
         for traced in _traced((*args, *kwargs.values())):
             return self._recorded(traced, args, kwargs)
         given = [value for value in (*args, *kwargs.values()) if not isinstance(value, StandIn)]
@@ -192,12 +198,17 @@ def _traced(values: Iterable[object]) -> Iterator[Proxy]:
         yield from (item for item in items if isinstance(item, Proxy))
 
 
-def _noting_calls(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Wrap a function that the stand-in ``name`` decorated: since its effect is unknown, each call is a use."""
+def _is_decorating(frame: FrameType) -> bool:
+    """Whether ``frame`` applies a decorator to the function that it has just defined."""
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("@")
+
+
+def _noting_calls(function: Callable[..., Any], name: str, note: Callable[[str], None]) -> Callable[..., Any]:
+    """Wrap a function that was passed to the stand-in ``name``: since the effect is unknown, each call is noted."""
 
     @wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Any:
-        note_use(name)
+        note(name)
         return function(*args, **kwargs)
 
     return noted
@@ -213,7 +224,7 @@ def _lacks_constructor(cls: type) -> bool:
 def _noting_instances(cls: type, name: str) -> type:
     """Give ``cls`` a constructor that notes the use of the stand-in ``name``, which was meant to write one."""
     made: Any = cls
-    made.__init__ = _noting_calls(made.__init__, name)
+    made.__init__ = _noting_calls(made.__init__, name, note_use)
     return cls
 
 

@@ -102,17 +102,15 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     """Changes that may avoid ``error``, the likeliest first. ``is_built``: the trace raised it, not the build."""
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
-        names = _QUOTED.findall(text)
-        for path in plan.last_unpacked:
-            yield Change(path, settings=tuple(names))
-        yield Change(extra=plan.taken(names))
-        prefixes = _prefixes(plan.cls)
-        if prefixes:
-            yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
+        yield from _required(text, plan)
         return
     off = [
         Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
     ]
+    if type(error) is NameError:  # only a way around the statement helps
+        yield from off
+        yield from _avoiding(error, plan)
+        return
     if not is_built and lacks_weights(error):
         off.sort(key=lambda change: not _WEIGHTS.search(change.path))
         yield from off
@@ -147,6 +145,17 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
         yield from _compared_with(plan)
         yield from _avoiding(error, plan)
         yield from _chosen_from(error.__traceback__, plan, is_found=True)
+
+
+def _required(text: str, plan: ArgumentPlan) -> Iterator[Change]:
+    """The arguments that a call lacks, which ``text`` names."""
+    names = _QUOTED.findall(text)
+    for path in plan.last_unpacked:
+        yield Change(path, settings=tuple(names))
+    yield Change(extra=plan.taken(names))
+    prefixes = _prefixes(plan.cls)
+    if prefixes:
+        yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
 
 
 def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

@@ -29,7 +29,6 @@ MOST_READ = 8
 _SUFFIXES = frozenset({".py", ".yaml", ".yml", ".json"})
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _OPTION = re.compile(r"--(\w+(?:-\w+)+)")
-_ADDS_OPTION = frozenset({"add_argument", "add_option"})
 _OF_SETTINGS = re.compile(r"(Config|Cfg|Args|Arguments|Params|Options|Settings|H[Pp]arams|Namespace|[Dd]ict|Node)$")
 """The names of classes and functions that make settings of their keyword arguments or have them as attributes."""
 
@@ -163,7 +162,7 @@ def _of_code(tree: ast.Module) -> Iterator[tuple[Key, Any]]:
     """The settings that a program writes."""
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Attribute(attr=method)) if method in _ADDS_OPTION:
+            case ast.Call(func=ast.Attribute(), args=[*_, ast.Constant(value=str(name))]) if name.startswith("-"):
                 yield from _option(node)
             case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if _OF_SETTINGS.search(name):
                 for keyword in node.keywords:

@@ -11,6 +11,9 @@ _used: dict[str, None] = {}
 _called: dict[str, None] = {}
 """The names of what is missing and was called on traced values, in order: functions, methods and other callables."""
 
+_decorated: dict[str, None] = {}
+"""The names of the missing decorators whose functions were called, in order."""
+
 _counts: list[int] = []
 """How many uses there were since `forget_uses`; empty while files are imported, where uses are not limited."""
 
@@ -33,10 +36,16 @@ def note_call(name: str) -> None:
     _called[name] = None
 
 
+def note_decorated(name: str) -> None:
+    """Record that a function was called that the missing decorator ``name`` was applied to."""
+    _decorated[name] = None
+
+
 def forget_uses() -> None:
     """Forget all uses and calls so far: the functions below then report only later ones."""
     _used.clear()
     _called.clear()
+    _decorated.clear()
     _counts[:] = [0]
 
 
@@ -55,3 +64,8 @@ def called_stand_ins() -> tuple[list[str], list[str]]:
     """
     objects = [name for name in _called if name.endswith(("]", "()"))]
     return [name for name in _called if name not in objects], objects
+
+
+def decorators_of_called() -> list[str]:
+    """The names of the missing decorators whose functions were called since `forget_uses`."""
+    return list(_decorated)

@@ -150,8 +150,9 @@ class TargetRun:
         again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
         try:
             forget_uses()
+            report = self._traced(again)
             conditions = ("without its optional inputs", condition_of(again.root))
-            report = dataclasses.replace(self._traced(again), reason=", ".join(filter(None, conditions)))
+            report = dataclasses.replace(report, reason=", ".join(filter(None, conditions)))
             return None if missing_dependency() or undecided_call() else report
         except BaseException as error:
             is_unknown = missing_dependency(error=error) or any("NoneType" in str(cause) for cause in causes(error))
@@ -247,7 +248,8 @@ class TargetRun:
             return self.report("unchecked", reason=f"fx-lsp could not invent arguments for it: {cause}")
         error = error.__cause__ if isinstance(error, CannotInvent) and error.__cause__ else error
         chain = chain_of_error(error, self._owns)
-        is_short_of_data = lacks_weights(error) or weights_are_missing()
+        is_own = isinstance(error, NameError)  # no weights would define the name
+        is_short_of_data = not is_own and (lacks_weights(error) or weights_are_missing())
         reason = "it needs a file or weights that are not available" if is_short_of_data else ""
         return self.report("not-built", Failure("build", describe(error), chain), reason=reason)
 

@@ -91,7 +91,21 @@ class A(nowhere.Module):
     def forward(self, x):
         return super().forward(self.layer(x))
 """,
-    "a decorator on forward": "class A(Net):\n    @nowhere.checked\n    def forward(self, x):\n        return x",
+    "a decorator that checks types": "class A(Net):\n    @nowhere.checked\n    def forward(self, x):\n        return x",
+    "a function that forward is passed to": """
+class A(Net):
+    def forward(self, x):
+        return x
+    forward = nowhere.changed(forward)
+""",
+    "a decorator on a forward that fails": """
+class A(Net):
+    @nowhere.auto_fp16()
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        return -x
+""",
     "a decorator that writes the constructor": """
 @nowhere.define(eq=False)
 class A(Net):
@@ -168,6 +182,10 @@ KNOWN = {
     "a decorator on a method that is not called": (
         "class A(Net):\n    @nowhere.cached\n    def extra(self): pass",
         "",
+    ),
+    "a decorator on forward": (
+        "class A(Net):\n    @nowhere.auto_fp16(\n        apply_to=None)\n    def forward(self, x):\n        return x",
+        "if `nowhere.auto_fp16()` (missing) changes nothing about what it decorates",
     ),
     "a function called for its effect": (
         "class A(Net):\n    def __init__(self):\n        super().__init__()\n        nowhere.init_(self.layer.weight)",
