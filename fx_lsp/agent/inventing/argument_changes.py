@@ -22,7 +22,7 @@ from typing import Any
 from fx_lsp.agent.inventing import argument_plan
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
-from fx_lsp.agent.inventing.failed_checks import avoiding_values, names_in_check, passing_options, passing_values
+from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe
 from fx_lsp.agent.missing import missing_weights
@@ -161,10 +161,9 @@ def _required(text: str, plan: ArgumentPlan) -> Iterator[Change]:
 def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Changes with which a branch that led to the error is not taken: ``if cfg.checkpoint: require_fairscale()``."""
     for frame, line in _steps(error.__traceback__):
-        for avoiding in avoiding_values(frame, line, lambda value: _path_of(value, plan.made)):
-            kind = plan.kinds.get(avoiding.path)
-            if kind is not None and not avoiding.is_length:
-                yield Change(avoiding.path, ArgumentKind("number", avoiding.value))
+        for path in flags_before(frame, line, lambda value: _path_of(value, plan.made)):
+            if path in plan.kinds:
+                yield Change(path, ArgumentKind("value", False))
 
 
 def _of_other_type(

@@ -13,7 +13,7 @@ import inspect
 import itertools
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -59,19 +59,7 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
 
     ``path_of`` returns the path of an invented value, and an empty string for any other value.
     """
-    yield from _passing(_checks_at(frame.f_code, line), frame, path_of)
-
-
-def avoiding_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[Passing]:
-    """Values with which ``line`` of ``frame`` would not run, since the branch that it is in would not be taken.
-
-    ``path_of`` is as in `passing_values`.
-    """
-    yield from _passing(_branches_at(frame.f_code, line), frame, path_of)
-
-
-def _passing(checks: Iterable[Check], frame: FrameType, path_of: Callable[[Any], str]) -> Iterator[Passing]:
-    for check in checks:
+    for check in _checks_at(frame.f_code, line):
         if not all(map(_is_pure, check.tests)):
             continue
         parts = _invented_parts(check.tests, frame, path_of)
@@ -82,6 +70,29 @@ def _passing(checks: Iterable[Check], frame: FrameType, path_of: Callable[[Any],
             substitutes = ((one, _resized(value, one) if is_length else one) for one in candidates)
             passing = (one for one, substitute in substitutes if _holds(check, frame, part, substitute))
             yield from (Passing(path, one, is_length) for one in itertools.islice(passing, MOST_PASSING))
+
+
+def flags_before(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> Iterator[str]:
+    """The paths of invented flags that, if they were off, would keep ``line`` of ``frame`` from running.
+
+    ``path_of`` is as in `passing_values`. A comparison, as in ``if width > 0:``, is no flag.
+    """
+    for check in _branches_at(frame.f_code, line):
+        flags = {ast.unparse(flag) for test in check.tests for flag in _flags_in(test)}
+        parts = _invented_parts(check.tests, frame, path_of) if all(map(_is_pure, check.tests)) else []
+        yield from (path for part, _, path in parts if part in flags and _holds(check, frame, part, False))
+
+
+def _flags_in(test: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that ``test`` takes for true or false."""
+    match test:
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _flags_in(value)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _flags_in(operand)
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            yield test
 
 
 def passing_options(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:

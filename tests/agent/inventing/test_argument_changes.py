@@ -6,12 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
 from fx_lsp.agent.building.build import own_error
 from fx_lsp.agent.building.custom_tracer import tracer_for
-from fx_lsp.agent.inventing.argument_synthesis import InventedRoot, invent_arguments
+from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, InventedRoot, invent_arguments
 from fx_lsp.agent.inventing.invented_values import InventedModule
 
 
@@ -182,3 +183,34 @@ class TestNames:
                 return self.dropout(x)
 
         assert invented(Net).root.dropout.p == 0.0
+
+
+class TestFlags:
+    def test_a_branch_that_needs_what_is_missing_is_left(self) -> None:
+        def require_fairscale() -> None:
+            raise ImportError("Please install fairscale.")
+
+        class Net(nn.Module):
+            def __init__(self, cfg: Any) -> None:
+                super().__init__()
+                self.linear = nn.Linear(cfg.dim, cfg.dim)
+                if cfg.checkpoint_activations and cfg.dim:
+                    require_fairscale()
+
+            def forward(self, x: Any) -> Any:
+                return self.linear(x)
+
+        assert invented(Net).root.linear.in_features > 0
+
+    def test_a_comparison_is_no_flag(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, depth: int) -> None:
+                super().__init__()
+                if depth > 0:
+                    self.layer = Wide()  # type: ignore[call-arg]
+
+            def forward(self, x: Any) -> Any:
+                return x
+
+        with pytest.raises(CannotInvent):
+            invented(Net)

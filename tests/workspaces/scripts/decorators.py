@@ -1,6 +1,6 @@
 """Decorators of missing packages: on classes, on methods that are traced, and on kernels that they would compile."""
 # Registered: traced
-# HalfPrecision: unchecked
+# HalfPrecision: traced on a condition
 # Checked: unchecked
 # Kernels: traced
 # import: missing-package
