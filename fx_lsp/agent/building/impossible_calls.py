@@ -1,4 +1,4 @@
-"""Recognizes calls that fail however a class is built: ``super().__init__(size=4)`` if no base takes ``size``."""
+"""Recognizes code that fails however a class is built: ``super().__init__(size=4)`` if no base takes ``size``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from itertools import dropwhile
 from traceback import walk_tb
-from types import FrameType
+from types import FrameType, ModuleType
 
 from fx_lsp.agent.inventing.failed_checks import tree_of
 
@@ -21,37 +21,57 @@ _REFUSED_CALL = re.compile(
 def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable[[str], bool]) -> bool:
     """Whether the constructor of ``cls`` raised ``error`` because of its own code, whatever arguments it was given.
 
-    That is so if a call does not fit its callee, and if this call, like each call that leads to it, is always made and
-    always made to the same callee: a class or function that the file names, or the base class. ``belongs`` says which
-    files are the program's.
+    That is so if a call does not fit its callee, or if an installed module has no attribute of a name (``np.float``);
+    and if this code, like each call that leads to it, is always run, and each call is always made to the same callee: a
+    class or function that the file names, or the base class. ``belongs`` says which files are the program's.
     """
-    if not isinstance(error, TypeError) or not _REFUSED_CALL.match(str(error)):
+    is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
+    is_attribute = isinstance(error, AttributeError) and type(error.obj) is ModuleType
+    if not (is_call or is_attribute):
         return False
     constructor = getattr(getattr(cls, "__init__", None), "__code__", None)
     steps = list(dropwhile(lambda step: step[0].f_code is not constructor, walk_tb(error.__traceback__)))
-    return bool(steps) and all(_is_always_called(frame, line, belongs) for frame, line in steps)
+    if not steps:
+        return False
+    last = [steps.pop()] if isinstance(error, AttributeError) else []
+    is_reached = all(_is_always_called(frame, line, belongs) for frame, line in steps)
+    return is_reached and all(_is_always_read(frame, line, error, belongs) for frame, line in last)
 
 
 def _is_always_called(frame: FrameType, line: int, belongs: Callable[[str], bool]) -> bool:
     """Whether a function's only call at ``line`` is made whenever the function is, always to the same callee."""
+    statement = _statement_always_run(frame, line, belongs)
+    return statement is not None and _has_one_certain_call(statement, line, frame)
+
+
+def _is_always_read(frame: FrameType, line: int, error: BaseException, belongs: Callable[[str], bool]) -> bool:
+    """Whether the attribute that ``error`` is about is read at ``line`` whenever the function is called."""
+    statement = _statement_always_run(frame, line, belongs)
+    name = error.name if isinstance(error, AttributeError) else None
+    return statement is not None and any(
+        isinstance(node, ast.Attribute) and node.attr == name and _has_fixed_callee(node.value, frame)
+        for node in ast.walk(statement)
+    )
+
+
+def _statement_always_run(frame: FrameType, line: int, belongs: Callable[[str], bool]) -> ast.stmt | None:
+    """The statement at ``line`` of a function of the program, if all of it is run whenever the function is called."""
     tree = tree_of(frame.f_code) if belongs(frame.f_code.co_filename) else None
     function = tree.body[0] if tree is not None and tree.body else None
     if not isinstance(function, ast.FunctionDef) or function.name != frame.f_code.co_name:
-        return False
+        return None
     for statement in function.body:
         if statement.lineno <= line <= (statement.end_lineno or line):
-            return isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign) and _has_one_certain_call(
-                statement, line, frame
-            )
+            is_simple = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.Return)
+            is_certain = is_simple and not any(isinstance(node, _CONDITIONAL) for node in ast.walk(statement))
+            return statement if is_certain else None
         if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
-            return False
-    return False
+            return None
+    return None
 
 
 def _has_one_certain_call(statement: ast.stmt, line: int, frame: FrameType) -> bool:
-    """Whether ``statement`` makes exactly one call at ``line``, in any case and with all arguments written out."""
-    if any(isinstance(node, _CONDITIONAL) for node in ast.walk(statement)):
-        return False
+    """Whether ``statement`` makes exactly one call at ``line``, with all arguments written out."""
     calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call) and not _is_super(node)]
     at_line = [call for call in calls if call.lineno <= line <= (call.end_lineno or line)]
     if len(at_line) != 1:

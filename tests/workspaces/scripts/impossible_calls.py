@@ -1,4 +1,4 @@
-"""Constructors that call something wrongly, whatever arguments they get; and some that might get arguments that help."""
+"""Constructors that do something impossible, whatever arguments they get; and some that arguments may help."""
 # Base: traced
 # UnknownKeyword: not-built
 # TooMany: not-built
@@ -9,6 +9,11 @@
 # AfterReturn: traced
 # Unpacked: unchecked
 # OwnFunction: traced
+# RemovedName: not-built
+# RemovedNameInBranch: traced
+# NameThatAnArgumentSays: unchecked
+
+import math
 
 from torch import nn
 
@@ -84,3 +89,26 @@ class OwnFunction(Base):
     def __init__(self, width, make):
         super().__init__(width)
         self.more = make(width, heads=4)
+
+
+def removed(width):
+    return math.removed_long_ago(width)
+
+
+class RemovedName(Base):
+    def __init__(self, width):
+        super().__init__(width)
+        self.scale = removed(width)
+
+
+class RemovedNameInBranch(Base):
+    def __init__(self, width, old):
+        super().__init__(width)
+        if old:
+            self.scale = removed(width)
+
+
+class NameThatAnArgumentSays(Base):
+    def __init__(self, width, rounding_function):
+        super().__init__(width)
+        self.scale = getattr(math, f"{rounding_function}_of_old")
