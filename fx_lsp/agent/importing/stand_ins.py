@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import note_call, note_decorated, note_use
 from fxcore.proxy import Proxy
@@ -34,6 +35,9 @@ _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
 
 _LOOKS_AT_VALUES = re.compile(r"check|type|valid|jit|compil|cache|trac|vmap|vector", re.IGNORECASE)
 """The names of decorators that compile a function, or refuse some of its arguments, which a traced value might be."""
+
+
+_CLASS_STATEMENT = re.compile(r"class\s+(\w+)")
 
 
 class StandIn:
@@ -98,9 +102,14 @@ class StandIn:
         return traced.tracer.create_proxy("call_function", MissingFunction(self._name), args, kwargs)
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
-        """The class to inherit from instead, an ``nn.Module`` unless another base of the inheriting class is one."""
+        """The class to inherit from instead.
+
+        It is an ``nn.Module`` unless another base of the inheriting class is one, or that class is named ``…Config``.
+        """
         is_module = any(isinstance(base, type) and issubclass(base, torch.nn.Module) for base in bases)
-        own = (StandInBase,) if is_module else (StandInBase, torch.nn.Module)
+        defined = _CLASS_STATEMENT.match(_line_of(sys._getframe(1)))
+        is_settings = defined is not None and is_settings_class(defined[1])
+        own = (StandInBase,) if is_module or is_settings else (StandInBase, torch.nn.Module)
         return (type(self._name.rpartition(".")[2], own, {"_name": self._name}),)
 
     def _same(self, *args: object) -> StandIn:
@@ -200,7 +209,12 @@ def _traced(values: Iterable[object]) -> Iterator[Proxy]:
 
 def _is_decorating(frame: FrameType) -> bool:
     """Whether ``frame`` applies a decorator to the function that it has just defined."""
-    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("@")
+    return _line_of(frame).startswith("@")
+
+
+def _line_of(frame: FrameType) -> str:
+    """The text of the line that ``frame`` is running, without its indentation."""
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip()
 
 
 def _noting_calls(function: Callable[..., Any], name: str, note: Callable[[str], None]) -> Callable[..., Any]:

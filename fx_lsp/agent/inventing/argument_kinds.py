@@ -224,9 +224,14 @@ def config_class(owner: type, namespace: Mapping[str, Any]) -> type | None:
     found = [
         value
         for name, value in namespace.items()
-        if isinstance(value, type) and name.endswith(("Config", "Args", "Params")) and _needs_nothing(value)
+        if isinstance(value, type) and is_settings_class(name) and _needs_nothing(value)
     ]
     return max(found, key=lambda cls: _common_prefix(cls.__name__, owner.__name__), default=None)
+
+
+def is_settings_class(name: str) -> bool:
+    """Whether a class of this name holds settings."""
+    return name.endswith(("Config", "Args", "Params"))
 
 
 def _needs_nothing(cls: type) -> bool:

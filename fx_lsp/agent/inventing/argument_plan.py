@@ -114,7 +114,7 @@ class ArgumentPlan:
         self.made.clear()
         self.last_unpacked.clear()
         self.within = None
-        with Devices(on_meta=self.on_meta), PlainNumbers():
+        with Devices(on_meta=self.on_meta), PlainNumbers(fills=not probing):
             args, kwargs = self._arguments_of(self.cls, "")
             return self.cls(*args, **kwargs)
 

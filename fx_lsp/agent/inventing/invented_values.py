@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import torch
+from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, items_of, number_for
@@ -163,14 +164,38 @@ class InventedList(Probe, list[Any]):
         return list.__iter__(self)
 
 
+LARGE = 1 << 16
+"""The number of elements from which a tensor's random values take noticeable time."""
+
+_FILLS = frozenset(
+    {torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.erfinv_, torch.Tensor.exponential_}
+    | {init.normal_, init.uniform_, init.trunc_normal_, init.orthogonal_}
+    | {init.kaiming_normal_, init.kaiming_uniform_, init.xavier_normal_, init.xavier_uniform_}
+)
+"""What fills weights with random values."""
+
+
 class PlainNumbers(TorchFunctionMode):
     """A mode in which tensors can be made from invented numbers, whose ``__len__`` makes torch treat them as lists."""
+
+    def __init__(self, *, fills: bool) -> None:
+        """With ``fills``, large tensors get random values where the program wants them; otherwise they keep theirs.
+
+        Arguments are searched for by building a class many times, and nearly all of that time would go into weights
+        that nobody reads.
+        """
+        super().__init__()
+        self._fills = fills
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if function in (torch.tensor, torch.as_tensor, torch.full):
             args = [_plain(value) for value in args]
+        if function in _FILLS and not self._fills:
+            filled = args[0] if args else (kwargs or {})["tensor"]
+            if filled.numel() >= LARGE:
+                return filled
         return function(*args, **(kwargs or {}))
 
 

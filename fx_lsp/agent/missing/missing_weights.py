@@ -43,6 +43,9 @@ class NoWeights(dict[Any, Any]):
 
     pop = get
 
+    def __delitem__(self, key: object) -> None:
+        """Accept that weights are removed, which are as unknown as the rest."""
+
 
 def without_weights(make: Callable[[], T]) -> T:
     """What ``make`` returns, with `NoWeights` instead of weights that it can't load. Raises what ``make`` raises."""

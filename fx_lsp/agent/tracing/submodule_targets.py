@@ -29,7 +29,10 @@ def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) 
     """The keys of those ``targets`` whose class is the class of a module below ``root``."""
     if not isinstance(root, torch.nn.Module):
         return ()
-    classes = {type(part) for path, part in root.named_modules() if path}
+    try:
+        classes = {type(part) for path, part in root.named_modules() if path}
+    except Exception:  # the program's modules may lack a hash, as dataclasses do, or override this method
+        return ()
     return tuple(target.key for target in targets if file.namespace.get(target.symbol or "") in classes)
 
 

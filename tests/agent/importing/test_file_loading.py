@@ -170,7 +170,9 @@ class A(Net):
 @pytest.mark.parametrize("definition", UNKNOWN.values(), ids=UNKNOWN)
 async def test_what_a_stand_in_decides_is_not_known(client: Client, definition: str) -> None:
     expression = "A()" if "class A" in definition else "model"
-    report = await traced(client, f"import torch\nimport nowhere\n{NET}\n{definition}\n", expression)
+    report = await traced(
+        client, f"import torch\nimport nowhere\n{NET}\n{definition}\n", expression
+    )
     assert (report.outcome, report.failures) == ("unchecked", ())
     assert "`nowhere" in report.reason or "missing package" in report.reason
 
@@ -221,6 +223,21 @@ class A(Net):
         super().__init__()
         self.tokenizer = nowhere.Tokenizer.from_pretrained("small")
         self.tokenizer.add_special_tokens({"bos_token": "[DEC]"})
+""",
+        "",
+    ),
+    "a base of settings": (
+        """
+import dataclasses
+
+@dataclasses.dataclass
+class NetConfig(nowhere.Settings):
+    width: int = 4
+
+class A(Net):
+    def __init__(self):
+        self.config = NetConfig()
+        super().__init__(self.config.width)
 """,
         "",
     ),

@@ -13,7 +13,7 @@ from torch import nn
 from fx_lsp.agent.building.build import own_error
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, InventedRoot, invent_arguments
-from fx_lsp.agent.inventing.invented_values import InventedModule
+from fx_lsp.agent.inventing.invented_values import LARGE, InventedModule
 
 
 def invented(cls: type) -> InventedRoot:
@@ -214,3 +214,24 @@ class TestFlags:
 
         with pytest.raises(CannotInvent):
             invented(Net)
+
+
+class TestWeights:
+    def test_large_ones_are_filled_only_in_what_is_traced(self) -> None:
+        filled = []
+
+        class Net(nn.Module):
+            def __init__(self, width: int) -> None:
+                super().__init__()
+                self.weight = nn.Parameter(torch.zeros(LARGE))
+                nn.init.normal_(self.weight)
+                filled.append(bool(self.weight.any()))
+                self.linear = nn.Linear(width, width)
+
+            def forward(self, x: Any) -> Any:
+                return self.linear(x)
+
+        tracer = tracer_for(None, (InventedModule,))
+        root = invent_arguments(Net, globals(), partial(own_error, tracer, None), on_meta=False).root
+        assert filled == [False, True]
+        assert root.weight.any()

@@ -15,6 +15,7 @@ LOADING = {
     "filtered": "self.load_state_dict({k: v for k, v in fetch_weights('net').items() if k != 'head'})",
     "by a function that puts them in": "load_pretrained_weights(self, 'net')",
     "by a class method": "self.layer = Wide.from_pretrained('net', width=4).layer",
+    "without some": "w = hub.load_state_dict_from_url('https://example.org/n'); del w['a']; self.load_state_dict(w)",
     "from a file": "self.load_state_dict(torch.load('net.pth', map_location='cpu'))",
 }
 
