@@ -11,8 +11,9 @@ _used: dict[str, None] = {}
 _called: dict[str, None] = {}
 """The names of what is missing and was called on traced values, in order: functions, methods and other callables."""
 
+_decorated_before: dict[str, None] = {}
 _decorated: dict[str, None] = {}
-"""The names of the missing decorators whose functions were called, in order."""
+"""The names of the missing decorators whose functions were called, in order: before the trace, and since it began."""
 
 _counts: list[int] = []
 """How many uses there were since `forget_uses`; empty while files are imported, where uses are not limited."""
@@ -45,6 +46,7 @@ def forget_uses() -> None:
     """Forget all uses and calls so far: the functions below then report only later ones."""
     _used.clear()
     _called.clear()
+    _decorated_before.clear()
     _decorated.clear()
     _counts[:] = [0]
 
@@ -66,6 +68,17 @@ def called_stand_ins() -> tuple[list[str], list[str]]:
     return [name for name in _called if name not in objects], objects
 
 
+def begin_trace() -> None:
+    """Tell apart what was called to build a module from what is called from now on to trace it."""
+    _decorated_before.update(_decorated)
+    _decorated.clear()
+
+
 def decorators_of_called() -> list[str]:
     """The names of the missing decorators whose functions were called since `forget_uses`."""
+    return list({**_decorated_before, **_decorated})
+
+
+def decorators_of_traced() -> list[str]:
+    """The names of the missing decorators whose functions were called since `begin_trace`."""
     return list(_decorated)

@@ -26,7 +26,12 @@ from fx_lsp.agent.importing.stand_ins import (
 from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
 from fx_lsp.agent.messages import Intent
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
-from fx_lsp.agent.missing.missing_uses import called_stand_ins, decorators_of_called, used_stand_in
+from fx_lsp.agent.missing.missing_uses import (
+    called_stand_ins,
+    decorators_of_called,
+    decorators_of_traced,
+    used_stand_in,
+)
 from fx_lsp.agent.missing.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.traceback_steps import Belongs, causes
 from fxcore.failures import FailureKind, TraceFailure
@@ -43,7 +48,8 @@ def missing_dependency(
     """
     name = used_stand_in()
     if name is None and error is not None:  # a decorator may change what a function gets and returns
-        name = next(iter(decorators_of_called()), None)
+        is_refused = isinstance(error, TraceFailure) and error.kind is not FailureKind.EXCEPTION
+        name = next(iter(decorators_of_traced() if is_refused else decorators_of_called()), None)
     if name is None and isinstance(root, StandInBase) and is_only_a_stand_in(root):
         name = root._name
     if name is None and star_imported and any(type(cause) is NameError for cause in causes(error)):

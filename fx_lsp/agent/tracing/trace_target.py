@@ -20,7 +20,7 @@ from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent
 from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
-from fx_lsp.agent.missing.missing_uses import forget_uses
+from fx_lsp.agent.missing.missing_uses import begin_trace, forget_uses
 from fx_lsp.agent.missing.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
@@ -127,6 +127,7 @@ class TargetRun:
             return self.report("unchecked", reason=reason)
         if not is_traceable(built.root):
             return self.report("skipped")
+        begin_trace()
         try:
             report, reason = self._traced(built), missing_dependency() or undecided_call()
         except BaseException as error:

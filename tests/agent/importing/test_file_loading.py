@@ -170,9 +170,7 @@ class A(Net):
 @pytest.mark.parametrize("definition", UNKNOWN.values(), ids=UNKNOWN)
 async def test_what_a_stand_in_decides_is_not_known(client: Client, definition: str) -> None:
     expression = "A()" if "class A" in definition else "model"
-    report = await traced(
-        client, f"import torch\nimport nowhere\n{NET}\n{definition}\n", expression
-    )
+    report = await traced(client, f"import torch\nimport nowhere\n{NET}\n{definition}\n", expression)
     assert (report.outcome, report.failures) == ("unchecked", ())
     assert "`nowhere" in report.reason or "missing package" in report.reason
 

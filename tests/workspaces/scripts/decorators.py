@@ -1,6 +1,8 @@
 """Decorators of missing packages: on classes, on methods that are traced, and on kernels that they would compile."""
 # Registered: traced
 # HalfPrecision: traced on a condition
+# FailsBeforeItCallsOne: failed control-flow
+# FailsAfterItCalledOne: unchecked
 # Checked: unchecked
 # Kernels: traced
 # import: missing-package
@@ -49,3 +51,26 @@ class Kernels(Registered):
 
     def forward(self, x):
         return self.layer(x) + 1
+
+
+@auto_half()
+def windows(width):
+    return torch.ones(width, width)
+
+
+class FailsBeforeItCallsOne(Registered):
+    def __init__(self, width=4):
+        super().__init__(width)
+        self.register_buffer("mask", windows(width))
+
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x + windows(4)
+        return self.layer(x)
+
+
+class FailsAfterItCalledOne(Registered):
+    def forward(self, x):
+        if (windows(4) + x).sum() > 0:
+            return x
+        return self.layer(x)
