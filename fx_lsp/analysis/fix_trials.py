@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from fx_lsp.agent.messages import Capture, Failure, Proof, Prove, Recipe, Report, Span, Target
+from fx_lsp.analysis.enclosing_models import enclosing_models
 from fx_lsp.analysis.results import Traced
 from fx_lsp.analysis.scheduler import Scheduler
 from fx_lsp.documents.documents import Snapshot
@@ -116,8 +117,8 @@ class FixTrials:
         """Return the proof of ``fix``, which is tried now unless it has been tried already.
 
         It is first tried for all of the target's failures that it is a fix of: if it is proven for all, one proof is
-        enough. If it can't be tried, e.g. for lack of inputs, it is tried for other targets that fail at the same
-        place.
+        enough. If it can't be tried, it is tried for other targets that fail at the same place and, if inputs are
+        lacking, in models that contain the target.
         """
         if known := self.known(failure, fix):
             return known
@@ -138,6 +139,11 @@ class FixTrials:
                 if another.verdict != "untried":
                     proof = another
                     break
+        for model in self._models_around(path, traced) if proof.verdict == "untried" and proof.lacks_inputs else ():
+            another = await self.attempt(path, traced, [failure], fix, host=model)
+            if another.verdict != "untried":
+                proof = another
+                break
         if traced.report is not None:
             self._known[failure, fix] = traced.report, proof
         return proof
@@ -169,12 +175,14 @@ class FixTrials:
         *,
         full_size: bool = False,
         capture: Capture | None = None,
+        host: Recipe | None = None,
     ) -> Proof:
         """Try a fix of several failures of one target. ``own``: the changes that fix these, if not all of them do.
 
         ``full_size``: try it on the target itself, even if there are small twins. ``capture``: the one that has the
         failures or, if there are none, the one that must not fail more often after the edit; None means that of the
-        failures, or ``fx``.
+        failures, or ``fx``. ``host``: try it on the first submodule of the target's class in what this recipe builds;
+        None means what was traced.
         """
         snapshot = self._scheduler.documents.snapshot()
         edited = applied(fix.changes, snapshot.lines_of)
@@ -183,7 +191,7 @@ class FixTrials:
             return Proof(0, "untried", "the target was not found in the edited text")
         if path in edited:
             (target,) = await self._scheduler.completed(path, [target])
-        host = self._host(path, traced)
+        host = host or self._host(path, traced)
         if host is not None:
             target = replace(target, recipe=host, fallbacks=())
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
@@ -217,7 +225,16 @@ class FixTrials:
         others = [other.target for other in result.traced.values() if other is not traced] if result else []
         recipes = [recipe for other in others for recipe in (other.recipe, *other.fallbacks)]
         host = next((recipe for recipe in (*recipes, *traced.target.hosts) if has_part(recipe, shown)), None)
-        return host and replace(host, is_host=True, inputs=None, concrete_args=None)
+        return host and replace(host, is_host=True, concrete_args=None)
+
+    def _models_around(self, path: str, traced: Traced) -> list[Recipe]:
+        """How to build models that the target, which was built alone, is a part of."""
+        result, lines = self._scheduler.results.get(path), self._scheduler.documents.snapshot().lines_of(path)
+        if result is None or lines is None or self._host(path, traced) is not None:
+            return []
+        others = [other.target for other in result.traced.values() if other is not traced]
+        models = enclosing_models(lines.text, traced.target, others)
+        return [replace(model, is_host=True, concrete_args=None) for model in models]
 
     def _alike(self, failure: Failure) -> list[Failure]:
         """Failures of other targets at the same place, those with the shortest way there first."""

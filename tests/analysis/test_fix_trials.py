@@ -181,3 +181,54 @@ async def test_one_proof_serves_all_failures_that_an_edit_fixes(
         proofs = [await trials.prove(failure, fix) for failure, fix in shared]
         assert {proof.verdict for proof in proofs} == {"proven"}, proofs
         assert tried == 1
+
+
+PART = """\
+from torch import nn
+
+
+class Merge(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.convs = nn.ModuleList(nn.Conv2d(channels, width, 1) for channels in (3, 5, 7))
+
+    def forward(self, state):
+        maps = state["maps"]
+        merged = self.convs[0](maps[0]) + self.convs[1](maps[1]) + self.convs[2](maps[2])
+        return merged * state["gates"]["all"] / len(merged)
+
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.stages = nn.ModuleList(nn.Conv2d(a, b, 1) for a, b in ((3, 3), (3, 5), (5, 7)))
+        self.merge = Merge(width)
+
+    def forward(self, x):
+        if x.sum() > 0:
+            x = -x
+        maps = []
+        for stage in self.stages:
+            x = stage(x)
+            maps.append(x)
+        return self.merge({"maps": maps, "gates": {"all": x.mean()}})
+"""
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_part_without_inputs_is_tried_in_a_model_that_contains_it(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(PART, encoding="utf-8")
+    async with traced_in(tmp_path, file) as engine:
+        traced = engine.results[str(file)].traced["class:Merge"]
+        assert traced.report is not None
+        (failure,) = traced.report.failures
+        trials = engine.proofs.trials
+        for fix in trials.first_fixes(failure):
+            alone = await trials.attempt(str(file), traced, [failure], fix)
+            assert (alone.verdict, alone.lacks_inputs) == ("untried", True), alone
+            if "size" in fix.title:
+                assert (await trials.prove(failure, fix)).verdict == "proven"
+                break
+        else:
+            pytest.fail("no fix calls size")

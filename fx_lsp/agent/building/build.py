@@ -74,7 +74,8 @@ def part_of(host: Built, cls: Any) -> Built:
     for path, part in host.root.named_modules() if isinstance(host.root, torch.nn.Module) else ():
         if path and type(part) is cls:
             indexed = re.sub(r"\.(\d+)", r"[\1]", f".{path}")  # `.layers[0].attn` for the path `layers.0.attn`
-            return replace(host, root=part, concrete_args=None, shown=f"{host.shown}{indexed}")
+            recipe = replace(host.recipe, inputs=None)  # these are the host's
+            return replace(host, root=part, concrete_args=None, recipe=recipe, shown=f"{host.shown}{indexed}")
     raise LookupError(f"{host.shown} has no submodule of the class {getattr(cls, '__name__', cls)}")
 
 

@@ -344,7 +344,10 @@ class _EditProof:
 
     def _search(self, file: ImportedFile, program: Program, watched: Collection[Part]) -> InputSearch:
         fixed = partial(fixed_values, file, self._request.edited_target)
-        return InputSearch(fixed, program.built.recipe.inputs, watched, any_values=self._request.capture != "fx")
+        target, any_values = self._request.target, self._request.capture != "fx"
+        host = replace(target, recipe=replace(target.recipe, is_host=False), symbol=None, fallbacks=())
+        search = InputSearch(fixed, program.built.recipe.inputs, watched, any_values=any_values)
+        return replace(search, host=host) if target.recipe.is_host else search
 
     def _compare(self, before: _Before, file: ImportedFile) -> None:
         request, apart = self._request, self._apart()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import linecache
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import fxcore
-from fx_lsp.agent.building.build import Built, build_target
+from fx_lsp.agent.building.build import Built, build_target, part_of
 from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.messages import Snippet, Target, Verdict
@@ -30,6 +30,7 @@ from fx_lsp.agent.running.input_search import (
     MOST_OPTIONAL_RUNS,
     MOST_OPTIONAL_RUNS_IF_NEEDED,
     SHARE_FOR_CANDIDATES,
+    MayRun,
     NoInputs,
     around,
     candidates,
@@ -50,6 +51,7 @@ from fx_lsp.agent.running.observation import (
     zero_unset_weights,
 )
 from fx_lsp.agent.running.plain_values import NotComparable, map_tensors, tensors_of, to_plain
+from fx_lsp.agent.running.recorded_inputs import recorded_inputs
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.trace_target import ImportedFile, is_traceable
@@ -62,6 +64,9 @@ NO_INPUTS = "no inputs were found that the target accepts; specify some with `# 
 
 RUNS_OF_A_STEP = 30
 """How many runs in search of inputs are one step, for which the time is limited."""
+
+SHARE_FOR_HOST = 2 / 3
+"""Which share of the budget may have been used after a search for inputs of the module that contains the program."""
 
 MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
@@ -116,6 +121,8 @@ class InputSearch:
     """Inputs to try first, since a similar program runs on them or on others like them. They are made when needed."""
     share: float = 1.0
     """Of a `SearchBudget`."""
+    host: Target | None = None
+    """The module that the program is a part of, if it was built as a part of one."""
     any_values: bool = False
     """Whether the program should accept the inputs' sizes whatever the values are; see `_for_any_values`."""
 
@@ -254,7 +261,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
         cheap = itertools.takewhile(lambda _: budget.has_left(SHARE_FOR_CANDIDATES), guesses)
         with budget:
             inputs = find_inputs(
-                itertools.chain(cheap, solutions(root, fixed, may_run)),
+                itertools.chain(cheap, _from_host(file, root, search, may_run), solutions(root, fixed, may_run)),
                 partial(around, root=root, fixed=fixed),
                 runs,
                 frozenset(search.watched),
@@ -269,6 +276,24 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
         why = f"the target returns an object of type `{error}`, which can't be compared"
         raise ProofEnded("untried", why) from None
     return inputs, _is_differentiable(program, inputs[0]), not missed
+
+
+def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch, may_run: MayRun) -> Iterator[Input]:
+    """What the module that contains ``root`` calls it with; nothing if there is none, or if it can't be built."""
+    if search.host is None:
+        return
+    seed_all()
+    with suppress(Exception):
+        workspace, fixed = file.workspace, search.fixed()
+        whole = build_target(search.host, workspace.file, file.namespace, workspace.folders, on_meta=False)
+        part = part_of(whole, type(root)).root
+        known = example_input(whole.recipe.inputs, file.namespace)
+        source = "".join(linecache.getlines(search.host.recipe.file or workspace.file))
+        may_run_host = partial(may_run, SHARE_FOR_HOST)
+        guesses = candidates(whole.root, {}, known, source, file.namespace)
+        cheap = itertools.takewhile(lambda _: may_run_host(), guesses)
+        for given in recorded_inputs(part, whole.root, itertools.chain(cheap, solutions(whole.root, {}, may_run_host))):
+            yield Input((), {**given.by_parameter(root), **fixed}) if fixed else given
 
 
 def _may_run(budget: SearchBudget, share: float = 1.0) -> bool:

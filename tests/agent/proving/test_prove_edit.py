@@ -167,3 +167,44 @@ async def test_fixed_failures_are_gone_and_no_new_ones_appear(
 async def test_edited_lines_are_those_of_the_new_text() -> None:
     assert edited_lines("a\nb\nc\n", "a\nx\ny\nc\n") == {2, 3}
     assert edited_lines("a\nb\n", "a\n") == set()
+
+
+PART = """
+import torch
+from torch import nn
+
+class Merge(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.convs = nn.ModuleList(nn.Conv2d(channels, width, 1) for channels in (3, 5, 7))
+
+    def forward(self, state):
+        maps = state["maps"]
+        merged = self.convs[0](maps[0]) + self.convs[1](maps[1]) + self.convs[2](maps[2])
+        return merged * state["gates"]["all"] / len(merged)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stages = nn.ModuleList(nn.Conv2d(a, b, 1) for a, b in ((3, 3), (3, 5), (5, 7)))
+        self.merge = Merge()
+
+    def forward(self, x):
+        maps = []
+        for stage in self.stages:
+            x = stage(x)
+            maps.append(x)
+        return self.merge({"maps": maps, "gates": {"all": x.mean()}})
+"""
+
+
+async def test_a_part_is_tried_on_what_the_whole_calls_it_with(client: Client) -> None:
+    file = str(client.root / "net.py")
+    part = dataclasses.replace(target_of(file, "Net()"), symbol="Merge")
+    part = dataclasses.replace(part, recipe=dataclasses.replace(part.recipe, is_host=True))
+    for new, verdict in (("merged.size(0)", "proven"), ("merged.size(1)", "refuted")):
+        edit = Edit(PART, "len(merged)", new)
+        alone = await prove(client, dataclasses.replace(edit, root="Merge()"))
+        assert (alone.verdict, alone.lacks_inputs) == ("untried", True), alone.reason
+        proof = await prove(client, edit, target=part)
+        assert proof.verdict == verdict, proof.reason
