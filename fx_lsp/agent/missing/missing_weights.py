@@ -92,8 +92,11 @@ def handled_missing_weights(error: BaseException) -> bool:
 
 
 def _refused(error: BaseException) -> tuple[FunctionType, FunctionType] | None:
-    """The innermost function that ``error`` passed through and that loads weights, and the function to run instead."""
-    if not any(isinstance(cause, OSError) for cause in causes(error)):
+    """The innermost function that ``error`` passed through and that loads weights, and the function to run instead.
+
+    Once weights are missing, any error in such a function may be for lack of them: filtered weights are an empty dict.
+    """
+    if not any(isinstance(cause, OSError) for cause in causes(error)) and not weights_are_missing():
         return None
     for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
         name = frame.f_code.co_name

@@ -16,6 +16,7 @@ LOADING = {
     "by a function that puts them in": "load_pretrained_weights(self, 'net')",
     "by a class method": "self.layer = Wide.from_pretrained('net', width=4).layer",
     "without some": "w = hub.load_state_dict_from_url('https://example.org/n'); del w['a']; self.load_state_dict(w)",
+    "filtered, then changed": "load_pretrained(self, 'https://example.org/n')",
     "from a file": "self.load_state_dict(torch.load('net.pth', map_location='cpu'))",
 }
 
@@ -35,6 +36,11 @@ async def test_a_module_is_built_without_its_weights(client: Client, loading: st
         def load_pretrained_weights(model, name):
             with open(f"{{name}}.pth", "rb") as weights:
                 model.load_state_dict(torch.load(weights), strict=True)
+
+        def load_pretrained(model, url):
+            weights = {{name: weight for name, weight in hub.load_state_dict_from_url(url).items()}}
+            del weights["head"]
+            model.load_state_dict(weights)
 
         class Wide(nn.Module):
             def __init__(self, width=3):
