@@ -16,6 +16,7 @@ import torch
 
 import fxcore
 from fx_lsp.agent.building.custom_tracer import tracer_for
+from fx_lsp.agent.building.program_setup import set_up
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.inventing.argument_synthesis import invent_arguments
 from fx_lsp.agent.inventing.invented_values import InventedModule
@@ -27,6 +28,9 @@ from fx_lsp.agent.missing.missing_weights import without_weights
 from fx_lsp.agent.missing.named_files import with_named_files
 from fx_lsp.agent.missing.process_group import lacks_process_group, make_process_group
 from fxcore.failures import FailureKind, TraceFailure
+
+MOST_SET_UP = 3
+"""How often something is provided for one build."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ def build_target(
         seed()
         try:
             make = partial(build, recipe, file, namespace, folders, on_meta=on_meta)
-            built = _with_process_group(partial(with_named_files, partial(without_weights, make), folders))
+            built = _with_set_up(partial(with_named_files, partial(without_weights, make), folders))
             cls = namespace.get(target.symbol or "")
             if recipe.is_host:
                 built = part_of(built, cls)
@@ -79,22 +83,31 @@ def part_of(host: Built, cls: Any) -> Built:
     raise LookupError(f"{host.shown} has no submodule of the class {getattr(cls, '__name__', cls)}")
 
 
-def _with_process_group(make: Callable[[], Built]) -> Built:
-    """Return what ``make`` builds. If that fails for lack of a process group, create one and call ``make`` again.
+def _with_set_up(make: Callable[[], Built]) -> Built:
+    """Return what ``make`` builds, providing a process group or globals that the program sets up before it needs them.
 
-    No group is created in advance, so that a program that checks whether there is one gets the true answer.
+    Nothing is provided before ``make`` fails for lack of it, so that a program that checks whether it is there gets the
+    true answer.
     """
-    try:
-        return make()
-    except Exception as error:
-        if not lacks_process_group(error):
-            raise
+    for _ in range(MOST_SET_UP):
         try:
-            make_process_group()
-        except Exception:
-            raise error from None
-    seed()
+            return make()
+        except Exception as error:
+            if not _provided(error):
+                raise
+        seed()
     return make()
+
+
+def _provided(error: Exception) -> bool:
+    """Whether what the program lacked could be provided."""
+    try:
+        if not lacks_process_group(error):
+            return set_up(error)
+        make_process_group()
+    except Exception:
+        return False
+    return True
 
 
 def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequence[str] = (), *, on_meta: bool) -> Built:
