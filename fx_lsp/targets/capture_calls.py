@@ -74,7 +74,7 @@ def capture_calls(names: Names, tree: ast.Module, onnx_exports: Callable[[], boo
         if found and root is not None:
             made_of, passed = origins.of(root, place)
             yield CaptureCall(found[0], made_of, passed, found[0] == "compile" and _says(call, "fullgraph"))
-    yield from _decorated(tree, names)
+    yield from _wrapped(tree, names)
 
 
 def with_argument(
@@ -109,7 +109,7 @@ def _captured(call: ast.Call, names: Names, onnx_exports: Callable[[], bool]) ->
     return None
 
 
-def _decorated(tree: ast.Module, names: Names) -> Iterator[CaptureCall]:
+def _wrapped(tree: ast.Module, names: Names) -> Iterator[CaptureCall]:
     """The classes and functions at the top level that a decorator compiles: themselves, or the class's ``forward``."""
     for node in tree.body:
         if not isinstance(node, (ast.ClassDef, *Function)):

@@ -26,7 +26,7 @@ import torch
 
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
-from fx_lsp.agent.missing.missing_uses import note_call, note_decorated, note_use
+from fx_lsp.agent.missing.missing_uses import note_call, note_use, note_wrapping
 from fxcore.proxy import Proxy
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
@@ -81,7 +81,7 @@ class StandIn:
             return _noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
             is_harmless = _is_decorating(sys._getframe(1)) and not _LOOKS_AT_VALUES.search(self._name)
-            return _noting_calls(args[0], self._name, note_decorated if is_harmless else note_use)
+            return _noting_calls(args[0], self._name, note_wrapping if is_harmless else note_use)
         for traced in _traced((*args, *kwargs.values())):
             return self._recorded(traced, args, kwargs)
         given = [value for value in (*args, *kwargs.values()) if not isinstance(value, StandIn)]
@@ -122,7 +122,14 @@ class StandIn:
     def _nothing(self, *args: object) -> None:
         note_use(self._name)
 
-    __enter__ = _same
+    def __enter__(self) -> StandIn:
+        """Return another stand-in. The code within matters only if it is run, as that of a decorated function does."""
+        note_wrapping(self._name)
+        return StandIn(f"{self._name}.__enter__()"[:200])
+
+    def __exit__(self, *args: object) -> None:
+        """Let exceptions pass."""
+
     __add__ = __sub__ = __mul__ = __matmul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __and__ = __or__ = _same
     __radd__ = __rsub__ = __rmul__ = __rmatmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __ror__ = _same
     __neg__ = __pos__ = __invert__ = _same
@@ -140,7 +147,7 @@ class StandIn:
         """Remember the value, which is then what reading the attribute returns, as for any configuration."""
         self.__dict__[name] = value
 
-    __setitem__ = __delitem__ = __exit__ = _nothing
+    __setitem__ = __delitem__ = _nothing
 
     def __iter__(self) -> Iterator[Any]:
         note_use(self._name)

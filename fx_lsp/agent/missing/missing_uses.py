@@ -11,9 +11,9 @@ _used: dict[str, None] = {}
 _called: dict[str, None] = {}
 """The names of what is missing and was called on traced values, in order: functions, methods and other callables."""
 
-_decorated_before: dict[str, None] = {}
-_decorated: dict[str, None] = {}
-"""The names of the missing decorators whose functions were called, in order: before the trace, and since it began."""
+_wrapped_before: dict[str, None] = {}
+_wrapped: dict[str, None] = {}
+"""The names of what is missing and wraps code that was run, in order: before the trace, and since it began."""
 
 _counts: list[int] = []
 """How many uses there were since `forget_uses`; empty while files are imported, where uses are not limited."""
@@ -37,17 +37,17 @@ def note_call(name: str) -> None:
     _called[name] = None
 
 
-def note_decorated(name: str) -> None:
-    """Record that a function was called that the missing decorator ``name`` was applied to."""
-    _decorated[name] = None
+def note_wrapping(name: str) -> None:
+    """Record that code was run that something missing, ``name``, wraps: a decorator or a context manager."""
+    _wrapped[name] = None
 
 
 def forget_uses() -> None:
     """Forget all uses and calls so far: the functions below then report only later ones."""
     _used.clear()
     _called.clear()
-    _decorated_before.clear()
-    _decorated.clear()
+    _wrapped_before.clear()
+    _wrapped.clear()
     _counts[:] = [0]
 
 
@@ -70,15 +70,15 @@ def called_stand_ins() -> tuple[list[str], list[str]]:
 
 def begin_trace() -> None:
     """Tell apart what was called to build a module from what is called from now on to trace it."""
-    _decorated_before.update(_decorated)
-    _decorated.clear()
+    _wrapped_before.update(_wrapped)
+    _wrapped.clear()
 
 
-def decorators_of_called() -> list[str]:
-    """The names of the missing decorators whose functions were called since `forget_uses`."""
-    return list({**_decorated_before, **_decorated})
+def wrappers_called() -> list[str]:
+    """The names of the missing decorators and context managers whose code was run since `forget_uses`."""
+    return list({**_wrapped_before, **_wrapped})
 
 
-def decorators_of_traced() -> list[str]:
-    """The names of the missing decorators whose functions were called since `begin_trace`."""
-    return list(_decorated)
+def wrappers_traced() -> list[str]:
+    """The names of the missing decorators and context managers whose code was run since `begin_trace`."""
+    return list(_wrapped)

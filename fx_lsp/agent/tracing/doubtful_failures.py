@@ -28,9 +28,9 @@ from fx_lsp.agent.messages import Intent
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import (
     called_stand_ins,
-    decorators_of_called,
-    decorators_of_traced,
     used_stand_in,
+    wrappers_called,
+    wrappers_traced,
 )
 from fx_lsp.agent.missing.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.traceback_steps import Belongs, causes
@@ -47,9 +47,9 @@ def missing_dependency(
     ``error`` is the error that ended its trace or, with ``building``, its build.
     """
     name = used_stand_in()
-    if name is None and error is not None:  # a decorator may change what a function gets and returns
+    if name is None and error is not None:  # a decorator may change what a function gets and returns, for example
         is_refused = isinstance(error, TraceFailure) and error.kind is not FailureKind.EXCEPTION
-        name = next(iter(decorators_of_traced() if is_refused else decorators_of_called()), None)
+        name = next(iter(wrappers_traced() if is_refused else wrappers_called()), None)
     if name is None and isinstance(root, StandInBase) and is_only_a_stand_in(root):
         name = root._name
     if name is None and star_imported and any(type(cause) is NameError for cause in causes(error)):
@@ -76,9 +76,9 @@ def condition_of(root: object) -> str:
     is_configured = any(isinstance(part, NamedInventedModule) for part in parts)
     named = "up to modules that its configuration names, which fx-lsp does not know" if is_configured else ""
     based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
-    names = ", ".join(f"`{name}`" for name in decorators_of_called())
-    decorated = f"if {names} (missing) changes nothing about what it decorates" if names else ""
-    return " and ".join(filter(None, (looked, named, based, decorated)))
+    names = ", ".join(f"`{name}`" for name in wrappers_called())
+    wrapped = f"if {names} (missing) does not change what the code that it wraps does" if names else ""
+    return " and ".join(filter(None, (looked, named, based, wrapped)))
 
 
 _VALUES: tuple[type, ...] = (StandIn, NoWeights)

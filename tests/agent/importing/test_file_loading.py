@@ -106,6 +106,18 @@ class A(Net):
             return x
         return -x
 """,
+    "what a context manager returns": """
+class A(Net):
+    def forward(self, x):
+        with nowhere.scaled(x) as scale:
+            return self.layer(x) + scale
+""",
+    "a failure within a context manager": """
+class A(Net):
+    def forward(self, x):
+        with nowhere.timed("net"):
+            return x if x.sum() > 0 else -x
+""",
     "a decorator that writes the constructor": """
 @nowhere.define(eq=False)
 class A(Net):
@@ -185,7 +197,16 @@ KNOWN = {
     ),
     "a decorator on forward": (
         "class A(Net):\n    @nowhere.auto_fp16(\n        apply_to=None)\n    def forward(self, x):\n        return x",
-        "if `nowhere.auto_fp16()` (missing) changes nothing about what it decorates",
+        "if `nowhere.auto_fp16()` (missing) does not change what the code that it wraps does",
+    ),
+    "a context manager": (
+        """
+class A(Net):
+    def forward(self, x):
+        with nowhere.timed("net") as timer:
+            return self.layer(x)
+""",
+        "if `nowhere.timed()` (missing) does not change what the code that it wraps does",
     ),
     "a function called for its effect": (
         "class A(Net):\n    def __init__(self):\n        super().__init__()\n        nowhere.init_(self.layer.weight)",
