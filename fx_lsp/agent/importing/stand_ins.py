@@ -26,15 +26,11 @@ import torch
 
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
-from fx_lsp.agent.missing.missing_uses import note_call, note_use, note_wrapping
+from fx_lsp.agent.missing.missing_uses import note_call, note_decorated, note_use, note_wrapping
 from fxcore.proxy import Proxy
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
 """The end of a dotted name that, by convention, is the name of a class."""
-
-
-_LOOKS_AT_VALUES = re.compile(r"check|type|valid|jit|compil|cache|trac|vmap|vector", re.IGNORECASE)
-"""The names of decorators that compile a function, or refuse some of its arguments, which a traced value might be."""
 
 
 _CLASS_STATEMENT = re.compile(r"class\s+(\w+)")
@@ -74,14 +70,13 @@ class StandIn:
         """Return a stand-in module if this stands for a missing class, and another stand-in for a missing function.
 
         Used as a decorator, a stand-in returns a class unchanged, unless it may have been meant to write the class's
-        constructor, as ``attr.s`` and ``dataclasses.dataclass`` do: each instance is then a use. A function is
-        returned unchanged, too, but its calls are noted.
+        constructor, as ``attr.s`` and ``dataclasses.dataclass`` do: each instance is then a use. A function's calls are
+        noted.
         """
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
             return _noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
-            is_harmless = _is_decorating(sys._getframe(1)) and not _LOOKS_AT_VALUES.search(self._name)
-            return _noting_calls(args[0], self._name, note_wrapping if is_harmless else note_use)
+            return _noting_calls(args[0], self._name, note_decorated)
         for traced in _traced((*args, *kwargs.values())):
             return self._recorded(traced, args, kwargs)
         given = [value for value in (*args, *kwargs.values()) if not isinstance(value, StandIn)]
@@ -212,11 +207,6 @@ def _traced(values: Iterable[object]) -> Iterator[Proxy]:
     for value in values:
         items = value if isinstance(value, list | tuple) else (value,)
         yield from (item for item in items if isinstance(item, Proxy))
-
-
-def _is_decorating(frame: FrameType) -> bool:
-    """Whether ``frame`` applies a decorator to the function that it has just defined."""
-    return _line_of(frame).startswith("@")
 
 
 def _line_of(frame: FrameType) -> str:

@@ -11,9 +11,14 @@ _used: dict[str, None] = {}
 _called: dict[str, None] = {}
 """The names of what is missing and was called on traced values, in order: functions, methods and other callables."""
 
-_wrapped_before: dict[str, None] = {}
+_decorated: dict[str, None] = {}
+"""The names of the missing decorators whose functions were called, in order."""
+
 _wrapped: dict[str, None] = {}
-"""The names of what is missing and wraps code that was run, in order: before the trace, and since it began."""
+"""The names of the missing context managers whose code was run, in order."""
+
+_before_trace: set[str] = set()
+"""Those of the names above that were noted before the trace began, and have not been noted since."""
 
 _counts: list[int] = []
 """How many uses there were since `forget_uses`; empty while files are imported, where uses are not limited."""
@@ -37,17 +42,25 @@ def note_call(name: str) -> None:
     _called[name] = None
 
 
+def note_decorated(name: str) -> None:
+    """Record that a function was called that was passed to the missing function ``name``, as to a decorator."""
+    _decorated[name] = None
+    _before_trace.discard(name)
+
+
 def note_wrapping(name: str) -> None:
-    """Record that code was run that something missing, ``name``, wraps: a decorator or a context manager."""
+    """Record that code was run within the missing context manager ``name``."""
     _wrapped[name] = None
+    _before_trace.discard(name)
 
 
 def forget_uses() -> None:
     """Forget all uses and calls so far: the functions below then report only later ones."""
     _used.clear()
     _called.clear()
-    _wrapped_before.clear()
+    _decorated.clear()
     _wrapped.clear()
+    _before_trace.clear()
     _counts[:] = [0]
 
 
@@ -69,16 +82,20 @@ def called_stand_ins() -> tuple[list[str], list[str]]:
 
 
 def begin_trace() -> None:
-    """Tell apart what was called to build a module from what is called from now on to trace it."""
-    _wrapped_before.update(_wrapped)
-    _wrapped.clear()
+    """Tell apart what was run to build a module from what is run from now on to trace it."""
+    _before_trace.update(_decorated, _wrapped)
 
 
-def wrappers_called() -> list[str]:
-    """The names of the missing decorators and context managers whose code was run since `forget_uses`."""
-    return list({**_wrapped_before, **_wrapped})
+def decorators() -> list[str]:
+    """The names of the missing decorators whose functions were called since `forget_uses`."""
+    return list(_decorated)
 
 
-def wrappers_traced() -> list[str]:
-    """The names of the missing decorators and context managers whose code was run since `begin_trace`."""
+def context_managers() -> list[str]:
+    """The names of the missing context managers whose code was run since `forget_uses`."""
     return list(_wrapped)
+
+
+def wrappers_in_trace() -> list[str]:
+    """The names of the missing decorators and context managers whose code was run since `begin_trace`."""
+    return [name for name in (*_decorated, *_wrapped) if name not in _before_trace]

@@ -28,9 +28,10 @@ from fx_lsp.agent.messages import Intent
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import (
     called_stand_ins,
+    context_managers,
+    decorators,
     used_stand_in,
-    wrappers_called,
-    wrappers_traced,
+    wrappers_in_trace,
 )
 from fx_lsp.agent.missing.missing_weights import NoWeights, weights_are_missing
 from fx_lsp.agent.traceback_steps import Belongs, causes
@@ -49,7 +50,7 @@ def missing_dependency(
     name = used_stand_in()
     if name is None and error is not None:  # a decorator may change what a function gets and returns, for example
         is_refused = isinstance(error, TraceFailure) and error.kind is not FailureKind.EXCEPTION
-        name = next(iter(wrappers_traced() if is_refused else wrappers_called()), None)
+        name = next(iter(wrappers_in_trace() if is_refused else [*decorators(), *context_managers()]), None)
     if name is None and isinstance(root, StandInBase) and is_only_a_stand_in(root):
         name = root._name
     if name is None and star_imported and any(type(cause) is NameError for cause in causes(error)):
@@ -61,7 +62,12 @@ def missing_dependency(
 
 
 def undecided_call() -> str | None:
-    """Why nothing can be said about a program that was traced to its end: it calls a missing function."""
+    """Why nothing can be said about a program that was traced to its end: it calls a missing function.
+
+    It may also call a function of its own that has a missing decorator.
+    """
+    if names := decorators():
+        return f"it depends on `{names[0]}`, which is missing"
     functions, _ = called_stand_ins()
     return f"it calls `{functions[0]}`, which is missing" if functions else None
 
@@ -76,7 +82,7 @@ def condition_of(root: object) -> str:
     is_configured = any(isinstance(part, NamedInventedModule) for part in parts)
     named = "up to modules that its configuration names, which fx-lsp does not know" if is_configured else ""
     based = f"if {bases} (missing) does no more than nn.Module" if bases else ""
-    names = ", ".join(f"`{name}`" for name in wrappers_called())
+    names = ", ".join(f"`{name}`" for name in context_managers())
     wrapped = f"if {names} (missing) does not change what the code that it wraps does" if names else ""
     return " and ".join(filter(None, (looked, named, based, wrapped)))
 

@@ -18,7 +18,7 @@ from fx_lsp.agent.building.build import Built, part_of
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.messages import Failure, Report, Target
-from fx_lsp.agent.missing.missing_uses import called_stand_ins, forget_uses, wrappers_called
+from fx_lsp.agent.missing.missing_uses import called_stand_ins, context_managers, decorators, forget_uses
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun
@@ -91,9 +91,8 @@ class _HostTrace:
             self._failure = to_failure(failure)
         except Exception:  # not a failure of tracing
             self._tracer.passed.clear()
-        if (
-            missing_dependency() or any(called_stand_ins()) or wrappers_called()
-        ):  # then the real host may behave differently
+        may_differ = any((*called_stand_ins(), decorators(), context_managers()))
+        if may_differ or missing_dependency():  # the real host may behave differently
             self._tracer.passed.clear()
             self._failure = None
 

@@ -91,7 +91,7 @@ class A(nowhere.Module):
     def forward(self, x):
         return super().forward(self.layer(x))
 """,
-    "a decorator that checks types": "class A(Net):\n    @nowhere.checked\n    def forward(self, x):\n        return x",
+    "a decorator on forward": "class A(Net):\n    @nowhere.checked\n    def forward(self, x):\n        return x",
     "a function that forward is passed to": """
 class A(Net):
     def forward(self, x):
@@ -194,10 +194,6 @@ KNOWN = {
     "a decorator on a method that is not called": (
         "class A(Net):\n    @nowhere.cached\n    def extra(self): pass",
         "",
-    ),
-    "a decorator on forward": (
-        "class A(Net):\n    @nowhere.auto_fp16(\n        apply_to=None)\n    def forward(self, x):\n        return x",
-        "if `nowhere.auto_fp16()` (missing) does not change what the code that it wraps does",
     ),
     "a context manager": (
         """

@@ -1,6 +1,6 @@
 """Decorators of missing packages: on classes, on methods that are traced, and on kernels that they would compile."""
 # Registered: traced
-# HalfPrecision: traced on a condition
+# HalfPrecision: unchecked
 # FailsBeforeItCallsOne: failed control-flow
 # FailsAfterItCalledOne: unchecked
 # Checked: unchecked
