@@ -71,6 +71,8 @@ LARGER = (64, 128, 256)
 _WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
 """The names of parameters that request weights."""
 
+_NUMBERS = (int, float)
+
 _PREFIX = re.compile(r"[a-z]+_$")
 
 _DIGITS = re.compile(r"\b[1-8]\b")
@@ -187,6 +189,9 @@ def _of_other_type(
         first, *others = _summed(error, plan) or [""]
         if others:
             yield Change(first, ArgumentKind("list", items_of(first)), others=(*others,))
+        numbers = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if type(value) in _NUMBERS)
+        for path in plan.taken(numbers, by_name=True):  # the program does not accept its own default
+            yield Change(path, ArgumentKind("list", items_of(path)), (path,))
     if "NoneType" in text:
         unset = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if value is None)
         yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
@@ -398,17 +403,23 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan, *, is_foun
                     pass
                 case _:
                     continue
+            match among:
+                case ast.Call(func=ast.Attribute(value=table, attr="keys"), args=[]):
+                    among = table
             if _does_something(key) or _does_something(among):
                 continue
             try:
                 value, options = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, among))
                 if isinstance(value, str) and isinstance(options, InventedSettings) and value not in options:
                     yield Change(_path_of(options, plan.made), settings=(str(value),))
+                if isinstance(value, str) and type(options) is dict and value not in options:
+                    yield Change(extra=plan.taken([value]))  # the options may be the constructor's ``**kwargs``
                 path = _path_of(value, plan.made)
                 is_table = isinstance(options, Mapping) or isinstance(node, ast.Compare)
                 if path in plan.kinds and is_table and not isinstance(options, str) and (value in options) == is_found:
-                    plain = [option for option in options if type(option) in (str, int, float) and option != value]
-                    for option in sorted(plain, key=repr)[:MOST_OPTIONS]:
+                    plain = [option for option in options if type(option) in (str, int, float)]
+                    others = [option for option in plain if repr(option) != repr(value)]
+                    for option in sorted(others, key=repr)[:MOST_OPTIONS]:
                         yield Change(path, ArgumentKind("value", option))
             except (Exception, Misused):  # it uses a value that is gone, or the options are not a table
                 continue

@@ -96,6 +96,9 @@ class InventedInt(Probe, int):
             self.compared[other] = None
         return int(self) == other
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     __hash__ = int.__hash__
 
 
@@ -106,6 +109,9 @@ class InventedFloat(Probe, float):
         if isinstance(other, str):
             raise Misused(self.path, ArgumentKind("text", other))
         return float(self) == other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
     __hash__ = float.__hash__
 
@@ -128,7 +134,25 @@ class InventedText(Probe, str):
             self.compared[str(other)] = None
         return str.__eq__(self, other)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     __hash__ = str.__hash__
+
+    def lower(self) -> str:
+        """Like ``str.lower``. The text itself if that is the same, so that what it is compared with is noticed."""
+        return self._unless_changed(str.lower(self))
+
+    def upper(self) -> str:
+        """Like ``str.upper``; see `lower`."""
+        return self._unless_changed(str.upper(self))
+
+    def strip(self, chars: str | None = None, /) -> str:
+        """Like ``str.strip``; see `lower`."""
+        return self._unless_changed(str.strip(self, chars))
+
+    def _unless_changed(self, text: str) -> str:
+        return self if str.__eq__(self, text) else text
 
     def startswith(self, prefix: Any, *args: Any) -> bool:
         """Like ``str.startswith``, but an empty string that is not ``certain`` raises `Misused` for ``prefix``."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import itertools
 import json
+import operator
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ LARGEST = 300_000
 
 MOST_READ = 8
 """How many programs, and how many other files, are evaluated: those that mention most of the names."""
+
+LONGEST = 1000
+"""How many items a list may have that is computed, as by ``[0] * 12``."""
 
 _SUFFIXES = frozenset({".py", ".yaml", ".yml", ".json"})
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -223,10 +227,46 @@ def _chain(node: ast.Attribute) -> Key:
 
 
 def _literal(key: Key, node: ast.expr) -> Iterator[tuple[Key, Any]]:
-    """The value of ``node`` for ``key``, unless it is computed or a dict."""
+    """The value of ``node`` for ``key``, unless it is computed from something else than numbers, or a dict."""
     try:
-        value = ast.literal_eval(node)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        value = _constant(node)
+    except (ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
         return
     if key and not isinstance(value, dict | set | bytes):
         yield key, value
+
+
+def _constant(node: ast.expr) -> Any:
+    """The value of a literal, which may have parts such as ``4 * 64`` and ``[1, 2] * 2``. Raises ValueError."""
+    match node:
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _ARITHMETIC:
+            one, other = _constant(left), _constant(right)
+            if all(type(part) in (int, float) or _is_short(part) for part in (one, other)):
+                return _ARITHMETIC[type(operation)](one, other)
+            raise ValueError
+        case ast.List(elts=items):
+            return [_constant(item) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(_constant(item) for item in items)
+    return ast.literal_eval(node)
+
+
+def _is_short(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) <= LONGEST
+
+
+def _product(one: Any, other: Any) -> Any:
+    """The product of numbers, or a list that is repeated. Raises ValueError if it would be very long."""
+    sizes = [len(part) if isinstance(part, list | tuple) else abs(part) for part in (one, other)]
+    if any(isinstance(part, list | tuple) for part in (one, other)) and sizes[0] * sizes[1] > LONGEST:
+        raise ValueError
+    return one * other
+
+
+_ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: _product,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}

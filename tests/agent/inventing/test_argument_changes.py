@@ -185,6 +185,47 @@ class TestNames:
         assert invented(Net).root.dropout.p == 0.0
 
 
+class TestKeywords:
+    def test_a_keyword_that_a_check_asks_for(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, layer: Any, *args: Any, **kwargs: Any) -> None:
+                super().__init__()
+                assert "stride" in kwargs.keys()  # noqa: SIM118 (as programs have it)
+                self.stride = kwargs.pop("stride")
+                self.layer = layer(*args, **kwargs)
+
+            def forward(self, x: Any) -> Any:
+                return self.layer(x) * self.stride
+
+        assert invented(Net).root.stride > 0
+
+    def test_a_text_that_is_compared_in_lower_case(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, encoder_type: str) -> None:
+                super().__init__()
+                if encoder_type.lower() != "gated_conv":
+                    raise ValueError("unknown type")
+                self.linear = nn.Linear(4, 4)
+
+            def forward(self, x: Any) -> Any:
+                return self.linear(x)
+
+        assert invented(Net).shown == "Net(encoder_type='gated_conv')"
+
+    def test_a_default_that_the_program_does_not_accept(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, depth: int, drop_path: Any = 0.0) -> None:
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Dropout(drop_path[at]) for at in range(2))
+
+            def forward(self, x: Any) -> Any:
+                for layer in self.layers:
+                    x = layer(x)
+                return x
+
+        assert len(invented(Net).root.layers) == 2
+
+
 class TestFlags:
     def test_a_branch_that_needs_what_is_missing_is_left(self) -> None:
         def require_fairscale() -> None:
