@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Callable
 from itertools import dropwhile
 from traceback import walk_tb
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 
 from fx_lsp.agent.inventing.failed_checks import tree_of
 
@@ -90,8 +91,11 @@ _CONDITIONAL = (
 
 
 def _has_fixed_callee(callee: ast.expr, frame: FrameType) -> bool:
-    """Whether ``callee`` is ``super().__init__`` or a name of the file, such as ``nn.Linear``."""
+    """Whether ``callee`` is ``super().__init__``, a method of the class, or a name of the file (``nn.Linear``)."""
     match callee:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if (owner := frame.f_locals.get("self")) is not None:
+            is_own = name not in getattr(owner, "__dict__", ())
+            return is_own and isinstance(inspect.getattr_static(type(owner), name, None), FunctionType)
         case ast.Attribute(value=ast.Call() as call, attr="__init__"):
             return _is_super(call)
         case ast.Attribute(value=value):

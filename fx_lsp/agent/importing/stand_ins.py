@@ -33,6 +33,11 @@ _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
 """The end of a dotted name that, by convention, is the name of a class."""
 
 
+_REQUEST = re.compile(
+    r"^(requests|httpx|urllib3|aiohttp|wget|gdown)\.(.*\.)?(get|post|head|request|urlopen|download\w*|cached_download)$"
+)
+"""Functions that ask the network for something, which would be refused if their package were installed."""
+
 _CLASS_STATEMENT = re.compile(r"class\s+(\w+)")
 
 
@@ -71,12 +76,14 @@ class StandIn:
 
         Used as a decorator, a stand-in returns a class unchanged, unless it may have been meant to write the class's
         constructor, as ``attr.s`` and ``dataclasses.dataclass`` do: each instance is then a use. A function's calls are
-        noted.
+        noted. Raises ConnectionError if it would ask the network for something.
         """
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
             return _noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
             return _noting_calls(args[0], self._name, note_decorated)
+        if _REQUEST.match(self._name):
+            raise ConnectionError(f"{self._name} can't be reached: there is no network while tracing")
         for traced in _traced((*args, *kwargs.values())):
             return self._recorded(traced, args, kwargs)
         given = [value for value in (*args, *kwargs.values()) if not isinstance(value, StandIn)]

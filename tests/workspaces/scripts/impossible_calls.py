@@ -12,6 +12,8 @@
 # RemovedName: not-built
 # RemovedNameInBranch: traced
 # NameThatAnArgumentSays: unchecked
+# InMethod: not-built
+# InMethodThatAnArgumentIs: traced
 
 import math
 
@@ -112,3 +114,19 @@ class NameThatAnArgumentSays(Base):
     def __init__(self, width, rounding_function):
         super().__init__(width)
         self.scale = getattr(math, f"{rounding_function}_of_old")
+
+
+class InMethod(Base):
+    def __init__(self, width):
+        super().__init__(width)
+        self.fill()
+
+    def fill(self):
+        self.more = Base(4, heads=4)
+
+
+class InMethodThatAnArgumentIs(Base):
+    def __init__(self, width, fill):
+        super().__init__(width)
+        self.fill = fill
+        self.fill(width)
