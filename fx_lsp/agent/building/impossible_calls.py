@@ -27,8 +27,7 @@ def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable
     class or function that the file names, or the base class. ``belongs`` says which files are the program's.
     """
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
-    is_attribute = isinstance(error, AttributeError) and type(error.obj) is ModuleType
-    if not (is_call or is_attribute):
+    if not (is_call or (isinstance(error, AttributeError) and _is_installed(error.obj, belongs))):
         return False
     constructor = getattr(getattr(cls, "__init__", None), "__code__", None)
     steps = list(dropwhile(lambda step: step[0].f_code is not constructor, walk_tb(error.__traceback__)))
@@ -37,6 +36,11 @@ def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable
     last = [steps.pop()] if isinstance(error, AttributeError) else []
     is_reached = all(_is_always_called(frame, line, belongs) for frame, line in steps)
     return is_reached and all(_is_always_read(frame, line, error, belongs) for frame, line in last)
+
+
+def _is_installed(module: object, belongs: Callable[[str], bool]) -> bool:
+    """Whether ``module`` is a Python module that is not the program's own, which may have been imported in part."""
+    return type(module) is ModuleType and not belongs(getattr(module, "__file__", None) or "")
 
 
 def _is_always_called(frame: FrameType, line: int, belongs: Callable[[str], bool]) -> bool:

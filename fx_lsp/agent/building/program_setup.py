@@ -20,8 +20,8 @@ from fx_lsp.agent.traceback_steps import causes
 MOST_CALLED = 2
 """How many functions are tried for a global that is None."""
 
-_ENDS = re.compile(r"destroy|reset|clear|unset|delete|finalize|shutdown|cleanup", re.IGNORECASE)
-"""The names of functions that undo what is set up."""
+_BEGINS = re.compile(r"^_*(init|set|create|make|build|config|start|register)", re.IGNORECASE)
+"""The names of functions that set something up, unlike ``main`` and ``destroy_model_parallel``."""
 
 
 def set_up(error: BaseException) -> bool:
@@ -47,7 +47,7 @@ def _unset_globals(error: BaseException) -> Iterator[tuple[str, dict[str, Any]]]
 def _setters(name: str, module: Mapping[str, Any]) -> list[FunctionType]:
     """The functions of a module that set its global ``name``, those that set most globals first."""
     own = [value for value in module.values() if isinstance(value, FunctionType) and value.__globals__ is module]
-    stored = {function: _globals_stored(function) for function in own if not _ENDS.search(function.__name__)}
+    stored = {function: _globals_stored(function) for function in own if _BEGINS.match(function.__name__)}
     return sorted((each for each, names in stored.items() if name in names), key=lambda each: -len(stored[each]))
 
 

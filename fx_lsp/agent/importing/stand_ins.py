@@ -26,7 +26,7 @@ import torch
 
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
-from fx_lsp.agent.missing.missing_uses import note_call, note_decorated, note_use, note_wrapping
+from fx_lsp.agent.missing.missing_uses import is_importing, note_call, note_decorated, note_use, note_wrapping
 from fxcore.proxy import Proxy
 
 _CLASS_NAME = re.compile(r"(?:^|\.)[A-Z]\w*[a-z]\w*$")
@@ -76,13 +76,13 @@ class StandIn:
 
         Used as a decorator, a stand-in returns a class unchanged, unless it may have been meant to write the class's
         constructor, as ``attr.s`` and ``dataclasses.dataclass`` do: each instance is then a use. A function's calls are
-        noted. Raises ConnectionError if it would ask the network for something.
+        noted. Raises ConnectionError if it would ask the network for something while a module is built or traced.
         """
         if len(args) == 1 and not kwargs and isinstance(args[0], type):
             return _noting_instances(args[0], self._name) if _lacks_constructor(args[0]) else args[0]
         if len(args) == 1 and not kwargs and isinstance(args[0], FunctionType):
             return _noting_calls(args[0], self._name, note_decorated)
-        if _REQUEST.match(self._name):
+        if _REQUEST.match(self._name) and not is_importing():
             raise ConnectionError(f"{self._name} can't be reached: there is no network while tracing")
         for traced in _traced((*args, *kwargs.values())):
             return self._recorded(traced, args, kwargs)

@@ -26,7 +26,7 @@ MOST_BUILDS = 80
 """How often a class is built before the search is given up."""
 
 MOST_MODULES = 15_000
-"""How many submodules these builds may create in all; the build that exceeds this is the last. Modules are counted
+"""How many submodules all builds of a class may create; the build that exceeds this is the last. Modules are counted
 instead of seconds, so that the same arguments are found on every machine, however busy. Thousands of modules are built
 and traced in a second."""
 
@@ -83,7 +83,8 @@ def invent_arguments(
     end = search.run()
     for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
         other = ArgumentPlan(cls, namespace, on_meta, written=settings)
-        if (better := _ArgumentSearch(other, traced).run()).rank > end.rank:
+        search = _ArgumentSearch(other, traced, search.modules)
+        if (better := search.run()).rank > end.rank:
             plan, end = other, better
         if end.error is None:
             break
@@ -140,11 +141,12 @@ class _Turn:
 class _ArgumentSearch:
     """The search for arguments of one class."""
 
-    def __init__(self, plan: ArgumentPlan, traced: Traced) -> None:
+    def __init__(self, plan: ArgumentPlan, traced: Traced, modules: int = 0) -> None:
         self._plan = plan
         self._traced = traced
         self._builds = 0
-        self._modules = 0
+        self.modules = modules
+        """How many submodules were created, including those of earlier searches."""
         self.needs_values = False
         """Whether the constructor reads the values of tensors, which it can only on the CPU."""
         self._turns: list[_Turn] = []
@@ -178,11 +180,11 @@ class _ArgumentSearch:
         return end
 
     def _count_module(self, *_: object) -> None:
-        self._modules += 1
+        self.modules += 1
 
     @property
     def _is_over(self) -> bool:
-        return self._builds >= MOST_BUILDS or self._modules > MOST_MODULES or self.needs_values
+        return self._builds >= MOST_BUILDS or self.modules > MOST_MODULES or self.needs_values
 
     def _better(self, end: _Progress, changes: Sequence[Change]) -> _Progress | None:
         """Make the first of ``changes`` with which the program gets further than ``end``; None if none helps."""

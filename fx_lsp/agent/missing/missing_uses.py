@@ -64,6 +64,11 @@ def forget_uses() -> None:
     _counts[:] = [0]
 
 
+def is_importing() -> bool:
+    """Whether files are being imported: nothing was built or traced yet."""
+    return not _counts
+
+
 def used_stand_in() -> str | None:
     """The name of the first stand-in that was used since `forget_uses`; None if none was used."""
     return next(iter(_used), None)
