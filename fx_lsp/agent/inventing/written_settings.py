@@ -84,13 +84,12 @@ def written_settings(
     files = (path for path in workspace_files(folders) if path.suffix in _SUFFIXES)
     mentioning = []
     for path in itertools.islice(files, MOST_SEARCHED):
-        text = _text(path)
-        words = _words(text)
+        words = _words(_text(path))
         if count := len(wanted & words):
-            mentioning.append((owner not in words, -count, -common_start(path, Path(near)), str(path), text))
+            mentioning.append((owner not in words, -count, -common_start(path, Path(near)), path))
     mentioning.sort()
-    programs = _ranked([one for one in mentioning if one[3].endswith(".py")], wanted)
-    configurations = _ranked([one for one in mentioning if not one[3].endswith(".py")], wanted)
+    programs = _ranked([one for one in mentioning if one[-1].suffix == ".py"], wanted)
+    configurations = _ranked([one for one in mentioning if one[-1].suffix != ".py"], wanted)
     for values in [*configurations[:1], *programs, *configurations[1:]], programs:
         if values:
             yield WrittenSettings(itertools.chain.from_iterable(values))
@@ -98,13 +97,18 @@ def written_settings(
             break
 
 
-def _ranked(files: Sequence[tuple[bool, int, int, str, str]], wanted: Collection[str]) -> list[list[tuple[Key, Any]]]:
-    """The values of all settings in each file that gives some to ``wanted``, in the order in which they count."""
+def _ranked(files: Sequence[tuple[bool, int, int, Path]], wanted: Collection[str]) -> list[list[tuple[Key, Any]]]:
+    """The values of all settings in each file that gives some to ``wanted``, in the order in which they count.
+
+    Each file comes with whether it does not name the class, how many of the settings it mentions (negative), and how
+    far it is from the class.
+    """
     found = []
-    for is_foreign, _, distance, name, text in files[:MOST_READ]:
-        values = list(_values_in(Path(name), text))
+    for is_foreign, _, distance, path in files[:MOST_READ]:
+        text = _text(path)
+        values = list(_values_in(path, text))
         if count := len({key[-1] for key, _ in values if key[-1] in wanted}):
-            found.append((is_foreign, -count, distance, len(text), name, values))
+            found.append((is_foreign, -count, distance, len(text), path, values))
     return [values for *_, values in sorted(found, key=lambda one: one[:5])]
 
 
