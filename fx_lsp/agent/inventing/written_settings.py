@@ -25,14 +25,15 @@ LARGEST = 300_000
 """Files with more bytes than this are not read."""
 
 MOST_READ = 8
-"""How many programs, and how many other files, are evaluated: those that mention most of the names."""
+"""How many programs, and how many other files, are evaluated: those that may give values to most of the names."""
 
 LONGEST = 1000
 """How many items a list may have that is computed, as by ``[0] * 12``."""
 
 _SUFFIXES = frozenset({".py", ".yaml", ".yml", ".json"})
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_OPTION = re.compile(r"--(\w+(?:-\w+)+)")
+_OPTION = re.compile(r"(?:--|dest=[\"'])(\w[\w-]*)")
+_NAME_BEFORE_LITERAL = re.compile(r"\b([A-Za-z_]\w*)\b(?:[\"']|: *\w+)? *[=:] *[\"'\d\[(+.TFN-]")
 _OF_SETTINGS = re.compile(r"(Config|Cfg|Args|Arguments|Params|Options|Settings|H[Pp]arams|Namespace|[Dd]ict|Node)$")
 """The names of classes and functions that make settings of their keyword arguments or have them as attributes."""
 
@@ -84,9 +85,9 @@ def written_settings(
     files = (path for path in workspace_files(folders) if path.suffix in _SUFFIXES)
     mentioning = []
     for path in itertools.islice(files, MOST_SEARCHED):
-        words = _words(_text(path))
-        if count := len(wanted & words):
-            mentioning.append((owner not in words, -count, -common_start(path, Path(near)), path))
+        text = _text(path)
+        if count := len(wanted & _names_with_values(text, path.suffix)):
+            mentioning.append((owner not in text, -count, -common_start(path, Path(near)), path))
     mentioning.sort()
     programs = _ranked([one for one in mentioning if one[-1].suffix == ".py"], wanted)
     configurations = _ranked([one for one in mentioning if one[-1].suffix != ".py"], wanted)
@@ -100,8 +101,8 @@ def written_settings(
 def _ranked(files: Sequence[tuple[bool, int, int, Path]], wanted: Collection[str]) -> list[list[tuple[Key, Any]]]:
     """The values of all settings in each file that gives some to ``wanted``, in the order in which they count.
 
-    Each file comes with whether it does not name the class, how many of the settings it mentions (negative), and how
-    far it is from the class.
+    Each file comes with whether it does not name the class, to how many of the settings it may give values (negative),
+    and how far it is from the class.
     """
     found = []
     for is_foreign, _, distance, path in files[:MOST_READ]:
@@ -119,9 +120,12 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _words(text: str) -> set[str]:
-    """The words of a text, including the names of options without their dashes: ``d_model`` for ``--d-model``."""
-    return {*_WORD.findall(text), *(option.replace("-", "_") for option in _OPTION.findall(text))}
+def _names_with_values(text: str, suffix: str) -> set[str]:
+    """The names that may be given values in a text: in a program, options, and names before what begins a literal."""
+    if suffix != ".py":
+        return set(_WORD.findall(text))
+    options = (option.replace("-", "_") for option in _OPTION.findall(text))
+    return {*options, *_NAME_BEFORE_LITERAL.findall(text)}
 
 
 def _values_in(path: Path, text: str) -> Iterator[tuple[Key, Any]]:
