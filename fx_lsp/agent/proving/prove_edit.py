@@ -234,7 +234,9 @@ class _EditProof:
         for part in before.runs.missed:
             where = f"line {part.lines.start}" if part.expression is None else f"both sides of line {part.lines.start}"
             raise ProofEnded("untried", f"no input was found that reaches {where}", True)
-        proven = f"the edited code behaves the same on {len(before.runs.inputs)} inputs"
+        recipe = request.target.recipe
+        where = f", as a part of `{recipe.root.source}`" if recipe.is_host else ""
+        proven = f"the edited code behaves the same on {len(before.runs.inputs)} inputs{where}"
         return f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
 
     def _twins(self, file: ImportedFile, known: Findings) -> _Before | None:

@@ -208,3 +208,4 @@ async def test_a_part_is_tried_on_what_the_whole_calls_it_with(client: Client) -
         assert (alone.verdict, alone.lacks_inputs) == ("untried", True), alone.reason
         proof = await prove(client, edit, target=part)
         assert proof.verdict == verdict, proof.reason
+        assert ("as a part of `Net()`" in proof.reason) == (verdict == "proven")
