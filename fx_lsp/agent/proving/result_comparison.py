@@ -1,9 +1,13 @@
-"""Compares what two calls did: gradients within a tolerance, all else bit by bit, except that NaN equals NaN."""
+"""Compares what two calls did: gradients within a tolerance, all else bit by bit, except that NaN equals NaN.
+
+Some of torch's functions, such as `torch.linalg.lstsq`, round differently from call to call, depending on where in
+memory their arguments are. What such a program does is compared with several runs of the other one.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +18,13 @@ from fx_lsp.agent.running.plain_values import Digest, Tree, as_in_graph
 
 GRADIENT_TOLERANCE = 1e-4
 """How much gradients may differ, relative to the largest element: they are sums whose order an edit may change."""
+
+SPREADS = 4
+"""How many times as far from a run of a program that rounds differently from call to call another program may be, as
+this program's other runs are."""
+
+LARGEST_SPREAD = 1e-3
+"""How far that may be at most, relative to the largest element."""
 
 
 def difference(old: Observation, new: Observation) -> str | None:
@@ -30,6 +41,50 @@ def difference_in_graph(program: Observation, graph: Observation) -> str | None:
     """Like `difference`, but ignoring the classes of mappings: a graph returns a ``dict`` for any mapping."""
     old, new = (replace(seen, output=as_in_graph(seen.output)) for seen in (program, graph))
     return difference(old, new)
+
+
+def rounds_alike(old: Observation, runs: Sequence[Observation]) -> bool:
+    """Whether ``old`` is as close to the first of the ``runs`` of a program as its other runs are."""
+    first, *others = runs
+    if _gradients(old.gradients, first.gradients):
+        return False
+    own = [_distances(first, other) for other in others]
+    most = [min(SPREADS * max(spread), LARGEST_SPREAD) for spread in zip(*own, strict=False)]
+    distances = _distances(first, old)
+    is_alike = len({len(distances), *map(len, own)}) == 1
+    return is_alike and all(distance <= limit for distance, limit in zip(distances, most, strict=True))
+
+
+def _distances(one: Observation, other: Observation) -> list[float]:
+    """How far apart the values of two calls are, one after another; empty if their structure differs."""
+    sides = [list(_leaves((seen.output, seen.inputs, _tree(seen.buffers)))) for seen in (one, other)]
+    if len(sides[0]) != len(sides[1]):
+        return []
+    return list(map(_distance, *sides))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The values in ``value``, and what describes the `Tree`s between them."""
+    if isinstance(value, Tree):
+        yield value.kind, value.keys, value.names, len(value.values)
+        value = (*value.values, *value.attributes)
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _distance(one: Any, other: Any) -> float:
+    """The largest difference of two tensors, relative to the largest element; infinite for other different values."""
+    if _difference("", one, other) is None:
+        return 0.0
+    if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or _layouts("", one, other):
+        return math.inf
+    if not one.is_floating_point() or not torch.equal(one.isfinite(), other.isfinite()):
+        return math.inf
+    one, other = one.nan_to_num(posinf=0, neginf=0), other.nan_to_num(posinf=0, neginf=0)
+    return float((one - other).abs().max() / one.abs().max())
 
 
 def _difference(what: str, old: Any, new: Any) -> str | None:

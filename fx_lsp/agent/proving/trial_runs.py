@@ -22,7 +22,7 @@ from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.messages import Snippet, Target, Verdict
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
-from fx_lsp.agent.proving.result_comparison import difference, difference_in_graph
+from fx_lsp.agent.proving.result_comparison import difference, difference_in_graph, rounds_alike
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.running.example_inputs import example_input
 from fx_lsp.agent.running.input_search import (
@@ -67,6 +67,9 @@ RUNS_OF_A_STEP = 30
 
 SHARE_FOR_HOST = 2 / 3
 """Which share of the budget may have been used after a search for inputs of the module that contains the program."""
+
+MOST_REPEATED = 12
+"""How often a program is run again that has done something else than expected, to see whether it always does that."""
 
 MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
@@ -399,14 +402,32 @@ def check_outputs(
     ``state`` holds its weights; ``compare`` says what differs, if anything does.
     """
     for given, expected in zip(runs.inputs, runs.observations, strict=True):
-        ChildRunner.go_on()
-        try:
-            seen = observe(program, given, state, runs.names, gradients=expected.gradients is not None)
-        except Exception as error:
-            if is_out_of_memory(error):
-                raise
-            verdict: Verdict = "untried" if isinstance(error, NotComparable) else "refuted"
-            shown = describe(error).partition("\n")[0]
-            raise ProofEnded(verdict, f"given {given}, {what} raises {shown}") from None
+        observed = partial(_observed_once, program, what, state, runs.names, given, expected)
+        seen = observed()
         if differs := compare(expected, seen):
-            raise ProofEnded("refuted", f"given {given}, {differs} differs in {what}")
+            repeated, between = [seen], []
+            for size in range(1, MOST_REPEATED):
+                between.append(torch.empty(size))  # so that the next run finds its memory arranged in another way
+                repeated.append(observed())
+            if not rounds_alike(expected, repeated):
+                raise ProofEnded("refuted", f"given {given}, {differs} differs in {what}")
+
+
+def _observed_once(
+    program: Callable[..., Any],
+    what: str,
+    state: torch.nn.Module,
+    names: frozenset[str],
+    given: Input,
+    expected: Observation,
+) -> Observation:
+    """What one call does. Raises `ProofEnded` if it raises an error, unless memory is short."""
+    ChildRunner.go_on()
+    try:
+        return observe(program, given, state, names, gradients=expected.gradients is not None)
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        verdict: Verdict = "untried" if isinstance(error, NotComparable) else "refuted"
+        shown = describe(error).partition("\n")[0]
+        raise ProofEnded(verdict, f"given {given}, {what} raises {shown}") from None

@@ -209,3 +209,16 @@ async def test_a_part_is_tried_on_what_the_whole_calls_it_with(client: Client) -
         proof = await prove(client, edit, target=part)
         assert proof.verdict == verdict, proof.reason
         assert ("as a part of `Net()`" in proof.reason) == (verdict == "proven")
+
+
+async def test_a_function_that_rounds_differently_from_call_to_call(client: Client) -> None:
+    text = program(
+        """
+        steps = torch.linalg.lstsq(x[:, :-1], x[:, 1:]).solution
+        assert x.shape[1] > 1
+        return torch.bmm(x[:, -1:], steps)
+        """
+    )
+    for check, verdict in (("torch._assert(x.shape[1] > 1, '')", "proven"), ("x = x * 1.01", "refuted")):
+        proof = await prove(client, Edit(text, "assert x.shape[1] > 1", check))
+        assert proof.verdict == verdict, proof.reason
