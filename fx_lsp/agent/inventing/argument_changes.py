@@ -195,6 +195,7 @@ def _of_other_type(
     if "NoneType" in text:
         unset = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if value is None)
         yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
+        yield from (Change(extra=paths) for paths in plan.unset(_names_read(error)))
 
 
 def _summed(error: BaseException, plan: ArgumentPlan) -> list[str]:
@@ -456,6 +457,17 @@ def _used(error: BaseException) -> Iterator[tuple[str, Any]]:
     """What the failing statements in the traceback used, as `used_values` returns it, the innermost first."""
     for frame, line in _steps(error.__traceback__):
         yield from used_values(frame, line)
+
+
+def _names_read(error: BaseException) -> set[str]:
+    """The names, including those of attributes, in the functions that ``error`` passed through."""
+    waiting = [frame.f_code for frame in _frames(error.__traceback__)]
+    names: set[str] = set()
+    while waiting:
+        code = waiting.pop()
+        names.update(code.co_names)
+        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    return names
 
 
 def mentions(error: BaseException, name: str) -> bool:

@@ -30,7 +30,7 @@ class ArgumentKind:
     value: Any = None
     """Depends on ``name``: the number, the string, the length of a list or tuple, the class of an object, the value."""
     items: tuple[Any, ...] = ()
-    """The annotations of the items of a list or a tuple, repeated as often as needed."""
+    """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings."""
     certain: bool = True
     """Whether to keep a string even if the program compares it with a different one."""
 
@@ -174,6 +174,8 @@ def _by_annotation(name: str, annotation: Any, namespace: Mapping[str, Any]) -> 
         return ArgumentKind("tuple" if cls is tuple else "list", len(inner) if fixed else items_of(name), inner)
     if cls in (type, collections.abc.Callable, types.FunctionType):
         return ArgumentKind("class")
+    if isinstance(cls, type) and issubclass(cls, Mapping):
+        return ArgumentKind("settings", items=arguments[1:2])
     return _by_class(name, cls) if isinstance(cls, type) else None
 
 
@@ -192,8 +194,6 @@ def _by_class(name: str, cls: type) -> ArgumentKind | None:
         return ArgumentKind("value", torch.float32 if cls is torch.dtype else None)
     if issubclass(cls, enum.Enum):
         return ArgumentKind("value", next(iter(cls), None))
-    if issubclass(cls, Mapping):
-        return ArgumentKind("settings")
     if issubclass(cls, torch.Tensor):
         return ArgumentKind("value", torch.ones(WIDTH))
     if cls is torch.nn.Module:

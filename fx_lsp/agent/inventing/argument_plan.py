@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -139,6 +139,17 @@ class ArgumentPlan:
         found = (f"{path}{name}" for name in names if takes_any or name in known)
         return tuple(one for one in dict.fromkeys(found) if one not in self.extra)
 
+    def unset(self, names: Collection[str]) -> Iterator[tuple[str, ...]]:
+        """For each parameter among ``names`` that invented objects of a class were built without: all of its paths."""
+        objects: dict[type, list[str]] = {}
+        for path, kind in self.kinds.items():
+            if kind.name == "object":
+                objects.setdefault(kind.value, []).append(path)
+        for cls, paths in objects.items():
+            lacking = [one.name for one in _parameters(cls) if one.default is None and one.name in names]
+            found = (tuple(f"{path}.{name}" for path in paths) for name in lacking)
+            yield from (paths for paths in found if not set(paths) & set(self.extra))
+
     def _arguments_of(self, cls: type, prefix: str) -> tuple[list[Any], dict[str, Any]]:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
@@ -180,13 +191,19 @@ class ArgumentPlan:
                 if known is not None:
                     return self._completed(known(), path)
                 cls = type(path, (InventedSettings,), {}) if self._probing else InventedSettings
-                invented = cls(path, self._value, self.last_unpacked)
+                invented = cls(path, partial(self._setting, kind.items), self.last_unpacked)
                 for one in self.settings.get(path, ()):
                     getattr(invented, one)
                 return invented
         made = self._thing(kind, path, name)
         self.made[id(made)] = path, made
         return made
+
+    def _setting(self, annotations: Sequence[Any], path: str, name: str) -> Any:
+        """The value of a setting; ``annotations`` has that of all settings of the object, if it is known."""
+        for annotation in annotations:
+            self._annotations.setdefault(path, annotation)
+        return self._value(path, name)
 
     def _kind_of_another_item(self, path: str) -> ArgumentKind | None:
         """The kind of the same part of another item: of ``stages[0].depth`` for ``stages[1].depth``."""

@@ -230,6 +230,10 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, InventedInt) else float(value) if isinstance(value, InventedFloat) else value
 
 
+ENTRIES = ("first", "second")
+"""The keys of a mapping whose items are asked for before any of them was read by its key."""
+
+
 class InventedSettings:
     """An object with attributes and items of any name, which are created when they are first read."""
 
@@ -275,6 +279,14 @@ class InventedSettings:
         """The names that were read or set so far; this method makes ``**settings`` work."""
         self._last_unpacked[:] = [self._path]
         return [name for name in self.__dict__ if not name.startswith("_")]
+
+    def items(self) -> list[tuple[str, Any]]:
+        """The names as of `keys`, with the settings; if there are none, those of `ENTRIES` are created."""
+        return [(name, self[name]) for name in self.keys() or ENTRIES]
+
+    def values(self) -> list[Any]:
+        """The settings of `items`."""
+        return [value for _, value in self.items()]
 
     def copy(self, memo: object = None) -> InventedSettings:
         """Return this object itself, so that attributes that are first read from the copy are created here."""

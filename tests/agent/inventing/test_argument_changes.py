@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -224,6 +225,43 @@ class TestKeywords:
                 return x
 
         assert len(invented(Net).root.layers) == 2
+
+
+@dataclasses.dataclass
+class ShapeSpec:
+    channels: Any = None
+    stride: Any = None
+
+
+class TestMappings:
+    def test_objects_by_name(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, input_shape: dict[str, ShapeSpec], width: int) -> None:
+                super().__init__()
+                shapes = sorted(input_shape.items(), key=lambda item: item[1].stride)
+                if not shapes:
+                    raise ValueError("input_shape cannot be empty")
+                channels = [shape.channels for _, shape in shapes]
+                self.layers = nn.ModuleDict(
+                    {name: nn.Conv2d(c, width, 1) for (name, _), c in zip(shapes, channels, strict=True)}
+                )
+
+            def forward(self, features: dict[str, Any]) -> Any:
+                return sum(layer(features[name]) for name, layer in self.layers.items())
+
+        assert len(invented(Net).root.layers) == 2
+
+    def test_a_list_of_objects(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, input_shape: list[ShapeSpec]) -> None:
+                super().__init__()
+                (channels,) = {shape.channels for shape in input_shape}
+                self.conv = nn.Conv2d(channels, 4, 1)
+
+            def forward(self, x: Any) -> Any:
+                return self.conv(x)
+
+        assert invented(Net).root.conv.in_channels > 0
 
 
 class TestFlags:
