@@ -104,7 +104,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     """Changes that may avoid ``error``, the likeliest first. ``is_built``: the trace raised it, not the build."""
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
-        yield from _required(text, plan)
+        yield from _required(error, plan)
         return
     off = [
         Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
@@ -149,8 +149,9 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
         yield from _chosen_from(error.__traceback__, plan, is_found=True)
 
 
-def _required(text: str, plan: ArgumentPlan) -> Iterator[Change]:
-    """The arguments that a call lacks, which ``text`` names."""
+def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """The arguments that a call lacks, as ``error`` says, or a class in place of a module that is called for one."""
+    text = str(error)
     names = _QUOTED.findall(text)
     for path in plan.last_unpacked:
         yield Change(path, settings=tuple(names))
@@ -158,6 +159,8 @@ def _required(text: str, plan: ArgumentPlan) -> Iterator[Change]:
     prefixes = _prefixes(plan.cls)
     if prefixes:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
+    called = [path for path in _suspects(error, plan) if path in plan.kinds] if ".forward()" in text else []
+    yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
 
 
 def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

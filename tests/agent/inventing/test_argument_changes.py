@@ -227,6 +227,20 @@ class TestKeywords:
         assert len(invented(Net).root.layers) == 2
 
 
+class TestClasses:
+    def test_what_is_called_for_a_module_is_a_class(self) -> None:
+        class Net(nn.Module):
+            def __init__(self, width: int, activation: nn.Module) -> None:
+                super().__init__()
+                self.linear = nn.Linear(width, width)
+                self.activation = activation()
+
+            def forward(self, x: Any) -> Any:
+                return self.activation(self.linear(x))
+
+        assert isinstance(invented(Net).root.activation, nn.Module)
+
+
 @dataclasses.dataclass
 class ShapeSpec:
     channels: Any = None
