@@ -192,13 +192,19 @@ def _of_other_type(
         first, *others = _summed(error, plan) or [""]
         if others:
             yield Change(first, ArgumentKind("list", items_of(first)), others=(*others,))
-        numbers = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if type(value) in _NUMBERS)
-        for path in plan.taken(numbers, by_name=True):  # the program does not accept its own default
+        for path in plan.taken(_numbers_as_sequences(error), by_name=True):  # the program refuses its own default
             yield Change(path, ArgumentKind("list", items_of(path)), (path,))
     if "NoneType" in text:
         unset = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if value is None)
         yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
         yield from (Change(extra=paths) for paths in plan.unset(_names_read(error)))
+
+
+def _numbers_as_sequences(error: BaseException) -> list[str]:
+    """The names of the numbers that the failing statement uses as sequences."""
+    steps = _steps(error.__traceback__)[:1]
+    used = (pair for frame, line in steps for pair in sequence_values(frame, line))
+    return list(dict.fromkeys(source.rpartition(".")[2] for source, value in used if type(value) in _NUMBERS))
 
 
 def _summed(error: BaseException, plan: ArgumentPlan) -> list[str]:
@@ -416,8 +422,9 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan, *, is_foun
                 value, options = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, among))
                 if isinstance(value, str) and isinstance(options, InventedSettings) and value not in options:
                     yield Change(_path_of(options, plan.made), settings=(str(value),))
-                if isinstance(value, str) and type(options) is dict and value not in options:
-                    yield Change(extra=plan.taken([value]))  # the options may be the constructor's ``**kwargs``
+                more = _more_keywords(frame)
+                if isinstance(value, str) and more is not None and options is more and value not in more:
+                    yield Change(extra=plan.taken([value]))
                 path = _path_of(value, plan.made)
                 is_table = isinstance(options, Mapping) or isinstance(node, ast.Compare)
                 if path in plan.kinds and is_table and not isinstance(options, str) and (value in options) == is_found:
@@ -427,6 +434,16 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan, *, is_foun
                         yield Change(path, ArgumentKind("value", option))
             except (Exception, Misused):  # it uses a value that is gone, or the options are not a table
                 continue
+
+
+def _more_keywords(frame: FrameType) -> dict[str, Any] | None:
+    """What a function received as ``**kwargs``; None if it has no such parameter."""
+    code = frame.f_code
+    if not code.co_flags & inspect.CO_VARKEYWORDS:
+        return None
+    at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    found = frame.f_locals.get(code.co_varnames[at])
+    return found if isinstance(found, dict) else None
 
 
 def _does_something(node: ast.AST) -> bool:
