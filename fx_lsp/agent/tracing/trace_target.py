@@ -20,7 +20,7 @@ from fx_lsp.agent.importing.import_tolerance import FailedTrace, is_consequence
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent
 from fx_lsp.agent.messages import STATIC_FORWARD, Costs, Details, Failure, Intent, Outcome, Report, Target
-from fx_lsp.agent.missing.missing_uses import begin_trace, forget_uses
+from fx_lsp.agent.missing.missing_uses import begin_trace, context_managers, decorators, forget_uses
 from fx_lsp.agent.missing.missing_weights import lacks_weights, weights_are_missing
 from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit
 from fx_lsp.agent.running.example_inputs import example_input, values_for_exploring
@@ -149,12 +149,16 @@ class TargetRun:
         if not optional:
             return None
         again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
+        around = [*decorators(), *context_managers()]
         try:
             forget_uses()
             report = self._traced(again)
+            if missing_dependency() or undecided_call():
+                return None
+            if around:
+                return self.report("unchecked", reason=f"it depends on `{around[0]}`, which is missing")
             conditions = ("without its optional inputs", condition_of(again.root))
-            report = dataclasses.replace(report, reason=", ".join(filter(None, conditions)))
-            return None if missing_dependency() or undecided_call() else report
+            return dataclasses.replace(report, reason=", ".join(filter(None, conditions)))
         except BaseException as error:
             is_unknown = missing_dependency(error=error) or any("NoneType" in str(cause) for cause in causes(error))
             failed = None if is_unknown else self._failed(error, again, on_meta)

@@ -3,6 +3,7 @@
 # HalfPrecision: unchecked
 # FailsBeforeItCallsOne: failed control-flow
 # FailsAfterItCalledOne: unchecked
+# Optional: unchecked
 # Checked: unchecked
 # Kernels: traced
 # import: missing-package
@@ -73,4 +74,18 @@ class FailsAfterItCalledOne(Registered):
     def forward(self, x):
         if (windows(4) + x).sum() > 0:
             return x
+        return self.layer(x)
+
+
+class Optional(nn.Module):
+    """Nothing is known of it without its optional input either."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+        self.register_buffer("mask", windows(width))
+
+    def forward(self, x, scale=None):
+        if scale is not None and scale > 0:
+            x = x * scale
         return self.layer(x)
