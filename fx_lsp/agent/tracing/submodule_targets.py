@@ -31,7 +31,7 @@ def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) 
         return ()
     try:
         classes = {type(part) for path, part in root.named_modules() if path}
-    except Exception:  # the program's modules may lack a hash, as dataclasses do, or override this method
+    except TypeError:  # a module that is a dataclass has no hash
         return ()
     return tuple(target.key for target in targets if file.namespace.get(target.symbol or "") in classes)
 
