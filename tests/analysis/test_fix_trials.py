@@ -16,6 +16,7 @@ from fx_lsp.analysis.engine import Engine
 from fx_lsp.analysis.fix_trials import has_part
 from fx_lsp.settings.settings import Settings
 from tests.agent.client import PATIENT
+from tests.agent.proving.edits import MERGE
 
 SOURCE = """\
 import torch
@@ -183,21 +184,9 @@ async def test_one_proof_serves_all_failures_that_an_edit_fixes(
         assert tried == 1
 
 
-PART = """\
+PART = f"""\
 from torch import nn
-
-
-class Merge(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.convs = nn.ModuleList(nn.Conv2d(channels, width, 1) for channels in (3, 5, 7))
-
-    def forward(self, state):
-        maps = state["maps"]
-        merged = self.convs[0](maps[0]) + self.convs[1](maps[1]) + self.convs[2](maps[2])
-        return merged * state["gates"]["all"] / len(merged)
-
-
+{MERGE}
 class Net(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -211,7 +200,7 @@ class Net(nn.Module):
         for stage in self.stages:
             x = stage(x)
             maps.append(x)
-        return self.merge({"maps": maps, "gates": {"all": x.mean()}})
+        return self.merge({{"maps": maps, "gates": {{"all": x.mean()}}}})
 """
 
 

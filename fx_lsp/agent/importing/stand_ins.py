@@ -2,8 +2,9 @@
 
 A stand-in supports everything that a file does while it is imported, so that the file's classes are defined. What is
 built and traced may contain stand-ins that make no difference: a function that is called for its effect, a class
-decorator, a missing module (its call is one node), a base class that might as well be ``nn.Module``. If the program
-uses any other stand-in, the result says nothing about the program, so the use is recorded (`missing_uses.py`).
+decorator, a missing module (its call is one node), a base class that might as well be ``nn.Module``, a context manager
+that does not change what the code within it does. If the program uses any other stand-in, the result says nothing about
+the program, so the use is recorded (`missing_uses.py`).
 """
 
 from __future__ import annotations

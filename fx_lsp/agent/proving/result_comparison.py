@@ -1,13 +1,13 @@
 """Compares what two calls did: gradients within a tolerance, all else bit by bit, except that NaN equals NaN.
 
 Some of torch's functions, such as `torch.linalg.lstsq`, round differently from call to call, depending on where in
-memory their arguments are. What such a program does is compared with several runs of the other one.
+memory their arguments are. If two calls differ only that much, the second is repeated to see whether it is such a case.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,12 +19,8 @@ from fx_lsp.agent.running.plain_values import Digest, Tree, as_in_graph
 GRADIENT_TOLERANCE = 1e-4
 """How much gradients may differ, relative to the largest element: they are sums whose order an edit may change."""
 
-SPREADS = 4
-"""How many times as far from a run of a program that rounds differently from call to call another program may be, as
-this program's other runs are."""
-
-LARGEST_SPREAD = 1e-3
-"""How far that may be at most, relative to the largest element."""
+LARGEST_ROUNDING = 1e-4
+"""How much calls may differ that round differently, relative to the largest element of each tensor."""
 
 
 def difference(old: Observation, new: Observation) -> str | None:
@@ -43,16 +39,12 @@ def difference_in_graph(program: Observation, graph: Observation) -> str | None:
     return difference(old, new)
 
 
-def rounds_alike(old: Observation, runs: Sequence[Observation]) -> bool:
-    """Whether ``old`` is as close to the first of the ``runs`` of a program as its other runs are."""
-    first, *others = runs
-    if _gradients(old.gradients, first.gradients):
+def differs_by_rounding(old: Observation, new: Observation, repeated: Iterable[Observation]) -> bool:
+    """Whether ``old`` and ``new`` are close, and ``new`` differs from one of the calls that ``repeated`` it."""
+    distances = _distances(old, new)
+    if not distances or max(distances) > LARGEST_ROUNDING or _gradients(old.gradients, new.gradients):
         return False
-    own = [_distances(first, other) for other in others]
-    most = [min(SPREADS * max(spread), LARGEST_SPREAD) for spread in zip(*own, strict=False)]
-    distances = _distances(first, old)
-    is_alike = len({len(distances), *map(len, own)}) == 1
-    return is_alike and all(distance <= limit for distance, limit in zip(distances, most, strict=True))
+    return any(max(_distances(new, other), default=0.0) > 0 for other in repeated)
 
 
 def _distances(one: Observation, other: Observation) -> list[float]:

@@ -22,7 +22,7 @@ from fx_lsp.agent.building.random_seeds import seed_all
 from fx_lsp.agent.messages import Snippet, Target, Verdict
 from fx_lsp.agent.processes.limits import is_out_of_memory
 from fx_lsp.agent.proving.line_coverage import Part, Seen, parts_not_run, recording_lines
-from fx_lsp.agent.proving.result_comparison import difference, difference_in_graph, rounds_alike
+from fx_lsp.agent.proving.result_comparison import difference, difference_in_graph, differs_by_rounding
 from fx_lsp.agent.proving.run_in_child import ChildRunner, ProofEnded
 from fx_lsp.agent.running.example_inputs import example_input
 from fx_lsp.agent.running.input_search import (
@@ -68,8 +68,8 @@ RUNS_OF_A_STEP = 30
 SHARE_FOR_HOST = 2 / 3
 """Which share of the budget may have been used after a search for inputs of the module that contains the program."""
 
-MOST_REPEATED = 12
-"""How often a program is run again that has done something else than expected, to see whether it always does that."""
+MOST_REPEATED = 40
+"""How often a program is run again that has done nearly the same as expected, to see whether it always does that."""
 
 MOST_OPTIONAL = 3
 """How many inputs with the parameters that are None in the first one are looked for."""
@@ -402,15 +402,19 @@ def check_outputs(
     ``state`` holds its weights; ``compare`` says what differs, if anything does.
     """
     for given, expected in zip(runs.inputs, runs.observations, strict=True):
-        observed = partial(_observed_once, program, what, state, runs.names, given, expected)
-        seen = observed()
-        if differs := compare(expected, seen):
-            repeated, between = [seen], []
-            for size in range(1, MOST_REPEATED):
-                between.append(torch.empty(size))  # so that the next run finds its memory arranged in another way
-                repeated.append(observed())
-            if not rounds_alike(expected, repeated):
-                raise ProofEnded("refuted", f"given {given}, {differs} differs in {what}")
+        observed = partial(_observed_once, program, what, state, runs.names, given)
+        seen = observed(gradients=expected.gradients is not None)
+        differs = compare(expected, seen)
+        if differs and not differs_by_rounding(expected, seen, _repeated(observed)):
+            raise ProofEnded("refuted", f"given {given}, {differs} differs in {what}")
+
+
+def _repeated(observed: Callable[..., Observation]) -> Iterator[Observation]:
+    """Further runs of a program; each finds its memory arranged in another way."""
+    between = []
+    for size in range(1, MOST_REPEATED + 1):
+        between.append(torch.empty(size))
+        yield observed(gradients=False)
 
 
 def _observed_once(
@@ -419,12 +423,13 @@ def _observed_once(
     state: torch.nn.Module,
     names: frozenset[str],
     given: Input,
-    expected: Observation,
+    *,
+    gradients: bool,
 ) -> Observation:
     """What one call does. Raises `ProofEnded` if it raises an error, unless memory is short."""
     ChildRunner.go_on()
     try:
-        return observe(program, given, state, names, gradients=expected.gradients is not None)
+        return observe(program, given, state, names, gradients=gradients)
     except Exception as error:
         if is_out_of_memory(error):
             raise

@@ -59,6 +59,19 @@ async def prove(
     return await client.agent.prove(Prove(file, target, edited_target or target, mended, {}, edited, roots, PATIENT))
 
 
+MERGE = """
+class Merge(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.convs = nn.ModuleList(nn.Conv2d(channels, width, 1) for channels in (3, 5, 7))
+
+    def forward(self, state):
+        maps = state["maps"]
+        merged = self.convs[0](maps[0]) + self.convs[1](maps[1]) + self.convs[2](maps[2])
+        return merged * state["gates"]["all"] / len(merged)
+"""
+"""A block whose input follows from nothing in its own code."""
+
 BOX = """
 class Box:
     def __init__(self, value, other=None):

@@ -11,7 +11,7 @@ from fx_lsp.agent.messages import Limits, Prove, Snippet
 from fx_lsp.agent.proving.failure_matching import FoundFailures, Place, check_places, edited_lines
 from fx_lsp.agent.proving.run_in_child import ProofEnded
 from tests.agent.client import PATIENT, Client, target_of
-from tests.agent.proving.edits import PROVEN, REFUTED, UNTRIED, Edit, program, prove
+from tests.agent.proving.edits import MERGE, PROVEN, REFUTED, UNTRIED, Edit, program, prove
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -169,32 +169,22 @@ async def test_edited_lines_are_those_of_the_new_text() -> None:
     assert edited_lines("a\nb\n", "a\n") == set()
 
 
-PART = """
+PART = f"""
 import torch
 from torch import nn
-
-class Merge(nn.Module):
-    def __init__(self, width=4):
-        super().__init__()
-        self.convs = nn.ModuleList(nn.Conv2d(channels, width, 1) for channels in (3, 5, 7))
-
-    def forward(self, state):
-        maps = state["maps"]
-        merged = self.convs[0](maps[0]) + self.convs[1](maps[1]) + self.convs[2](maps[2])
-        return merged * state["gates"]["all"] / len(merged)
-
+{MERGE}
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.stages = nn.ModuleList(nn.Conv2d(a, b, 1) for a, b in ((3, 3), (3, 5), (5, 7)))
-        self.merge = Merge()
+        self.merge = Merge(4)
 
     def forward(self, x):
         maps = []
         for stage in self.stages:
             x = stage(x)
             maps.append(x)
-        return self.merge({"maps": maps, "gates": {"all": x.mean()}})
+        return self.merge({{"maps": maps, "gates": {{"all": x.mean()}}}})
 """
 
 
@@ -204,7 +194,7 @@ async def test_a_part_is_tried_on_what_the_whole_calls_it_with(client: Client) -
     part = dataclasses.replace(part, recipe=dataclasses.replace(part.recipe, is_host=True))
     for new, verdict in (("merged.size(0)", "proven"), ("merged.size(1)", "refuted")):
         edit = Edit(PART, "len(merged)", new)
-        alone = await prove(client, dataclasses.replace(edit, root="Merge()"))
+        alone = await prove(client, dataclasses.replace(edit, root="Merge(4)"))
         assert (alone.verdict, alone.lacks_inputs) == ("untried", True), alone.reason
         proof = await prove(client, edit, target=part)
         assert proof.verdict == verdict, proof.reason
