@@ -1,7 +1,8 @@
 """What all tests share: they leave the user's cache alone, and pytest-xdist shares them out file by file."""
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of `SLOW` files first if several processes run the tests."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: SLOW.index(file) if (file := file_of(item.nodeid)) in SLOW else len(SLOW))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let Python's garbage collector pass over all that is there before the first test.
+
+    That is torch and thousands of tests: without this, each full collection takes as long as a hundred small tests.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

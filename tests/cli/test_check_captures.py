@@ -40,14 +40,29 @@ Sized()(torch.ones(3, 4))
 Long()(torch.ones(3, 4))
 compiled = torch.compile(Branch(), fullgraph=True)
 """
+BREAK = """\
+import torch
+
+
+class Branch(torch.nn.Module):
+    def forward(self, x):
+        return x if x.sum() > 0 else -x
+
+
+Branch()(torch.ones(3, 4))
+compiled = torch.compile(Branch())
+"""
+"""Its graph break is no error, because nothing asks for one graph."""
+
 ALL = ("--capture", "fx,export,compile")
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ``model.py``, which is captured only once: the other tests get the cached reports."""
+    """A folder with two files, which are captured only once: the other tests get the cached reports."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "model.py").write_text(MODEL, encoding="utf-8")
+    (folder / "broken.py").write_text(BREAK, encoding="utf-8")
     return folder
 
 
@@ -173,7 +188,6 @@ def test_which_problems_fail_the_check(project: Path, limits: str, status: int) 
 
 
 def test_a_graph_break_is_an_error_only_where_the_file_wants_one_graph(project: Path) -> None:
-    (project / "broken.py").write_text(MODEL.replace(", fullgraph=True", ""), encoding="utf-8")
     done = check("model.py", "broken.py", "--capture", "compile", "--format", "json", cwd=project)
     found = [(problem["path"], problem["severity"]) for problem in json.loads(done.stdout)]
     assert found == [("broken.py", "information"), ("model.py", "error")]

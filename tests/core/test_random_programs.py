@@ -1,6 +1,6 @@
 """fxcore and torch.fx agree on random programs, and on graphs under random edits.
 
-``FX_RANDOM_CASES`` sets how many cases each test draws; by default the whole file draws 2,500, other ones in every run.
+``FX_RANDOM_CASES`` sets how many cases each test draws; by default the whole file draws 1,000, other ones in every run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .oracle import assert_same_failure, assert_same_graph, assert_same_values, 
 from .programs import build, inputs, sources
 from .versions import TORCH
 
-CASES = int(os.environ.get("FX_RANDOM_CASES", "1000"))
+CASES = int(os.environ.get("FX_RANDOM_CASES", "400"))
 many = settings(max_examples=CASES, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 some = settings(many, max_examples=CASES // 4)
 few = settings(many, max_examples=CASES // 40)
