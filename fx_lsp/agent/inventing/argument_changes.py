@@ -24,7 +24,7 @@ from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
-from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe
+from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, TooLarge
 from fx_lsp.agent.inventing.looked_up import Lookup, lookups, nodes_of
 from fx_lsp.agent.missing import missing_weights
 from fx_lsp.agent.missing.missing_weights import lacks_weights
@@ -62,6 +62,9 @@ MOST_OPTIONS = 4
 
 SOME_TEXT = "name"
 """A string that is not empty."""
+
+FEW = 2
+"""A small number of submodules."""
 
 MOST_SUMMED = 3
 """How many numbers become lists at the same time."""
@@ -106,6 +109,9 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
         yield from _required(error, plan)
+        return
+    if isinstance(error, TooLarge):
+        yield from _fewer(error, plan)
         return
     off = [
         Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
@@ -162,6 +168,16 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
     called = [path for path in _suspects(error, plan) if path in plan.kinds] if ".forward()" in text else []
     yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
+
+
+def _fewer(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Smaller numbers, each alone and then all together, since one of them may be the number of submodules."""
+    paths = [path for path in _suspects(error, plan) if path in plan.kinds and plan.kinds[path].name == "number"]
+    large = [path for path in paths if plan.kinds[path].value > FEW]
+    few = ArgumentKind("number", FEW)
+    yield from (Change(path, few, is_of_all=path.endswith("]")) for path in large)
+    if large:
+        yield Change(large[0], few, others=(*large[1:],))
 
 
 def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:

@@ -48,6 +48,10 @@ class Misused(BaseException):
         """The kind of value that this use requires."""
 
 
+class TooLarge(BaseException):
+    """With invented arguments, a class has far more submodules than its author can have meant."""
+
+
 class Probe:
     """The base class of invented values: raises `Misused` if a value is used as something else.
 

@@ -640,7 +640,7 @@ def test_an_attribute_that_a_configuration_lacks_is_added() -> None:
 
 def test_a_list_that_is_indexed_by_its_own_items_is_a_mapping() -> None:
     def constructor(self: Any, heads: Any) -> None:
-        self.names = [head for head in heads]
+        self.names = list(heads)
         for head in heads:
             setattr(self, head, nn.Linear(8, heads[head]))
 
@@ -667,3 +667,10 @@ def test_a_name_that_is_looked_up_in_a_module_has_a_text_that_the_program_mentio
         self.is_recurrent = "RNNCell" in block
 
     assert made(module(constructor)) == "M(block='RNNCell')"
+
+
+def test_a_build_that_never_ends_is_given_up_and_tried_with_smaller_numbers() -> None:
+    def constructor(self: Any, width: int, copies: int) -> None:
+        self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(copies**3)])
+
+    assert made(module(constructor)) == "M(width=64, copies=2)"
