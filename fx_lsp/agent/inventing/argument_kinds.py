@@ -149,6 +149,8 @@ def _by_name(name: str) -> ArgumentKind:
         return ArgumentKind("value", DeviceName("cpu"))
     if lower in ("target", "_target_"):  # of a configuration: the dotted name of the class to instantiate
         return ArgumentKind("value", value=INVENTED_MODULE)
+    if lower in ("module", "submodule"):
+        return ArgumentKind("module")
     if lower in ("dtype", "generator"):
         return ArgumentKind("value", value=None)
     for pattern, text in _TEXTS:

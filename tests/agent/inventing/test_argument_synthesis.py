@@ -674,3 +674,11 @@ def test_a_build_that_never_ends_is_given_up_and_tried_with_smaller_numbers() ->
         self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(copies**3)])
 
     assert made(module(constructor)) == "M(width=64, copies=2)"
+
+
+def test_what_is_named_a_module_is_one() -> None:
+    def constructor(self: Any, module: Any) -> None:
+        self.module = module
+        self.module.weight.data /= 2.0
+
+    assert made(module(constructor)) == "M(module=…)"
