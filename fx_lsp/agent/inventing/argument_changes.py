@@ -7,11 +7,11 @@ the comparisons of the program all tell something about the values that the prog
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 import inspect
 import re
 import sys
-import textwrap
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
 from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
-from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe
+from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, TooLarge
+from fx_lsp.agent.inventing.looked_up import Lookup, lookups, nodes_of
 from fx_lsp.agent.missing import missing_weights
 from fx_lsp.agent.missing.missing_weights import lacks_weights
 
@@ -61,6 +62,9 @@ MOST_OPTIONS = 4
 
 SOME_TEXT = "name"
 """A string that is not empty."""
+
+FEW = 2
+"""A small number of submodules."""
 
 MOST_SUMMED = 3
 """How many numbers become lists at the same time."""
@@ -105,6 +109,9 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     text = str(error)
     if isinstance(error, TypeError) and "required" in text and "argument" in text:
         yield from _required(error, plan)
+        return
+    if isinstance(error, TooLarge):
+        yield from _fewer(error, plan)
         return
     off = [
         Change(path, ArgumentKind("value", value), (path,)) for path, value in plan.switches if path not in plan.extra
@@ -161,6 +168,16 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
     called = [path for path in _suspects(error, plan) if path in plan.kinds] if ".forward()" in text else []
     yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
+
+
+def _fewer(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Smaller numbers, each alone and then all together, since one of them may be the number of submodules."""
+    paths = [path for path in _suspects(error, plan) if path in plan.kinds and plan.kinds[path].name == "number"]
+    large = [path for path in paths if plan.kinds[path].value > FEW]
+    few = ArgumentKind("number", FEW)
+    yield from (Change(path, few, is_of_all=path.endswith("]")) for path in large)
+    if large:
+        yield Change(large[0], few, others=(*large[1:],))
 
 
 def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
@@ -393,7 +410,7 @@ def _with_alike(path: str, kind: ArgumentKind, plan: ArgumentPlan) -> Iterator[C
 def _isinstance_calls(code: CodeType) -> list[ast.Call]:
     return [
         node
-        for node in _nodes(code)
+        for node in nodes_of(code)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and len(node.args) == 2
     ]
 
@@ -405,35 +422,23 @@ def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan, *, is_foun
     missing keys, those that are there are changed, since the table may have something better.
     """
     for frame in _frames(traceback):
-        for node in _nodes(frame.f_code):
-            match node:
-                case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[among]):
-                    pass
-                case ast.Subscript(value=among, slice=key, ctx=ast.Load()):
-                    pass
-                case _:
-                    continue
-            match among:
-                case ast.Call(func=ast.Attribute(value=table, attr="keys"), args=[]):
-                    among = table
-            if _does_something(key) or _does_something(among):
-                continue
-            try:
-                value, options = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, among))
-                if isinstance(value, str) and isinstance(options, InventedSettings) and value not in options:
-                    yield Change(_path_of(options, plan.made), settings=(str(value),))
-                more = _more_keywords(frame)
-                if isinstance(value, str) and more is not None and options is more and value not in more:
-                    yield Change(extra=plan.taken([value]))
-                path = _path_of(value, plan.made)
-                is_table = isinstance(options, Mapping) or isinstance(node, ast.Compare)
-                if path in plan.kinds and is_table and not isinstance(options, str) and (value in options) == is_found:
-                    plain = [option for option in options if type(option) in (str, int, float)]
-                    others = [option for option in plain if repr(option) != repr(value)]
-                    for option in sorted(others, key=repr)[:MOST_OPTIONS]:
-                        yield Change(path, ArgumentKind("value", option))
-            except (Exception, Misused):  # it uses a value that is gone, or the options are not a table
-                continue
+        more = _more_keywords(frame)
+        for found in lookups(frame):
+            with contextlib.suppress(Exception, Misused):  # an object that looks like a table may be none
+                yield from _with_key(found, more, plan, is_found=is_found)
+
+
+def _with_key(found: Lookup, more: dict[str, Any] | None, plan: ArgumentPlan, *, is_found: bool) -> Iterator[Change]:
+    """Changes of the table or the key of what was looked up; ``more`` and ``is_found``: see `_chosen_from`."""
+    key, table = found.key, found.table
+    if isinstance(key, str) and isinstance(table, InventedSettings) and key not in table:
+        yield Change(_path_of(table, plan.made), settings=(str(key),))
+    if isinstance(key, str) and more is not None and table is more and key not in more:
+        yield Change(extra=plan.taken([key]))
+    path = _path_of(key, plan.made)
+    is_table = isinstance(table, Mapping) or found.is_test
+    if path in plan.kinds and is_table and not isinstance(table, str) and (key in table) == is_found:
+        yield from (Change(path, ArgumentKind("value", option)) for option in found.options()[:MOST_OPTIONS])
 
 
 def _more_keywords(frame: FrameType) -> dict[str, Any] | None:
@@ -444,20 +449,6 @@ def _more_keywords(frame: FrameType) -> dict[str, Any] | None:
     at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
     found = frame.f_locals.get(code.co_varnames[at])
     return found if isinstance(found, dict) else None
-
-
-def _does_something(node: ast.AST) -> bool:
-    """Whether evaluating ``node`` again could have an effect or block, as ``queue.get()`` could."""
-    return any(
-        isinstance(inner, (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for inner in ast.walk(node)
-    )
-
-
-def _nodes(code: CodeType) -> Iterator[ast.AST]:
-    try:
-        return ast.walk(ast.parse(textwrap.dedent(inspect.getsource(code))))
-    except (OSError, SyntaxError, TypeError):
-        return iter(())
 
 
 def _suspects(error: BaseException, plan: ArgumentPlan) -> list[str]:

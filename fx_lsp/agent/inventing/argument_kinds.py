@@ -28,7 +28,8 @@ class ArgumentKind:
     """``settings``: an object with attributes and items of any name. ``class``: a callable that returns modules.
     ``object``: an instance of the class ``value``. ``value``: ``value`` itself."""
     value: Any = None
-    """Depends on ``name``: the number, the string, the length of a list or tuple, the class of an object, the value."""
+    """Depends on ``name``: the number, the string, the length of a list or tuple, the class of an object, the value, or
+    the names that settings have from the start (None: no names)."""
     items: tuple[Any, ...] = ()
     """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings."""
     certain: bool = True
@@ -148,6 +149,8 @@ def _by_name(name: str) -> ArgumentKind:
         return ArgumentKind("value", DeviceName("cpu"))
     if lower in ("target", "_target_"):  # of a configuration: the dotted name of the class to instantiate
         return ArgumentKind("value", value=INVENTED_MODULE)
+    if lower in ("module", "submodule"):
+        return ArgumentKind("module")
     if lower in ("dtype", "generator"):
         return ArgumentKind("value", value=None)
     for pattern, text in _TEXTS:

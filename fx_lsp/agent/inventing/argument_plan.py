@@ -192,7 +192,7 @@ class ArgumentPlan:
                     return self._completed(known(), path)
                 cls = type(path, (InventedSettings,), {}) if self._probing else InventedSettings
                 invented = cls(path, partial(self._setting, kind.items), self.last_unpacked)
-                for one in self.settings.get(path, ()):
+                for one in (*(kind.value or ()), *self.settings.get(path, ())):
                     getattr(invented, one)
                 return invented
         made = self._thing(kind, path, name)

@@ -13,12 +13,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch.nn.modules.module import register_module_module_registration_hook
+from torch.nn.modules.module import (
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
 
 from fx_lsp.agent.inventing.argument_changes import Change, changes_after, is_choice, mentions, positions_of
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, PlanState
-from fx_lsp.agent.inventing.invented_values import InventedModule, Misused
+from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooLarge
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.missing_uses import forget_uses
 
@@ -29,6 +32,9 @@ MOST_MODULES = 15_000
 """How many submodules all builds of a class may create; the build that exceeds this is the last. Modules are counted
 instead of seconds, so that the same arguments are found on every machine, however busy. Thousands of modules are built
 and traced in a second."""
+
+MOST_AT_ONCE = 15_000
+"""How many submodules and parameters one build may create: it ends there. A wrong count may ask for millions."""
 
 MOST_MISUSES = 25
 """How often a value may turn out to be of another kind before one attempt is given up."""
@@ -147,6 +153,9 @@ class _ArgumentSearch:
         self._builds = 0
         self.modules = modules
         """How many submodules were created, including those of earlier searches."""
+        self._parts = 0
+        """How many submodules and parameters the present build has created. A list of modules counts once it is there,
+        its modules' parameters at once."""
         self.needs_values = False
         """Whether the constructor reads the values of tensors, which it can only on the CPU."""
         self._turns: list[_Turn] = []
@@ -155,6 +164,7 @@ class _ArgumentSearch:
     def run(self) -> _Progress:
         """Change the plan as long as the program gets further with it; return how far the program got."""
         counting = register_module_module_registration_hook(self._count_module)
+        counting_parameters = register_module_parameter_registration_hook(self._count_parameter)
         try:
             best = self._improved(self._attempt())
             while not best.is_built and self._turns and not self._is_over:
@@ -169,6 +179,7 @@ class _ArgumentSearch:
             return best
         finally:
             counting.remove()
+            counting_parameters.remove()
 
     def _improved(self, end: _Progress) -> _Progress:
         """How far the program gets, after it got as far as ``end``, with all changes that take it further."""
@@ -181,6 +192,12 @@ class _ArgumentSearch:
 
     def _count_module(self, *_: object) -> None:
         self.modules += 1
+        self._count_parameter()
+
+    def _count_parameter(self, *_: object) -> None:
+        self._parts += 1
+        if self._parts > MOST_AT_ONCE:
+            raise TooLarge
 
     @property
     def _is_over(self) -> bool:
@@ -231,6 +248,7 @@ class _ArgumentSearch:
             if self._is_over:
                 break
             self._builds += 1
+            self._parts = 0
             is_built = False
             try:
                 root = self._plan.build(probing=True)
@@ -245,7 +263,7 @@ class _ArgumentSearch:
                     once_built |= {path: kind for path in paths if (kind := self._plan.kinds[path]).name == "number"}
                 self._plan.kinds.update(dict.fromkeys(paths, misuse.kind))
                 continue
-            except Exception as raised:
+            except (Exception, TooLarge) as raised:
                 error = raised
                 self.needs_values = self._plan.on_meta and _NO_VALUES in str(raised)
             if error is not None and not is_built and once_built:

@@ -34,6 +34,10 @@ _OF_PROBES = frozenset({"path", "certain", "compared", "make", "last_iterated"})
 """The attributes that probes themselves have."""
 
 
+ENTRIES = ("first", "second")
+"""The keys of a mapping whose items are asked for before any of them was read by its key."""
+
+
 class Misused(BaseException):
     """An invented value was used as something that it is not. An ``except Exception`` in the program can't catch it."""
 
@@ -42,6 +46,10 @@ class Misused(BaseException):
         self.path = path
         self.kind = kind
         """The kind of value that this use requires."""
+
+
+class TooLarge(BaseException):
+    """With invented arguments, a class has far more submodules than its author can have meant."""
 
 
 class Probe:
@@ -120,10 +128,16 @@ class InventedText(Probe, str):
     """An invented str. Unless it is ``certain``, comparing it with another string raises `Misused` for that string."""
 
     compared: dict[int | str, None]
-    """Collects the different strings that a ``certain`` string is compared with, like those of `InventedInt`."""
+    """Collects the different strings that a ``certain`` string is compared with, like those of `InventedInt`, and those
+    that the program looks for in the string."""
     __getitem__ = str.__getitem__
     __len__ = str.__len__
-    __contains__ = str.__contains__  # type: ignore[assignment]
+
+    def __contains__(self, item: object) -> bool:
+        if found := str.__contains__(self, item):  # type: ignore[operator]
+            return found
+        self.compared[str(item)] = None
+        return False
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str) and not self.certain and str(self) != str(other):
@@ -177,6 +191,8 @@ class InventedList(Probe, list[Any]):
         list.__setitem__(self, key, value)
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Probe) and key.path.startswith(f"{self.path}["):  # it loops over the keys of a mapping
+            raise Misused(self.path, ArgumentKind("settings", ENTRIES))
         if isinstance(key, str):
             raise Misused(self.path, ArgumentKind("settings"))
         if isinstance(key, int) and not -len(self) <= key < len(self):
@@ -228,10 +244,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return int(value) if isinstance(value, InventedInt) else float(value) if isinstance(value, InventedFloat) else value
-
-
-ENTRIES = ("first", "second")
-"""The keys of a mapping whose items are asked for before any of them was read by its key."""
 
 
 class InventedSettings:

@@ -636,3 +636,49 @@ def test_an_attribute_that_a_configuration_lacks_is_added() -> None:
 
     root: Any = invent_arguments(module(constructor), {"NetConfig": NetConfig}, lambda root: None, on_meta=True).root
     assert (root.layer.in_features, root.layer.out_features) == (8, 4)
+
+
+def test_a_list_that_is_indexed_by_its_own_items_is_a_mapping() -> None:
+    def constructor(self: Any, heads: Any) -> None:
+        self.names = list(heads)
+        for head in heads:
+            setattr(self, head, nn.Linear(8, heads[head]))
+
+    cls = module(constructor)
+    root = invent_arguments(cls, {}, lambda root: None, on_meta=True).root
+    assert [root.get_submodule(name).out_features for name in root.names] == [64, 64]
+
+
+def tiny_backbone(in_planes: int, **options: Any) -> nn.Module:
+    """What the next test looks up by its name."""
+    return nn.Linear(in_planes, 4)
+
+
+def test_a_name_that_is_looked_up_in_a_namespace_is_of_something_that_takes_the_arguments() -> None:
+    def constructor(self: Any, backbone: Any) -> None:
+        self.backbone = globals()[backbone](in_planes=4, pretrained=False)
+
+    assert made(module(constructor)) == "M(backbone='tiny_backbone')"
+
+
+def test_a_name_that_is_looked_up_in_a_module_has_a_text_that_the_program_mentions() -> None:
+    def constructor(self: Any, block: Any) -> None:
+        self.block = getattr(nn, block)(8, 8)
+        self.is_recurrent = "RNNCell" in block
+
+    assert made(module(constructor)) == "M(block='RNNCell')"
+
+
+def test_a_build_that_never_ends_is_given_up_and_tried_with_smaller_numbers() -> None:
+    def constructor(self: Any, width: int, copies: int) -> None:
+        self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(copies**3)])
+
+    assert made(module(constructor)) == "M(width=64, copies=2)"
+
+
+def test_what_is_named_a_module_is_one() -> None:
+    def constructor(self: Any, module: Any) -> None:
+        self.module = module
+        self.module.weight.data /= 2.0
+
+    assert made(module(constructor)) == "M(module=…)"
