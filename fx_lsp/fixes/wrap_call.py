@@ -95,7 +95,7 @@ def _is_global_function(name: str, names: Names, place: CodePlace) -> bool:
 def _may_be_function(statement: ast.stmt, name: str) -> bool:
     match statement:
         case ast.FunctionDef():
-            return not _is_generator(statement)
+            return not _is_generator(statement) and not _is_scripted(statement)
         case ast.ImportFrom():
             imported = next(alias.name for alias in statement.names if name in (alias.name, alias.asname))
             return not imported[:1].isupper()
@@ -112,6 +112,11 @@ def _is_generator(function: ast.FunctionDef) -> bool:
         if not isinstance(node, (*Function, ast.Lambda)):
             todo += ast.iter_child_nodes(node)
     return False
+
+
+def _is_scripted(function: ast.FunctionDef) -> bool:
+    """Whether `torch.jit.script` makes ``function`` an object that the code of a graph can't name."""
+    return any(ast.unparse(decorator) in ("torch.jit.script", "jit.script") for decorator in function.decorator_list)
 
 
 def _can_be_stored(call: ast.Call) -> bool:

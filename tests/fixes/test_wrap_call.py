@@ -49,6 +49,10 @@ def pairs(x):
 async def later(x):
     return x
 
+@torch.jit.script
+def scripted(x):
+    return x
+
 class Local:
     pass
 
@@ -81,6 +85,7 @@ class TestWhichCalls:
             "range(x)",
             "pairs(x)",
             "later(x)",
+            "scripted(x)",
             "alias(x)",
             "unknown(x)",
             "half()",

@@ -286,17 +286,22 @@ def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch
     if search.host is None:
         return
     seed_all()
-    with suppress(Exception):
-        workspace, fixed = file.workspace, search.fixed()
+    workspace, fixed = file.workspace, search.fixed()
+    try:
         whole = build_target(search.host, workspace.file, file.namespace, workspace.folders, on_meta=False)
         part = part_of(whole, type(root)).root
-        known = example_input(whole.recipe.inputs, file.namespace)
-        source = "".join(linecache.getlines(search.host.recipe.file or workspace.file))
-        may_run_host = partial(may_run, SHARE_FOR_HOST)
-        guesses = candidates(whole.root, {}, known, source, file.namespace)
-        cheap = itertools.takewhile(lambda _: may_run_host(), guesses)
-        for given in recorded_inputs(part, whole.root, itertools.chain(cheap, solutions(whole.root, {}, may_run_host))):
-            yield Input((), {**given.by_parameter(root), **fixed}) if fixed else given
+    except Exception:
+        return
+    known = example_input(whole.recipe.inputs, file.namespace)
+    source = "".join(linecache.getlines(search.host.recipe.file or workspace.file))
+
+    def may_run_host(share: float = 1.0) -> bool:
+        return may_run(SHARE_FOR_HOST * share)
+
+    guesses = candidates(whole.root, {}, known, source, file.namespace)
+    cheap = itertools.takewhile(lambda _: may_run_host(), guesses)
+    for given in recorded_inputs(part, whole.root, itertools.chain(cheap, solutions(whole.root, {}, may_run_host))):
+        yield Input((), {**given.by_parameter(root), **fixed}) if fixed else given
 
 
 def _may_run(budget: SearchBudget, share: float = 1.0) -> bool:

@@ -44,6 +44,8 @@ _WEIGHT = re.compile(r"weight of size \[([\d, ]+)\]")
 
 _ABOUT_LENGTH = re.compile(r"(list|tuple) index out of range|not enough values to unpack|shorter than argument")
 
+_OUT_OF_BOUNDS = re.compile(r"index (\d+) is out of bounds for dimension \d+ with size \d+")
+
 _ABOUT_INTS = re.compile(r"\bints?\b|\bintegers?\b")
 
 _NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=x\d)")
@@ -74,7 +76,8 @@ class ErrorText:
         """How wide the input of a layer would have to be, and how wide it is."""
         self.unbatched = [tuple(map(int, found.split(","))) for found in _UNBATCHED.findall(text)]
         """The shapes of inputs that a convolution has taken for one item of a batch."""
-        sizes = [*numbers, *map(int, _NUMBER.findall(text)), *_products(shapes)]
+        long_enough = [int(index) + 1 for index in _OUT_OF_BOUNDS.findall(text)]
+        sizes = [*numbers, *long_enough, *map(int, _NUMBER.findall(text)), *_products(shapes)]
         self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
 
 

@@ -1,7 +1,8 @@
-"""Finds the dicts and objects that a program expects, from the keys and attributes that it looks up in vain.
+"""Finds the dicts, lists and objects that a program expects, from what it looks up in vain.
 
 A search for inputs starts with tensors. Where the program looks up a key in one of them, or in an item of one that it
-treats as a list, a dict is tried; where it reads an attribute that tensors don't have, an object is tried.
+treats as a list, a dict is tried; where it reads an attribute that tensors don't have, an object is tried; where it
+does what only lists can do, such as ``levels[::-1]``, a list is tried.
 """
 
 from __future__ import annotations
@@ -21,24 +22,37 @@ from fx_lsp.agent.inventing.failed_checks import tree_of, value_of
 from fx_lsp.agent.own_files import is_own_file
 from fx_lsp.agent.running.records import AttributeName
 from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted, replaced, value_at, with_key, without_indices
-from fx_lsp.agent.running.written_lists import ITEMS
+from fx_lsp.agent.running.written_lists import ITEMS, MOST_ITEMS
 from fxcore import accelerators
 
 ANY_KEY = "tensor"
 """The first key of a dict of which only the methods are used."""
 
+_AS_LIST = AttributeName("[]")
+"""What is looked up in a tensor that is used as a list."""
+
+_LIST_METHODS = frozenset({"append", "extend", "insert", "pop", "reverse"})
+"""Methods that lists have, and tensors don't."""
+
 
 def with_missing_key(
     error: BaseException, wanted: Wanted, arguments: Mapping[str, Any], described: Mapping[str, TensorLike]
 ) -> Wanted | None:
-    """``wanted`` with a dict or an object where the program looked up what is missing; None if it did not.
+    """``wanted`` with a dict, a list or an object where the program looked up what is missing; None if it did not.
 
     The program, which raised ``error``, may have looked it up in a tensor, in an item of a tensor that it treats as a
     list, or in a dict. ``described`` are tensors by key; a tensor that isn't described is like the one it replaces.
     """
     for holder, key in _lookups(error):
+        if key is _AS_LIST:
+            if (listed := _with_list(wanted, arguments, holder)) is not None:
+                return listed
+            continue
         known = described.get(key)
         for path, like in wanted.items():
+            for end in range(1, len(path)):
+                if _lacks(holder, key, value_at(arguments, path[:end])):
+                    return with_key(wanted, path[:end], key, known)
             tensor = value_at(arguments, path)
             if not isinstance(tensor, torch.Tensor):  # the program has replaced it
                 continue
@@ -49,9 +63,24 @@ def with_missing_key(
             if isinstance(holder, torch.Tensor) and tensor.data_ptr() and _share_memory(tensor, holder):
                 item = known or replace(like, shape=like.shape[1:])
                 return replaced(wanted, path, {(*path, index, key): item for index in range(ITEMS)})
-            for end in range(1, len(path)):
-                if _lacks(holder, key, value_at(arguments, path[:end])):
-                    return with_key(wanted, path[:end], key, known)
+    return None
+
+
+def _with_list(wanted: Wanted, arguments: Mapping[str, Any], holder: Any) -> Wanted | None:
+    """``wanted`` with a list instead of ``holder``: a tensor among the ``arguments``, or an item of one; else None."""
+    for path, like in wanted.items():
+        tensor = value_at(arguments, path)
+        if not isinstance(tensor, torch.Tensor) or not isinstance(holder, torch.Tensor):
+            continue
+        if tensor is holder:
+            return replaced(wanted, path, {(*path, index): like for index in range(ITEMS)})
+        if tensor.dim() and tensor.stride(0) and _share_memory(tensor, holder):
+            item = replace(like, shape=like.shape[1:])
+            at = (holder.storage_offset() - tensor.storage_offset()) // tensor.stride(0)
+            items = [[(*path, index)] for index in range(min(len(tensor), MOST_ITEMS))]
+            if at < len(items):
+                items[at] = [(*path, at, inner) for inner in range(ITEMS)]
+                return replaced(wanted, path, {one: item for paths in items for one in paths})
     return None
 
 
@@ -67,7 +96,10 @@ def _intervenes(filename: str) -> bool:
 
 
 def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
-    """What the line that raised ``error`` looks up: each container with the key, `ANY_KEY` if it asks for all."""
+    """What the line that raised ``error`` looks up: each container with the key, `ANY_KEY` if it asks for all.
+
+    For a tensor that the line uses as a list, the key is `_AS_LIST`.
+    """
     for frame, line in innermost(error):
         tree = tree_of(frame.f_code) or ast.Pass()
         methods = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
@@ -75,6 +107,18 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
             match node:
                 case ast.Subscript(value=holder, slice=ast.Constant(value=str(key)), lineno=at) if at == line:
                     pass
+                case ast.Subscript(value=holder, slice=ast.Slice(step=ast.UnaryOp()), lineno=at) if (
+                    at == line and isinstance(error, ValueError)
+                ):
+                    key = _AS_LIST
+                case ast.Call(
+                    func=ast.Attribute(value=holder, attr="pop", lineno=at), args=[ast.Constant(value=str(key)), *_]
+                ) if at == line and _is_missing(error, "pop"):
+                    pass
+                case ast.Call(func=ast.Attribute(value=holder, attr=method, lineno=at)) if (
+                    at == line and method in _LIST_METHODS and _is_missing(error, method)
+                ):
+                    key = _AS_LIST
                 case ast.Attribute(value=holder, attr="items" | "keys" | "values" | "get", lineno=at) if (
                     at == line and isinstance(error, AttributeError)
                 ):
@@ -97,6 +141,8 @@ def _lacks(holder: Any, key: str, argument: Any) -> bool:
     """Whether ``holder``, a dict of the program without the ``key``, is ``argument`` or made from it."""
     if not (isinstance(holder, dict) and isinstance(argument, dict)) or key in holder or key in argument:
         return False
+    if holder is argument:  # the program may have taken all of its items
+        return True
     return bool(holder) and all(argument.get(name) is value for name, value in holder.items())
 
 

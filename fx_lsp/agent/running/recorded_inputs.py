@@ -6,7 +6,9 @@ lists of features.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -17,37 +19,54 @@ from fx_lsp.agent.running.plain_values import map_tensors
 MOST_RECORDED = 8
 """How many inputs of a part are recorded."""
 
+MOST_OF_SEARCH = 64
+"""How many inputs of different shapes are kept of those that the part gets in a search for inputs of the host."""
+
 
 def recorded_inputs(part: torch.nn.Module, host: torch.nn.Module, given: Iterable[Input]) -> Iterator[Input]:
     """What ``part`` of ``host`` is called with while ``host`` runs on each of the inputs ``given``.
 
-    A run that fails may have called the part before. Of inputs of the same shapes, only the first is yielded.
+    A run that fails may have called the part before. If the search for the inputs ``given`` runs ``host``, what the
+    part gets in these runs comes at last, in reverse order: later runs get further. Of inputs of the same shapes, only
+    the first is yielded.
     """
-    seen: dict[str, None] = {}
-    for whole in given:
-        for recorded in _recorded(part, host, whole):
-            if (shapes := str(recorded)) not in seen:
-                seen[shapes] = None
-                yield recorded
-            if len(seen) >= MOST_RECORDED:
-                return
+    return itertools.islice(_distinct(_recorded(part, host, given)), MOST_RECORDED)
 
 
-def _recorded(part: torch.nn.Module, host: torch.nn.Module, given: Input) -> list[Input]:
-    """What one run calls the part with."""
-    found: list[Input] = []
+def _recorded(part: torch.nn.Module, host: torch.nn.Module, given: Iterable[Input]) -> Iterator[Input]:
+    """As `recorded_inputs`, but all of them."""
+    found: dict[str, Input] = {}
+    of_search: dict[str, Input] = {}
 
     def record(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        found.append(Input(map_tensors(_copy, args), map_tensors(_copy, kwargs)))
+        recorded = Input(map_tensors(_copy, args), map_tensors(_copy, kwargs))
+        shapes = str(recorded)
+        found.pop(shapes, None)  # so that the order is that of the last runs
+        found[shapes] = recorded
+        if len(found) > MOST_OF_SEARCH:
+            del found[next(iter(found))]
 
     hook = part.register_forward_pre_hook(record, with_kwargs=True)
     try:
-        call(host, given)
-    except Exception:  # what it was called with until then counts
-        return found
+        for whole in given:
+            of_search |= found
+            found.clear()
+            with suppress(Exception):  # what the part was called with until then counts
+                call(host, whole)
+            yield from [*found.values()]
+            found.clear()
+        yield from reversed([*of_search.values(), *found.values()])
     finally:
         hook.remove()
-    return found
+
+
+def _distinct(inputs: Iterable[Input]) -> Iterator[Input]:
+    """One input of each shape."""
+    seen: set[str] = set()
+    for given in inputs:
+        if (shapes := str(given)) not in seen:
+            seen.add(shapes)
+            yield given
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:

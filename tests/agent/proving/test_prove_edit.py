@@ -201,6 +201,18 @@ async def test_a_part_is_tried_on_what_the_whole_calls_it_with(client: Client) -
         assert ("as a part of `Net()`" in proof.reason) == (verdict == "proven")
 
 
+async def test_inputs_of_the_whole_are_searched_for(client: Client) -> None:
+    """None of the first guesses suits the whole, which takes images of one size only."""
+    whole = PART.replace(
+        "self.merge = ", "size = 1, 3, 6, 10; self.places = nn.Parameter(torch.zeros(size)); self.merge = "
+    )
+    whole = whole.replace("        maps = []", "        x = x + self.places\n        maps = []")
+    part = dataclasses.replace(target_of(str(client.root / "net.py"), "Net()"), symbol="Merge")
+    part = dataclasses.replace(part, recipe=dataclasses.replace(part.recipe, is_host=True))
+    proof = await prove(client, Edit(whole, "len(merged)", "merged.size(0)"), target=part)
+    assert proof.verdict == "proven", proof.reason
+
+
 async def test_a_function_that_rounds_differently_from_call_to_call(client: Client) -> None:
     text = program(
         """

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from fx_lsp.agent.running.input_changes import ErrorText
 from fx_lsp.agent.running.input_search import solutions
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fxcore.accelerators import OnCpu
@@ -153,6 +154,38 @@ class Assignment(torch.nn.Module):
             raise ValueError  # an assertion would have a message here, since pytest rewrites it
         costs: torch.Tensor = torch.cdist(torch.cat([low, high], 1), others) - scores[:, classes]
         return costs
+
+
+class Wavelets(torch.nn.Module):
+    """A pair of a sequence and a list of others."""
+
+    def forward(self, coefficients: Any) -> torch.Tensor:
+        x, details = coefficients
+        for detail in details[::-1]:
+            x = torch.cat([x, x - detail], dim=-2)[:, 1:-2]
+        result: torch.Tensor = x
+        return result
+
+
+class Stack(torch.nn.Module):
+    """An image, and a list of others from which the last ones are taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.merge = torch.nn.Conv2d(10, 5, 1)
+
+    def forward(self, x: torch.Tensor, skips: Any) -> torch.Tensor:
+        for _ in range(2):
+            x = self.merge(torch.cat([x, skips.pop()], dim=1))
+        return x
+
+
+class Taken(torch.nn.Module):
+    """A dict from which items are taken."""
+
+    def forward(self, state: Any) -> torch.Tensor:
+        result: torch.Tensor = state.pop("query") * state["key"]
+        return result
 
 
 class Decoder(torch.nn.Module):
@@ -511,6 +544,9 @@ class Images(torch.nn.Module):
         Merged(),
         Batch(),
         Nodes(),
+        Wavelets(),
+        Stack(),
+        Taken(),
     ],
     ids=lambda root: type(root).__name__,
 )
@@ -518,6 +554,11 @@ def test_inputs_that_the_layers_alone_do_not_show_are_found(root: torch.nn.Modul
     with OnCpu(), SearchBudget() as budget:  # as in a proof
         given = next(solutions(root, {}, budget.may_run))
     root(*given.args, **given.kwargs)
+
+
+def test_a_tensor_that_is_indexed_may_need_more_items() -> None:
+    told = ErrorText("IndexError: index 4 is out of bounds for dimension 0 with size 4", ())
+    assert 5 in told.sizes
 
 
 def test_known_values_stay_as_they_are() -> None:
