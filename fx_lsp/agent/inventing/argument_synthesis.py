@@ -258,6 +258,7 @@ class _ArgumentSearch:
             self._builds += 1
             self._parts = 0
             is_built = False
+            error: BaseException | None
             try:
                 root = self._plan.build(probing=True)
                 is_built = True
