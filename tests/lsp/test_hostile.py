@@ -85,6 +85,16 @@ async def contained(editor: Editor) -> AsyncIterator[None]:
     assert await editor.diagnostics("good.py") == []
 
 
+@contextlib.asynccontextmanager
+async def shown(editor: Editor, name: str, text: str) -> AsyncIterator[None]:
+    """Open a file for the block. A file that stayed open after a failure would fail all later tests."""
+    editor.show(name, text)
+    try:
+        yield
+    finally:
+        editor.close(name)
+
+
 def tree(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     """Name -> mode, time of the last change, contents, of everything in a folder."""
     paths = [folder, *(path for path in folder.rglob("*") if not path.is_symlink())]
@@ -122,8 +132,7 @@ async def test_a_hostile_module(editor: Editor, case: str) -> None:
     expected = re.search(r"^# expect (?:nothing|(\S+): (.+))$", text, re.MULTILINE)
     assert expected
     editor.write(name, text)
-    async with contained(editor):
-        editor.show(name, text)
+    async with contained(editor), shown(editor, name, text):
         said = await told(editor, name)
         if expected[1] is None:
             assert said == {}
@@ -131,7 +140,6 @@ async def test_a_hostile_module(editor: Editor, case: str) -> None:
         else:
             assert list(said) == [expected[1]]
             assert expected[2] in said[expected[1]]
-        editor.close(name)
 
 
 @pytest.mark.parametrize(
@@ -149,12 +157,10 @@ async def test_importing_a_strange_file(
     importing, text = f"hostile/imports_{name}.py", IMPORTING.format(name=name)
     (editor.folder / "hostile" / f"{name}.py").write_bytes(content)
     editor.write(importing, text)
-    async with contained(editor):
-        editor.show(importing, text)
+    async with contained(editor), shown(editor, importing, text):
         said = await told(editor, importing)
         assert list(said) == ([] if code is None else [code])
         assert words in "".join(said.values())
-        editor.close(importing)
 
 
 async def test_an_open_file_of_50_mb(editor: Editor) -> None:

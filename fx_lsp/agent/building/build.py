@@ -25,7 +25,7 @@ from fx_lsp.agent.messages import Recipe, Snippet, Span, Target
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_modules import MissingModule
 from fx_lsp.agent.missing.missing_weights import without_weights
-from fx_lsp.agent.missing.named_files import with_named_files
+from fx_lsp.agent.missing.named_files import configuration_files, with_named_files
 from fx_lsp.agent.missing.process_group import lacks_process_group, make_process_group
 from fxcore.failures import FailureKind, TraceFailure
 
@@ -129,7 +129,9 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequenc
     if recipe.made_up and isinstance(root, type):
         known = vars(sys.modules[root.__module__]) if recipe.file else namespace
         written = partial(written_settings, owner=root.__name__, folders=folders, near=at)
-        made = invent_arguments(root, known, partial(own_error, tracer, concrete_args), written, on_meta=on_meta)
+        files = partial(configuration_files, folders=folders, near=at)
+        traced = partial(own_error, tracer, concrete_args)
+        made = invent_arguments(root, known, traced, written, files, on_meta=on_meta)
         root, shown = made.root, made.shown
     return Built(root, concrete_args, tracer, recipe, shown)
 

@@ -170,6 +170,13 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
 
 
+def _existing(error: OSError, plan: ArgumentPlan) -> Iterator[Change]:
+    """Files of the workspace instead of one that does not exist. `pathlib` takes an empty path for the folder."""
+    for path, kind in list(plan.kinds.items()):
+        if kind.name == "text" and kind.value in (error.filename, ""):
+            yield from (Change(path, ArgumentKind("text", file)) for file in plan.files(path.rpartition(".")[2]))
+
+
 def _fewer(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Smaller numbers, each alone and then all together, since one of them may be the number of submodules."""
     paths = [path for path in _suspects(error, plan) if path in plan.kinds and plan.kinds[path].name == "number"]
@@ -346,6 +353,8 @@ def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[Cha
         yield from _avoiding(error, plan)
     yield from _asked_for(error.__traceback__, plan)
     yield from _chosen_from(error.__traceback__, plan)
+    if isinstance(error, FileNotFoundError | IsADirectoryError):
+        yield from _existing(error, plan)
     if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError | ValueError):
         yield from _compared_with(plan)
 

@@ -54,7 +54,7 @@ _FLAGS = re.compile(
 
 _TEXTS = (
     (re.compile(r"act(ivation)?(_type|_name|_fn)?$|nonlinearity"), "relu"),
-    (re.compile(r"(mode|type|name)$"), ""),
+    (re.compile(r"(mode|type|name)$|(^|_)(file|filepath|dir|folder|(?<!drop_)path)$"), ""),
 )
 
 _SETTINGS = re.compile(r"(^|_)(cfg|config|conf|args|opts?|hparams|options|settings)$")

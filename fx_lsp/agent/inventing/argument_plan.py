@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -65,6 +65,8 @@ class ArgumentPlan:
     """By the path of an invented number or string: the others that the program compared it with."""
     written: WrittenSettings = field(default_factory=WrittenSettings)
     """The values that the workspace gives to settings; they count before guesses."""
+    files: Callable[[str], Sequence[str]] = lambda parameter: ()
+    """Finds the paths of files in the workspace that a parameter of this name may take."""
     _annotations: dict[str, Any] = field(default_factory=dict)
     _probing: bool = True
 

@@ -77,18 +77,26 @@ def _nothing_written(_: Collection[str]) -> Iterable[WrittenSettings]:
 
 
 def invent_arguments(
-    cls: type, namespace: Mapping[str, Any], traced: Traced, written: Written = _nothing_written, *, on_meta: bool
+    cls: type,
+    namespace: Mapping[str, Any],
+    traced: Traced,
+    written: Written = _nothing_written,
+    files: Callable[[str], Sequence[str]] = lambda parameter: (),
+    *,
+    on_meta: bool,
 ) -> InventedRoot:
     """An instance of ``cls`` with invented arguments. ``namespace`` is the file's. Raises `CannotInvent`.
+
+    ``files`` finds the paths of files in the workspace that a parameter of a name may take.
 
     If the program does not get to its end with them, they begin with what the workspace gives to settings of their
     names, if it gets further with that.
     """
-    plan = ArgumentPlan(cls, namespace, on_meta)
+    plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     search = _ArgumentSearch(plan, traced)
     end = search.run()
     for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
-        other = ArgumentPlan(cls, namespace, on_meta, written=settings)
+        other = ArgumentPlan(cls, namespace, on_meta, written=settings, files=files)
         search = _ArgumentSearch(other, traced, search.modules)
         if (better := search.run()).rank > end.rank:
             plan, end = other, better
@@ -250,6 +258,7 @@ class _ArgumentSearch:
             self._builds += 1
             self._parts = 0
             is_built = False
+            error: BaseException | None
             try:
                 root = self._plan.build(probing=True)
                 is_built = True

@@ -48,9 +48,11 @@ class Lookup:
         if not isinstance(self.table, Mapping) or "__name__" not in self.table:
             return others
         texts = [text for text in self.code.co_consts if isinstance(text, str) and len(text) >= SHORTEST]
-        called = [name for name in others if isinstance(name, str) and self._can_call(name)]
-        called.sort(key=lambda name: not str(self.table[name].__module__).startswith(self.table["__name__"]))
-        return sorted(called, key=lambda name: not any(text in name for text in texts))
+        called: list[str | int | float] = [name for name in others if isinstance(name, str) and self._can_call(name)]
+        called.sort(
+            key=lambda name: not str(getattr(self.table[name], "__module__", "")).startswith(self.table["__name__"])
+        )
+        return sorted(called, key=lambda name: not any(text in str(name) for text in texts))
 
     def _can_call(self, name: str) -> bool:
         """Whether ``name`` is that of a function or class that takes the arguments of the call."""

@@ -28,6 +28,12 @@ _FOREIGN = frozenset({"node_modules", "site-packages", "dist-packages"})
 _SUFFIXES = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".txt", ".csv"})
 """The kinds of files that describe a model."""
 
+_TABLES = frozenset({".txt", ".csv"})
+"""Of these, those that only a program's own name for them tells from other texts."""
+
+_CONFIGURATION = frozenset({"cfg", "config", "conf"})
+_NO_SUBJECT = frozenset({"path", "file", "filename", "name"})
+
 
 def with_named_files(make: Callable[[], T], folders: Sequence[str]) -> T:
     """Return what ``make`` returns. If it fails for lack of a file that ``folders`` have, link the file and call again.
@@ -48,6 +54,22 @@ def with_named_files(make: Callable[[], T], folders: Sequence[str]) -> T:
             break
     assert missing is not None
     raise missing  # if a linked file did not help, it was a different file of that name
+
+
+def configuration_files(parameter: str, folders: Sequence[str], near: str) -> list[str]:
+    """The paths of at most `MOST` files below ``folders`` that a ``parameter`` such as ``config_path`` may take.
+
+    Those whose paths have a word of the parameter's name come first, then those that are closer to the file ``near``,
+    then smaller ones, which are likely to describe smaller models.
+    """
+    words = set(parameter.lower().split("_")) - _NO_SUBJECT
+    words |= _CONFIGURATION if words & _CONFIGURATION else set()
+    found = []
+    for path in itertools.islice(workspace_files(folders), MOST_SEARCHED):
+        if path.suffix.lower() in _SUFFIXES - _TABLES:
+            is_foreign = not any(word in path.as_posix().lower() for word in words)
+            found.append((is_foreign, -common_start(path, Path(near)), path.stat().st_size, str(path)))
+    return [path for *_, path in sorted(found)[:MOST]]
 
 
 def _link(error: BaseException, folders: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ import types
 import typing
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -22,6 +23,7 @@ from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.inventing import argument_synthesis
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, invent_arguments
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, Probe
+from fx_lsp.agent.missing.named_files import configuration_files
 
 
 def made(cls: type) -> str:
@@ -682,3 +684,17 @@ def test_what_is_named_a_module_is_one() -> None:
         self.module.weight.data /= 2.0
 
     assert made(module(constructor)) == "M(module=…)"
+
+
+def test_a_file_that_has_to_exist_is_one_of_the_workspace(tmp_path: Path) -> None:
+    for name, text in {"data.yaml": "8", "configs/wide.cfg": "16\n\n", "configs/net.cfg": "4"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def constructor(self: Any, config_path: Any) -> None:
+        self.layer = nn.Linear(int(Path(config_path).read_text()), 2)
+
+    files = partial(configuration_files, folders=[str(tmp_path)], near=str(tmp_path / "net.py"))
+    cls = module(constructor)
+    root: Any = invent_arguments(cls, {}, lambda root: None, files=files, on_meta=True).root
+    assert root.layer.in_features == 4
