@@ -105,6 +105,7 @@ def check_places(
     after: FoundFailures,
     mended: Places,
     edited: Collection[tuple[str, int]],
+    gone: Collection[tuple[str, int]],
     replaced: Collection[Place],
 ) -> None:
     """Raises `ProofEnded` unless the failures ``mended`` of a trace are gone ``after`` the edit and no failure is new.
@@ -112,11 +113,14 @@ def check_places(
     ``mended`` is a part of ``before``. If the program was not explored to its end before the edit, a failure counts as
     new only if it begins in a line that is ``edited``. A failure there is not new if, apart from what was mended, its
     expression is one of those that the edit ``replaced``: ``len(x) != 2`` could not be evaluated even before
-    ``len(x)`` became ``x.dim()``, and ``x.dim() != 2`` needs another fix.
+    ``len(x)`` became ``x.dim()``, and ``x.dim() != 2`` needs another fix. The same expression may also fail again
+    further on, where the program was not explored: that failure is another one if the line of the first is ``gone``.
     """
-    check_mended(before, after, mended)
-    new = set(after.certain - before.places)
     in_edit = {place for place, file, line in after.lines if (file, line) in edited}
+    kept = {place for place, file, line in before.lines if (file, line) not in gone}
+    known = Counter({place: count for place, count in mended.items() if before.complete or place in in_edit | kept})
+    check_mended(before, after, known)
+    new = set(after.certain - before.places)
     elsewhere = {place for place, file, line in after.lines if (file, line) not in edited}
     if not before.complete:
         new &= in_edit

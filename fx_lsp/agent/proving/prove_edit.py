@@ -390,7 +390,7 @@ class _EditProof:
             check_capture_places(before.found, after, before.mended, self._edited_lines())
             return
         replaced = {place for _, old, new in self._edits() for place in replaced_expressions(old, new)}
-        check_places(before.found, after, before.mended, self._edited_lines(), replaced)
+        check_places(before.found, after, before.mended, self._edited_lines(), self._gone_lines(), replaced)
 
     def _watched(self, file: ImportedFile) -> list[Part]:
         """The parts that some input has to reach: what the edit removes to fix the failures, and what fails.
@@ -417,9 +417,13 @@ class _EditProof:
         """The file and number of each line of the new texts that is not in the old ones."""
         return {(path, line) for path, old, new in self._edits() for line in edited_lines(old, new)}
 
+    def _gone_lines(self) -> set[tuple[str, int]]:
+        """The file and number of each line of the old texts that is not in the new ones."""
+        return {(path, line) for path, old, new in self._edits() for line in edited_lines(new, old)}
+
     def _changes_a_step(self) -> bool:
         """Whether the edit changes a line on the way from the traced program to one of the failures."""
-        gone = {(path, line) for path, old, new in self._edits() for line in edited_lines(new, old)}
+        gone = self._gone_lines()
         spans = [step.span for failure in self._request.failures for step in failure.chain]
         lines = {(span.file, line) for span in spans for line in range(span.line, span.end_line + 1)}
         return not gone.isdisjoint(lines)

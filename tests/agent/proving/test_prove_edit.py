@@ -135,6 +135,10 @@ def found(*lines: tuple[Place, int], complete: bool = True) -> FoundFailures:
         (found((ONE, 1)), found(), None),
         (found((ONE, 1)), found((ONE, 2)), "tracing still fails at `len(x)`"),
         (found((ONE, 1), (ONE, 3)), found((ONE, 4)), None),
+        (found((ONE, 2), complete=False), found((ONE, 3)), None),
+        (found((ONE, 2), complete=False), found((ONE, 2)), "tracing still fails at `len(x)`"),
+        (found((ONE, 1), complete=False), found((ONE, 3)), "tracing still fails at `len(x)`"),
+        (found((ONE, 2)), found((ONE, 3)), "tracing still fails at `len(x)`"),
         (found((ONE, 1)), found((OTHER, 3)), "after the edit, tracing fails at `len(y)`"),
         (found((ONE, 1), complete=False), found((OTHER, 3)), None),
         (found((ONE, 1), complete=False), found((OTHER, 2)), "after the edit, tracing fails at `len(y)`"),
@@ -148,7 +152,18 @@ def found(*lines: tuple[Place, int], complete: bool = True) -> FoundFailures:
         ),
     ],
     ids=[
-        *("gone", "moved", "one of two", "another", "behind the end of what was seen", "in the edit itself"),
+        *(
+            "gone",
+            "moved",
+            "one of two",
+            "the second behind",
+            "in its line",
+            "the line is there",
+            "all was seen",
+            "another",
+            "behind the end of what was seen",
+            "in the edit itself",
+        ),
         *("what contained it", "what could not be reached", "elsewhere", "something else"),
     ],
 )
@@ -157,10 +172,10 @@ async def test_fixed_failures_are_gone_and_no_new_ones_appear(
 ) -> None:
     edited = {("net.py", 2)}
     if reason is None:
-        check_places(before, after, Counter([ONE]), edited, {ONE, BOTH})
+        check_places(before, after, Counter([ONE]), edited, edited, {ONE, BOTH})
     else:
         with pytest.raises(ProofEnded) as settled:
-            check_places(before, after, Counter([ONE]), edited, {ONE, BOTH})
+            check_places(before, after, Counter([ONE]), edited, edited, {ONE, BOTH})
         assert (settled.value.verdict, settled.value.reason) == ("refuted", reason)
 
 
