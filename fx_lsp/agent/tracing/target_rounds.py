@@ -139,8 +139,15 @@ class TargetRounds:
             self._close(report, attempt)
         else:
             before = self._provisional.get(report.target)
-            if before is None or _worth(report) >= _worth(before[0]) + bool(attempt.parts):
+            if before is None or self._worth(report) >= self._worth(before[0]) + bool(attempt.parts):
                 self._provisional[report.target] = report, attempt
+
+    def _worth(self, report: Report) -> int:
+        """The rank of a report: that a class can't be built without arguments tells more than a doubtful result."""
+        target = self._open[report.target]
+        if report.outcome == "not-built" and target.recipe.root.source == f"{target.symbol}()":
+            return 2 * _RANKS.index("failed") - 1  # between "failed" and what comes before it
+        return 2 * _RANKS.index(report.outcome)
 
     def _is_final(self, report: Report) -> bool:
         """Whether no other recipe and no host can improve the report; a class that fails alone may pass in a host."""
@@ -169,11 +176,6 @@ class TargetRounds:
         elif self._request.capture != "fx" and attempt.last is not None and attempt.last.partial:
             last = unfinished(attempt.last, self._request.capture, death_of_search(self._request, process))
             self._reported(dataclasses.replace(last, processor_seconds=process.processor_seconds), attempt)
-
-
-def _worth(report: Report) -> int:
-    """The rank of a report."""
-    return _RANKS.index(report.outcome)
 
 
 def _before_others(host: tuple[Attempt, tuple[str, ...]]) -> tuple[int, int, int, str]:

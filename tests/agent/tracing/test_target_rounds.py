@@ -131,6 +131,16 @@ def test_a_failure_in_a_host_tells_more_than_a_call_that_could_not_build_the_cla
     assert processes.told == [("Net", "traced", 0), ("Block", "failed", 2)]
 
 
+def test_a_doubtful_result_tells_less_than_a_class_that_refuses_its_own_defaults() -> None:
+    processes = Processes("Block", "Net", at_once=3)
+    processes.say(0, Report(0, "Block", "not-built"))
+    processes.say(1, HasParts(("Block",)))
+    processes.say(1, Report(0, "Net", "traced"))
+    processes.say(2, Report(0, "Block", "unchecked"))
+    processes.end(2)
+    assert processes.told == [("Net", "traced", 0), ("Block", "not-built", 0)]
+
+
 def test_a_host_that_could_not_be_imported_is_not_reported_as_a_target() -> None:
     processes = with_a_part()
     processes.say(2, Report(0, "host:Other()", "not-imported"))
