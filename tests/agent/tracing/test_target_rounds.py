@@ -136,8 +136,9 @@ def test_a_doubtful_result_tells_less_than_a_class_that_refuses_its_own_defaults
     processes.say(0, Report(0, "Block", "not-built"))
     processes.say(1, HasParts(("Block",)))
     processes.say(1, Report(0, "Net", "traced"))
-    processes.say(2, Report(0, "Block", "unchecked"))
-    processes.end(2)
+    for number in (2, 3):  # without a result that settles it, the part is tried again after the invented modules
+        processes.say(number, Report(0, "Block", "unchecked"))
+        processes.end(number)
     assert processes.told == [("Net", "traced", 0), ("Block", "not-built", 0)]
 
 
