@@ -12,7 +12,7 @@ from tests.lsp.editor import Editor
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-SETTINGS = {"timeLimit": 1.0, "memoryLimit": 512}
+SETTINGS = {"timeLimit": 2.0, "memoryLimit": 512}
 
 GOOD = """\
 import torch.fx

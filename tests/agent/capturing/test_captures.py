@@ -219,19 +219,19 @@ async def test_a_lack_of_memory_is_no_limit_of_the_batch(monkeypatch: pytest.Mon
             "export",
             "while type(x.shape[0]) is not int:\n    pass\nreturn self.linear(x)",
             "traced",
-            "the export with a dynamic batch took longer than 3 seconds",
+            "the export with a dynamic batch took longer than 4 seconds",
         ),
         (
             "compile",
             "if x.shape[0] != 3:\n    for _ in range(10**9):\n        x = x + 1\nreturn self.linear(x)",
             "traced",
-            "the search for recompilations took longer than 3 seconds",
+            "the search for recompilations took longer than 4 seconds",
         ),
         (
             "export",
             "if x.sum() > 0:\n    return x\nwhile True:\n    pass",
             "failed",
-            "the search for further failures took longer than 3 seconds",
+            "the search for further failures took longer than 4 seconds",
         ),
         (
             "export",
@@ -247,7 +247,7 @@ async def test_a_limit_after_the_verdict_leaves_the_verdict(
     lines = "".join(f"        {line}\n" for line in body.splitlines())
     file = client.write("net.py", f"{HEAD}    def forward(self, x):\n{lines}")
     target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
-    report = (await client.trace(file, target, capture=capture, limits=Limits(seconds=3))).only
+    report = (await client.trace(file, target, capture=capture, limits=Limits(seconds=4))).only
     assert (report.outcome, report.dynamic_batch, report.unfinished) == (outcome, None, unfinished)
     assert report.partial is False
 
@@ -257,8 +257,8 @@ async def test_a_limit_leaves_the_further_failures_that_were_found_before(client
     lines = "".join(f"        {line}\n" for line in body.splitlines())
     file = client.write("net.py", f"{HEAD}    def forward(self, x):\n{lines}")
     target = target_of(file, "Net()", inputs=Snippet("(torch.randn(3, 4),)", 1))
-    report = (await client.trace(file, target, capture="export", limits=Limits(seconds=3))).only
-    assert report.unfinished == "the search for further failures took longer than 3 seconds"
+    report = (await client.trace(file, target, capture="export", limits=Limits(seconds=4))).only
+    assert report.unfinished == "the search for further failures took longer than 4 seconds"
     assert [text_at(failure.chain[-1]) for failure in report.failures] == ["x.sum() > 0", "float(x.sum())"]
 
 
