@@ -8,6 +8,7 @@ built with invented arguments. Last, it is looked for among the parts of modules
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -139,15 +140,16 @@ class TargetRounds:
             self._close(report, attempt)
         else:
             before = self._provisional.get(report.target)
-            if before is None or self._worth(report) >= self._worth(before[0]) + bool(attempt.parts):
+            better = math.inf if before is None else self._worth(report) - self._worth(before[0])
+            if better > 0 or (better == 0 and not attempt.parts):
                 self._provisional[report.target] = report, attempt
 
-    def _worth(self, report: Report) -> int:
+    def _worth(self, report: Report) -> float:
         """The rank of a report: that a class can't be built without arguments tells more than a doubtful result."""
         target = self._open[report.target]
         if report.outcome == "not-built" and target.recipe.root.source == f"{target.symbol}()":
-            return 2 * _RANKS.index("failed") - 1  # between "failed" and what comes before it
-        return 2 * _RANKS.index(report.outcome)
+            return _RANKS.index("failed") - 0.5
+        return _RANKS.index(report.outcome)
 
     def _is_final(self, report: Report) -> bool:
         """Whether no other recipe and no host can improve the report; a class that fails alone may pass in a host."""
