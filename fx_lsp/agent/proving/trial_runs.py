@@ -290,9 +290,9 @@ def _from_host(file: ImportedFile, root: Callable[..., Any], search: InputSearch
     try:
         whole = build_target(search.host, workspace.file, file.namespace, workspace.folders, on_meta=False)
         part = part_of(whole, type(root)).root
+        known = example_input(whole.recipe.inputs, file.namespace)
     except Exception:
         return
-    known = example_input(whole.recipe.inputs, file.namespace)
     source = "".join(linecache.getlines(search.host.recipe.file or workspace.file))
 
     def may_run_host(share: float = 1.0) -> bool:
