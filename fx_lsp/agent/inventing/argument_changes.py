@@ -22,10 +22,10 @@ from typing import Any
 from fx_lsp.agent.inventing import argument_plan
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
-from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values
+from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values, tree_of
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, TooLarge
-from fx_lsp.agent.inventing.looked_up import Lookup, lookups, nodes_of
+from fx_lsp.agent.inventing.looked_up import Lookup, lookups
 from fx_lsp.agent.missing import missing_weights
 from fx_lsp.agent.missing.missing_weights import lacks_weights
 
@@ -419,7 +419,7 @@ def _with_alike(path: str, kind: ArgumentKind, plan: ArgumentPlan) -> Iterator[C
 def _isinstance_calls(code: CodeType) -> list[ast.Call]:
     return [
         node
-        for node in nodes_of(code)
+        for node in ast.walk(tree_of(code) or ast.Pass())
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and len(node.args) == 2
     ]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from fx_lsp.agent.inventing.failed_checks import tree_of
 from fx_lsp.agent.inventing.invented_values import Misused
 
 SHORTEST = 3
@@ -71,7 +71,7 @@ class Lookup:
 
 def lookups(frame: FrameType) -> Iterator[Lookup]:
     """What the function of ``frame`` looks up, as far as that can be evaluated again."""
-    nodes = list(nodes_of(frame.f_code))
+    nodes = list(ast.walk(tree_of(frame.f_code) or ast.Pass()))
     calls = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
     for node in nodes:
         match node:
@@ -97,14 +97,6 @@ def lookups(frame: FrameType) -> Iterator[Lookup]:
                 continue
             among = vars(among)
         yield Lookup(value, among, isinstance(node, ast.Compare), frame.f_code, calls.get(id(node)))
-
-
-def nodes_of(code: CodeType) -> Iterator[ast.AST]:
-    """All nodes of the syntax tree of a function; none if its source can't be read."""
-    try:
-        return ast.walk(ast.parse(textwrap.dedent(inspect.getsource(code))))
-    except (OSError, SyntaxError, TypeError):
-        return iter(())
 
 
 def _does_something(node: ast.AST) -> bool:

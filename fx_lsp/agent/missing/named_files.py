@@ -1,4 +1,4 @@
-"""Looks in the workspace for files that a constructor names and that are not in the current folder.
+"""Looks in the workspace for files that a constructor names or takes, and that are not in the current folder.
 
 A model that is described by ``cfg="net.yaml"`` is often built in a folder other than the one that holds the file.
 """
