@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable
 
 from fx_lsp.documents.scopes import Binding, CodePlace, Comprehension, Function, Scope, ScopeVisitor, bound_names
@@ -85,7 +86,7 @@ class Names:
             return None
         scope = self.scope_of(name, place)
         if scope is None:
-            return []
+            return [] if not alone or hasattr(builtins, name) else self.star_imports
         if scope.is_class or name in scope.parameters:
             return None
         bindings = scope.bindings[name]

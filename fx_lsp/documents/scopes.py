@@ -95,7 +95,8 @@ class ScopeVisitor(ast.NodeVisitor):
         self.module = Scope()
         self.imported: dict[str, str] = {}
         """Local name -> the dotted name that it is imported from, wherever in the file the import is."""
-        self.star_imports: list[str] = []
+        self.star_imports: list[Binding] = []
+        """Each ``from a import *``, under the name of its module."""
         """The modules of all ``from module import *`` statements."""
         self.calls: list[tuple[ast.Call, CodePlace]] = []
         self.classes: list[ast.ClassDef] = []
@@ -172,7 +173,7 @@ class ScopeVisitor(ast.NodeVisitor):
         module = f"{'.' * node.level}{node.module or ''}"
         for alias in node.names:
             if alias.name == "*":
-                self.star_imports.append(module)
+                self.star_imports.append(Binding(module, self._place, is_simple=True))
                 continue
             local = alias.asname or alias.name
             self.imported[local] = f"{module}.{alias.name}"

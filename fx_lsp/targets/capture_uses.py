@@ -243,7 +243,7 @@ class CaptureUses:
             return set()
         seen.add((file.path, name))
         is_free = head and head not in file.names.imported
-        from_stars = [f"{module}.{name}" for module in file.names.star_imports] if is_free else []
+        from_stars = [f"{star.name}.{name}" for star in file.names.star_imports] if is_free else []
         found: set[_Node] = set()
         for dotted in [name, *from_stars]:
             splits = (self._defined(file, module, own, seen) for module, own in _splits(dotted))

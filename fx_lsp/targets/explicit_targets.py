@@ -118,7 +118,7 @@ def dotted(expression: ast.expr, names: Names) -> str | None:
     """The dotted name that ``expression`` refers to, even if the name comes from ``import *``."""
     name = names.qualified(expression)
     if name in ("symbolic_trace", "Tracer"):
-        star = next((module for module in names.star_imports if module in _MODULES), None)
+        star = next((star.name for star in names.star_imports if star.name in _MODULES), None)
         return f"{star}.{name}" if star else name
     return name
 

@@ -157,7 +157,8 @@ class WorkspaceRecipes:
         """The classes whose bodies use the class ``name`` of the file ``path``, with their files."""
         for other, shown in self._mentioning(path, name, own=True):
             is_own = other == path
-            if is_own or (name in shown.names.imported and self._may_mean(shown, name, path)):
+            is_imported = name in shown.names.imported or shown.names.star_imports
+            if is_own or (is_imported and self._may_mean(shown, name, path)):
                 yield from ((other, shown, host) for host in shown.hosts(name))
 
     def _mentioning(self, path: str, name: str, *, own: bool = False) -> Iterator[tuple[str, ShownCalls]]:

@@ -60,6 +60,7 @@ class TestACall:
             ("train.py", "from pkg.net import Net\nnet = Net(7)\n", ["from pkg.net import Net"]),
             ("train.py", "from pkg.net import Net as N\nfrom other import Net\nnet = Net(7)\n", None),
             ("train.py", "import pkg.net\nprint(pkg.net.Net(7))\n", ["import pkg.net"]),
+            ("train.py", "from pkg.net import *\nnet = Net(len('wide'))\n", ["from pkg.net import *"]),
             (
                 "tests/test_net.py",
                 "from pkg.net import Net\nWIDTH = 7\ndef test():\n    w = WIDTH\n    assert Net(w)\n",
@@ -163,6 +164,12 @@ class TestAHost:
     def test_a_host_that_needs_no_argument_is_called(self, tree: Tree) -> None:
         path = tree.write("net.py", NET)
         tree.write("model.py", dedent(self.HOST).format(default="=4"))
+        (host,) = tree.targets(path)["Net"].hosts
+        assert (shown(host), host.made_up) == (("model.py", "Model()", ["from model import Model"]), False)
+
+    def test_a_host_may_import_all_names(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("model.py", dedent(self.HOST).format(default="=4").replace("import Net", "import *"))
         (host,) = tree.targets(path)["Net"].hosts
         assert (shown(host), host.made_up) == (("model.py", "Model()", ["from model import Model"]), False)
 

@@ -1,7 +1,7 @@
 """Finds the tables in which a program looks something up, and the keys that they have.
 
-Examples are ``mode in MODES``, ``BLOCKS[name]``, ``"target" in config``, ``getattr(models, name)`` and
-``globals()[name]``.
+Examples are ``mode in MODES``, ``BLOCKS[name]``, ``"target" in config``, ``getattr(models, name)``,
+``globals()[name]`` and ``eval(name)``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ SHORTEST = 3
 
 _NAMESPACES = frozenset({"globals", "vars"})
 """Functions that return a namespace and have no effect."""
+
+_GLOBALS = ast.parse("globals()", mode="eval").body
+"""Where ``eval`` looks a name up."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ def lookups(frame: FrameType) -> Iterator[Lookup]:
                 pass
             case ast.Call(func=ast.Name(id="getattr"), args=[table, key, *_]):
                 pass
+            case ast.Call(func=ast.Name(id="eval"), args=[ast.Name() | ast.Attribute() | ast.Subscript() as key]):
+                table = _GLOBALS
             case _:
                 continue
         match table:
@@ -92,7 +97,7 @@ def lookups(frame: FrameType) -> Iterator[Lookup]:
             value, among = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (key, table))
         except (Exception, Misused):  # it uses a value that is gone
             continue
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and table is not _GLOBALS:
             if not isinstance(among, ModuleType):
                 continue
             among = vars(among)

@@ -46,6 +46,11 @@ def grace(seconds: float) -> float:
     return min(max(seconds, LEAST_GRACE), MOST_GRACE)
 
 
+def seconds_in_words(seconds: float) -> str:
+    """A number of seconds as messages tell it, e.g. "1 second" or "2.5 seconds"."""
+    return f"{seconds:g} second{'' if seconds == 1 else 's'}"
+
+
 @contextlib.contextmanager
 def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iterator[None]:
     """Run the block for at most ``seconds``, as `Patience` counts them.

@@ -149,20 +149,36 @@ class Preloader:
             self._refused.add(package(failed))
             self._wanted[:0] = rest
 
+    def load(self, modules: Iterable[str]) -> None:
+        """Import modules of torch itself, which need no trial, all at once: a request is waiting that uses them."""
+        new = [name for name in modules if name not in sys.modules]
+        if new:
+            with self._importing():
+                for name in new:
+                    self._import_one(name)
+
     def _import(self, needed: Set[str]) -> None:
         """Import modules that passed, in their order: at least one, and all up to the last one that is ``needed``."""
         began = time.monotonic()
-        GUARD.close(tempfile.gettempdir())
-        with _without_workspaces(self._roots.values()), rare_collections():
+        with self._importing():
             while self._passed:
-                name = self._passed.pop(0)
-                if package(name) not in self._refused:
-                    try:
-                        importlib.import_module(name)
-                    except (Exception, SystemExit):
-                        self._refused.add(package(name))
+                self._import_one(self._passed.pop(0))
                 if needed.isdisjoint(self._passed) and time.monotonic() > began + SECONDS_AT_ONCE:
                     break
+
+    def _import_one(self, name: str) -> None:
+        if package(name) not in self._refused:
+            try:
+                importlib.import_module(name)
+            except (Exception, SystemExit):
+                self._refused.add(package(name))
+
+    @contextlib.contextmanager
+    def _importing(self) -> Iterator[None]:
+        """A context in which the agent imports modules; what they do is guarded, and no workspace is imported."""
+        GUARD.close(tempfile.gettempdir())
+        with _without_workspaces(self._roots.values()), rare_collections():
+            yield
         GUARD.reopen()
         if not self._passed:
             gc.freeze()  # as in `serve`

@@ -14,7 +14,13 @@ from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
-from fx_lsp.agent.processes.limits import is_out_of_memory, lift_memory_limit, limit_memory, time_limit
+from fx_lsp.agent.processes.limits import (
+    is_out_of_memory,
+    lift_memory_limit,
+    limit_memory,
+    seconds_in_words,
+    time_limit,
+)
 from fx_lsp.agent.processes.priority import give_way_to_traces
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.confinement import confine_alone
@@ -117,7 +123,7 @@ def _capture(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -
     run = CaptureRun(request, attempt.target, file)
 
     def timed_out(frame: FrameType | None) -> None:
-        error = f"the capture took longer than {request.limits.seconds:g} seconds"
+        error = f"the capture took longer than {seconds_in_words(request.limits.seconds)}"
         emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_outside_python))))
 
     try:
@@ -144,7 +150,7 @@ def _completed(run: CaptureRun, answer: Report, request: Trace, emit: Emit) -> R
         return unfinished(answer, request.capture, why)
 
     def too_slow(_frame: FrameType | None) -> None:
-        emit(_timed(ended(f"took longer than {limits.seconds:g} seconds")))
+        emit(_timed(ended(f"took longer than {seconds_in_words(limits.seconds)}")))
 
     def tell(report: Report) -> None:
         nonlocal answer
@@ -221,7 +227,7 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, sha
     run = TargetRun(request.id, attempt.target, file, shared=shared)
 
     def timed_out(frame: FrameType | None) -> None:
-        error = f"the trace took longer than {seconds:g} seconds"
+        error = f"the trace took longer than {seconds_in_words(seconds)}"
         emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_outside_python))))
 
     known = file.workspace.dependencies

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fx_lsp.agent.importing.workspace_importer import lines_of
 from fx_lsp.agent.messages import Failure, Report, Span, Step, Trace
+from fx_lsp.agent.processes.limits import seconds_in_words
 from fx_lsp.agent.processes.watchdog import ChildProcess
 from fx_lsp.agent.traceback_steps import is_outside_python
 
@@ -31,7 +32,8 @@ def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
     """The report for the target ``key`` of ``request``, whose child is dead."""
     chain = _chain(child.stack, request)
     if child.overdue:
-        error = f"the trace took longer than {request.limits.seconds:g} seconds and was stopped in code outside Python"
+        limit = seconds_in_words(request.limits.seconds)
+        error = f"the trace took longer than {limit} and was stopped in code outside Python"
         failure = Failure("time-limit", error, chain)
         return Report(request.id, key, "timed-out", (failure,), processor_seconds=child.processor_seconds)
     error = f"the process that was tracing it {describe_exit(child.status)}"
@@ -41,7 +43,7 @@ def death_report(request: Trace, key: str, child: ChildProcess) -> Report:
 def death_of_search(request: Trace, child: ChildProcess) -> str:
     """How a child died that was making another run after it had reported on a capture: the end of a sentence."""
     if child.overdue:
-        return f"took longer than {request.limits.seconds:g} seconds"
+        return f"took longer than {seconds_in_words(request.limits.seconds)}"
     return f"ended because its process {describe_exit(child.status)}"
 
 

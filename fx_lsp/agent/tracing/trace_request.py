@@ -20,7 +20,14 @@ from fx_lsp.agent.importing.workspace_importer import Workspace, third_party
 from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Step, Trace
 from fx_lsp.agent.missing.device_redirection import Devices, stand_in_for_accelerators
 from fx_lsp.agent.processes.children import Emit, ForkedChildren
-from fx_lsp.agent.processes.limits import grace, is_out_of_memory, lift_memory_limit, limit_memory, time_limit
+from fx_lsp.agent.processes.limits import (
+    grace,
+    is_out_of_memory,
+    lift_memory_limit,
+    limit_memory,
+    seconds_in_words,
+    time_limit,
+)
 from fx_lsp.agent.processes.watchdog import Gone, Hear
 from fx_lsp.agent.running.meta_run import MODULES_FOR_META
 from fx_lsp.agent.sandbox.denial_reports import reporting_denials
@@ -96,7 +103,7 @@ class TraceSession:
 
     def _import_timed_out(self, frame: FrameType | None) -> None:
         seconds = self._request.limits.seconds
-        error = f"the import took longer than {seconds:g} seconds"
+        error = f"the import took longer than {seconds_in_words(seconds)}"
         chain = chain_of_frame(frame, self.workspace.owns)
         if self._request.slow_work is None and (work := _work_of_module(chain)):
             self.emit(SlowImport(Failure("definitions-only", error, (work,))))

@@ -238,6 +238,8 @@ class TargetRun:
         return dataclasses.replace(report, notices=notices, parameters=parameter_count(built.root))
 
     def _not_built(self, error: BaseException, on_meta: bool) -> Report:
+        if on_meta and self._target.fallbacks and isinstance(error, NameError):
+            raise InconclusiveOnMeta from error  # on the CPU, the other recipes are tried, too
         if is_consequence(error) or (isinstance(error, NameError) and not self._file.complete):
             return self._lost()
         if self._is_undefined(error.__cause__ or error):

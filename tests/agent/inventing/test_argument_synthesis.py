@@ -663,6 +663,16 @@ def test_a_name_that_is_looked_up_in_a_namespace_is_of_something_that_takes_the_
     assert made(module(constructor)) == "M(backbone='tiny_backbone')"
 
 
+def test_a_text_that_is_evaluated_and_called_names_something_that_takes_the_arguments() -> None:
+    def constructor(self: Any, settings: Any) -> None:
+        self.backbone = eval(settings.kind)(in_planes=4, pretrained=False)
+
+    assert (
+        invent_arguments(module(constructor), globals(), lambda root: None, on_meta=True).root.backbone.out_features
+        == 4
+    )
+
+
 def test_a_name_that_is_looked_up_in_a_module_has_a_text_that_the_program_mentions() -> None:
     def constructor(self: Any, block: Any) -> None:
         self.block = getattr(nn, block)(8, 8)
