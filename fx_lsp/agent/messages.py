@@ -71,7 +71,8 @@ class Recipe:
     made_up: bool = False
     """Whether ``root`` is a class that the agent has to build with invented arguments."""
     is_host: bool = False
-    """Whether what is traced is the first submodule of the target's class in what is built."""
+    """Whether what is traced is the first submodule of the target's class in what is built. The submodule is traced
+    with ``concrete_args``, ``tracer`` and ``leaves``."""
     file: str = ""
     """The absolute path of the file that the recipe comes from, if that is not the traced file. The recipe then runs in
     a separate namespace, and ``setup`` includes all that the recipe needs from that file, such as imports."""

@@ -192,14 +192,15 @@ class FixTrials:
         if path in edited:
             (target,) = await self._scheduler.completed(path, [target])
         host = host or self._host(path, traced)
+        before = traced.target if host is None else _as_part(traced.target, host)
         if host is not None:
-            target = replace(target, recipe=host, fallbacks=())
+            target = _as_part(target, host)
         workspace, limits = self._scheduler.workspace, self._scheduler.settings_of(path).limits
         if capture is None:
             capture = rule_for(failures[0].kind).capture if failures else "fx"
         request = Prove(
             path,
-            replace(traced.target, recipe=host, fallbacks=()) if host else traced.target,
+            before,
             target,
             tuple(failures),
             overlays=snapshot.overlays(),
@@ -224,8 +225,7 @@ class FixTrials:
         result = self._scheduler.results.get(path)  # None if the file has been closed meanwhile
         others = [other.target for other in result.traced.values() if other is not traced] if result else []
         recipes = [recipe for other in others for recipe in (other.recipe, *other.fallbacks)]
-        host = next((recipe for recipe in (*recipes, *traced.target.hosts) if has_part(recipe, shown)), None)
-        return host and replace(host, is_host=True, concrete_args=None)
+        return next((recipe for recipe in (*recipes, *traced.target.hosts) if has_part(recipe, shown)), None)
 
     def _models_around(self, path: str, traced: Traced) -> list[Recipe]:
         """How to build models that the target, which was built alone, is a part of."""
@@ -233,8 +233,7 @@ class FixTrials:
         if result is None or lines is None or self._host(path, traced) is not None:
             return []
         others = [other.target for other in result.traced.values() if other is not traced]
-        models = enclosing_models(lines.text, traced.target, others)
-        return [replace(model, is_host=True, concrete_args=None) for model in models]
+        return enclosing_models(lines.text, traced.target, others)
 
     def _alike(self, failure: Failure) -> list[Failure]:
         """Failures of other targets at the same place, those with the shortest way there first."""
@@ -250,6 +249,13 @@ class FixTrials:
 
     def _own_text(self, roots: Sequence[str], path: str) -> str | None:
         return self._scheduler.documents.text(path) if self._scheduler.workspace.owns(path, roots) else None
+
+
+def _as_part(target: Target, host: Recipe) -> Target:
+    """The target as the first submodule of its class in what ``host`` builds, traced as its own directives say."""
+    own = target.recipe
+    recipe = replace(host, is_host=True, concrete_args=own.concrete_args, tracer=own.tracer, leaves=own.leaves)
+    return replace(target, recipe=recipe, fallbacks=())
 
 
 def has_part(recipe: Recipe, shown: str) -> bool:

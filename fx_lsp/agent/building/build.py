@@ -61,7 +61,7 @@ def build_target(
             built = _with_set_up(partial(with_named_files, partial(without_weights, make), folders))
             cls = namespace.get(target.symbol or "")
             if recipe.is_host:
-                built = part_of(built, cls)
+                built = replace(part_of(built, cls), concrete_args=built.concrete_args)
             if recipe.file and isinstance(cls, type) and not isinstance(built.root, cls):
                 raise TypeError(f"{recipe.root.source} does not create an instance of {target.symbol}")
             return built
@@ -71,6 +71,15 @@ def build_target(
             first = first or error
     assert first is not None
     raise first
+
+
+def directed(built: Built, recipe: Recipe, file: str, namespace: dict[str, Any]) -> Built:
+    """What was ``built``, to be traced as the directives say that ``recipe`` has, evaluated in the file's namespace."""
+    concrete_args, tracer, leaves = (
+        _value(said, file, namespace) for said in (recipe.concrete_args, recipe.tracer, recipe.leaves)
+    )
+    tracer = tracer_for(tracer, (*(leaves or ()), InventedModule, MissingModule))
+    return replace(built, concrete_args=concrete_args, tracer=tracer)
 
 
 def part_of(host: Built, cls: Any) -> Built:
@@ -121,19 +130,15 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequenc
         for snippet in recipe.setup:
             exec(_compile(snippet, at, "exec"), names)
         root = _value(recipe.root, at, names)
-        concrete_args = _value(recipe.concrete_args, file, namespace)
-        tracer = _value(recipe.tracer, file, namespace)
-        leaves = _value(recipe.leaves, file, namespace) or ()
-    tracer = tracer_for(tracer, (*leaves, InventedModule, MissingModule))
-    shown = recipe.root.source
+        built = directed(Built(root, None, None, recipe, recipe.root.source), recipe, file, namespace)
     if recipe.made_up and isinstance(root, type):
         known = vars(sys.modules[root.__module__]) if recipe.file else namespace
         written = partial(written_settings, owner=root.__name__, folders=folders, near=at)
         files = partial(configuration_files, folders=folders, near=at)
-        traced = partial(own_error, tracer, concrete_args)
+        traced = partial(own_error, built.tracer, built.concrete_args)
         made = invent_arguments(root, known, traced, written, files, on_meta=on_meta)
-        root, shown = made.root, made.shown
-    return Built(root, concrete_args, tracer, recipe, shown)
+        return replace(built, root=made.root, shown=made.shown)
+    return built
 
 
 def own_error(tracer: fxcore.Tracer, concrete_args: Any, root: Any) -> Exception | None:

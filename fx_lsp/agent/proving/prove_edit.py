@@ -347,7 +347,9 @@ class _EditProof:
     def _search(self, file: ImportedFile, program: Program, watched: Collection[Part]) -> InputSearch:
         fixed = partial(fixed_values, file, self._request.edited_target)
         target, any_values = self._request.target, self._request.capture != "fx"
-        host = replace(target, recipe=replace(target.recipe, is_host=False), symbol=None, fallbacks=())
+        host = replace(
+            target, recipe=replace(target.recipe, is_host=False, concrete_args=None), symbol=None, fallbacks=()
+        )
         search = InputSearch(fixed, program.built.recipe.inputs, watched, any_values=any_values)
         return replace(search, host=host) if target.recipe.is_host else search
 

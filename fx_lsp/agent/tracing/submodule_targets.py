@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 import fxcore
-from fx_lsp.agent.building.build import Built, part_of
+from fx_lsp.agent.building.build import Built, directed, part_of
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
-from fx_lsp.agent.messages import Failure, Report, Target
+from fx_lsp.agent.messages import Failure, Recipe, Report, Target
 from fx_lsp.agent.missing.missing_uses import called_stand_ins, context_managers, decorators, forget_uses
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency
@@ -50,7 +50,7 @@ class Host:
     def report(self, target: Target) -> Report | None:
         """The report on the class of ``target``, from its first instance in the host; None if nothing is known."""
         cls = self._file.namespace[target.symbol or ""]
-        run = TargetRun(self._request, target, self._file, lambda on_meta: self._part(cls))
+        run = TargetRun(self._request, target, self._file, lambda on_meta: self._part(cls, target.recipe))
         try:
             report = run.run(on_meta=True)
         except InconclusiveOnMeta:
@@ -66,10 +66,11 @@ class Host:
             return in_host
         return dataclasses.replace(report, intent="assumed")
 
-    def _part(self, cls: type) -> Built:
+    def _part(self, cls: type, recipe: Recipe) -> Built:
+        """The part of the class ``cls``, to be traced as the directives of ``recipe`` say."""
         if self._built is None:
             self._built = self._shared.get(on_meta=True)
-        return part_of(self._built, cls)
+        return directed(part_of(self._built, cls), recipe, self._file.workspace.file, self._file.namespace)
 
     @cached_property
     def _watched(self) -> _HostTrace:

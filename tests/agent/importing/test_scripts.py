@@ -19,7 +19,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 FOLDER = Path(__file__).parents[2] / "workspaces" / "scripts"
 
-EXPECTED = re.compile(r"^# (\w+): (.+)$", re.MULTILINE)
+EXPECTED = re.compile(r"^# (?!fx:)(\w+): (.+)$", re.MULTILINE)
 
 SECONDS = {"slow_work": 3}
 """The time limits of files that exceed it; all others have plenty of time."""

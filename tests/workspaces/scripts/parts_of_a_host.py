@@ -2,6 +2,7 @@
 # Pyramid: traced on a condition
 # Detector: traced
 # Branch: traced on a condition
+# Gate: traced
 
 import torch
 from torch import nn
@@ -26,10 +27,21 @@ class Branch(nn.Module):
         return self.norm(x) * self.scale if enabled else x
 
 
+# fx: concrete_args(closed=False)
+class Gate(nn.Module):
+    def __init__(self, parent):
+        super().__init__()
+        self.linear = nn.Linear(parent.width, parent.width)
+
+    def forward(self, x, closed):
+        return x if closed else self.linear(x)
+
+
 class Detector(nn.Module):
     def __init__(self):
         super().__init__()
         self.width = 8
+        self.gate = Gate(self)
         self.pyramid = Pyramid([3, 3])
         self.branch = Branch(self, 0.5)
 
