@@ -146,6 +146,8 @@ class Failure:
     operation: str = ""
     """The operation that failed: see ``fxcore.source.syntax.operation_at``. For a ``foreign-call``, the package and the
     name of the function that refused the value, e.g. ``torch.ones``, ``numpy.sqrt``."""
+    passed_on: str | None = None
+    """``TraceFailure.passed_on``: the parameters that the program's ``*args`` and ``**kwargs`` can fill in a call."""
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ def to_failure(failure: TraceFailure) -> Failure:
         chain_of_frames(failure.frames),
         subject=failure.subject or "",
         operation=failure.callee or failure.operation,
+        passed_on=failure.passed_on,
     )
 
 

@@ -35,7 +35,7 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     entries = ", ".join(f'"{flag}": {defaults[flag]}' for flag in flags)
     changes = [_change(call, entries) for call in tracing]
     if not calls and function is not None:
-        changes.append(_directive(source, function, ", ".join(f"{flag}={defaults[flag]}" for flag in flags)))
+        changes.append(directive(source, function, ", ".join(f"{flag}={defaults[flag]}" for flag in flags)))
     yield from (Fix(title, (change,)) for change in changes if change is not None)
 
 
@@ -80,8 +80,8 @@ def _change(call: TracingCall, entries: str) -> TextChange | None:
     return None
 
 
-def _directive(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, settings: str) -> TextChange | None:
-    """The change that adds a directive above the root.
+def directive(source: Source, function: ast.FunctionDef | ast.AsyncFunctionDef, settings: str) -> TextChange | None:
+    """The change that adds a ``concrete_args`` directive above the root (the traced module or function).
 
     None if the root already has a directive, or is not defined at the top level.
     """

@@ -17,10 +17,25 @@ _ITERATING = ("all", "any", "enumerate", "list", "map", "max", "min", "reversed"
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
-    """One fix if a starred name takes the rest of a shape, or if code iterates over a known number of sizes."""
-    changes = _unpacked(source, node) or _indexed(source, node)
+    """One fix if names are assigned a shape and other values, or if code iterates over a known number of sizes."""
+    changes = _assigned(source, node) or _unpacked(source, node) or _indexed(source, node)
     if changes:
         yield Fix("Index the shape instead of iterating over it", changes)
+
+
+def _assigned(source: Source, node: ast.expr) -> tuple[TextChange, ...]:
+    """``b, n, heads = x.shape[0], x.shape[1], self.heads`` for ``b, n, heads = *x.shape, self.heads``."""
+    match source.parent(node):
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values) as value) if value is node:
+            given = _with_one_star(values)
+            is_of_names = not any(isinstance(target, ast.Starred) for target in targets)
+            if given is None or not is_of_names or not Values(source).is_shape(given.star.value):
+                return ()
+            shape = source.operand(given.star.value)
+            sizes = [f"{shape}[{at}]" for at in range(len(targets) - len(values) + 1)]
+            items = [*map(source.slice, given.before), *sizes, *map(source.slice, given.after)]
+            return (source.replaced(value, ", ".join(items)),)
+    return ()
 
 
 def _unpacked(source: Source, node: ast.expr) -> tuple[TextChange, ...]:

@@ -33,6 +33,8 @@ def message(failure: Failure, expression: str) -> str:
 
 
 def _advice(failure: Failure, expression: str) -> str:
+    if failure.passed_on is not None:
+        return "Instead of `*args` and `**kwargs`, name the parameters that are passed on: `def forward(self, x, mask)`."
     operation = failure.operation or called(expression) or ""
     if operation in _BY_OPERATION and not (failure.subject == "shape" and called(expression)):
         return _BY_OPERATION[operation]
@@ -65,6 +67,7 @@ over it. Unpacking into a fixed number of names works: `a, b = x` records `x[0]`
 - For the items of a tensor: work on the whole tensor at once, or index it in a loop over a `range` of fixed length.
 - For a list that is an input: specify its number of items with `concrete_args={"images": [PH, PH]}`, where `PH` is
   `torch.fx.PH`.
+- For `*args` and `**kwargs` that are only passed on: name the parameters, `def forward(self, x, mask)`.
 - Otherwise: move the loop into a module-level function and record its call with `torch.fx.wrap("its_name")`.""",
     bad="""\
 import torch
@@ -102,5 +105,5 @@ traced = torch.fx.symbolic_trace(Attention())
 """,
     text=message,
     kinds=("iteration",),
-    fixes=("torch_assert", "shape_star", "shape_unpacking", "wrap_call", "move_to_helper"),
+    fixes=("name_passed_on", "torch_assert", "shape_unpacking", "shape_star", "wrap_call", "move_to_helper"),
 )

@@ -69,6 +69,9 @@ class TraceFailure(Exception):
     """The user's functions that were running, the traced forward first; the last frame's span is the place."""
     node: Node | None = None
     """The node of the traced value whose content was needed, or None."""
+    passed_on: str | None = None
+    """If the program failed to pass on its ``*args`` or ``**kwargs``: the parameters of the callee that these can fill,
+    as in a definition, e.g. ``mask=None, scale=1.0``. None if they are not known, and for any other failure."""
     callee: str = ""
     """For a `FailureKind.FOREIGN_CALL`: the called function with its package, such as ``numpy.sqrt``; else empty."""
 

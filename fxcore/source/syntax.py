@@ -49,6 +49,12 @@ def called_at(place: Place) -> str:
     return _called(found[0]) if found is not None and isinstance(found[0], ast.Call) else ""
 
 
+def call_around(place: Place) -> ast.Call | None:
+    """The call that the instruction at ``place`` makes or prepares, for example by unpacking ``*args``, if any."""
+    found = _syntax_at(place)
+    return found[0] if found is not None and isinstance(found[0], ast.Call) else None
+
+
 def _syntax_at(place: Place) -> tuple[ast.AST, ast.AST] | None:
     span = span_at(*place)
     if span is None:

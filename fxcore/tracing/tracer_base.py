@@ -22,6 +22,7 @@ from fxcore.graph import Graph
 from fxcore.node import Argument, Node, Target
 from fxcore.operator_schemas import check_for_mutable_operation
 from fxcore.source import Place, is_user_file
+from fxcore.source.passed_on import passed_on
 from fxcore.traceback import has_preserved_node_meta, inherit
 from fxcore.tracing import arguments
 
@@ -214,6 +215,8 @@ class TracerBase:
         """
         error = failure(message)
         error.node = None if value is None else value.node
+        if isinstance(error, IterationFailure) and error.node is not None and _is_of_the_rest(error.node):
+            error.passed_on = passed_on(sys._getframe(1))
         raise error
 
     def _record_stack_trace(self, node: Node) -> None:
@@ -222,6 +225,13 @@ class TracerBase:
         user_frames = [frame for frame in frames[first:] if is_user_file(frame.filename)]
         if user_frames:
             node.stack_trace = "".join(traceback.StackSummary.from_list(user_frames).format()).strip()
+
+
+def _is_of_the_rest(node: Node) -> bool:
+    """Whether ``node`` stands for the program's ``*args``, its ``**kwargs``, or the keys of the latter."""
+    is_keys = node.op == "call_method" and node.target == "keys"
+    origin = node.all_input_nodes[0] if is_keys else node
+    return origin.op == "placeholder" and str(origin.target).startswith("*")
 
 
 class GraphAppendingTracer(TracerBase):

@@ -17,7 +17,7 @@ import torch.fx
 from torch.utils import _pytree as pytree
 
 from fx_lsp.agent.messages import Failure, Span
-from fx_lsp.agent.traceback_steps import chain_of_frames, describe
+from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import Fix, TextChange
 from fx_lsp.targets import find_targets
@@ -81,8 +81,7 @@ class Program:
         """Its first failure, as the agent tells it; torch.fx must fail on the same line."""
         with pytest.raises(TraceFailure) as caught:
             Tracer().trace(self.root)
-        failure = caught.value
-        told = Failure(failure.kind.value, describe(failure.__cause__ or failure), chain_of_frames(failure.frames))
+        told = to_failure(caught.value)
         assert told.chain[-1].span.line <= (self.stock_line() or 0) <= told.chain[-1].span.end_line
         return told
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fx_lsp.fixes import narrow_slice, shape_star, size_tuple, symbolic_numbers, tensor_length
-from tests.fixes.fixing import check, function, refuse
+from fx_lsp.fixes import narrow_slice, shape_star, shape_unpacking, size_tuple, symbolic_numbers, tensor_length
+from tests.fixes.fixing import Program, applied, check, function, refuse
 
 LENGTHS = {
     "a tensor": ("return x / len(x)", "return x / x.size(0)"),
@@ -188,6 +188,31 @@ def test_a_starred_shape_becomes_a_sum_of_tuples(case: tuple[str, str], tmp_path
 )
 def test_a_starred_value_that_may_not_be_a_shape_is_left(body: str, tmp_path: Path) -> None:
     refuse(tmp_path, shape_star.fixes, function(body))
+
+
+UNPACKED = {
+    "with another value": (
+        "a, b, c, d = *x.shape, 2\nreturn x * (a + b + c + d)",
+        "a, b, c, d = x.shape[0], x.shape[1], x.shape[2], 2\nreturn x * (a + b + c + d)",
+    ),
+    "amidst others": (
+        "s = x.shape\na, b, c, d, e = 1, *s, x.dtype\nreturn x.to(e) * (a + b + c + d)",
+        "s = x.shape\na, b, c, d, e = 1, s[0], s[1], s[2], x.dtype\nreturn x.to(e) * (a + b + c + d)",
+    ),
+    "the rest": (
+        "b, *rest = x.shape\nreturn x.reshape((b,) + rest)",
+        "b, rest = x.shape[0], x.shape[1:]\nreturn x.reshape((b,) + rest)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNPACKED.values(), ids=UNPACKED)
+def test_an_unpacked_shape_is_indexed(case: tuple[str, str], tmp_path: Path) -> None:
+    bad, good = map(function, case)
+    (fix,) = Program(tmp_path, bad).fixes(shape_unpacking.fixes)
+    assert fix.title == "Index the shape instead of iterating over it"
+    assert applied(bad, fix.changes) == good
+    assert Program(tmp_path, good).stock_line() is None
 
 
 SLICES = {

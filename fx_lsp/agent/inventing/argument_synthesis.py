@@ -21,6 +21,7 @@ from torch.nn.modules.module import (
 from fx_lsp.agent.inventing.argument_changes import Change, changes_after, is_choice, mentions, positions_of
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, PlanState
+from fx_lsp.agent.inventing.called_attributes import called_values
 from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooLarge
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.missing_uses import forget_uses
@@ -263,6 +264,8 @@ class _ArgumentSearch:
                 root = self._plan.build(probing=True)
                 is_built = True
                 error = self._traced(root)
+                if error is None and (paths := called_values(root)):
+                    raise Misused(paths[0], ArgumentKind("module"))
             except Misused as misuse:
                 if misuse.kind == self._plan.kinds.get(misuse.path):
                     return _Progress(misuse, is_built=is_built)

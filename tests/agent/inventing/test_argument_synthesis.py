@@ -688,6 +688,18 @@ def test_a_build_that_never_ends_is_given_up_and_tried_with_smaller_numbers() ->
     assert made(module(constructor)) == "M(width=64, copies=2)"
 
 
+def test_what_is_called_behind_a_failure_is_a_module() -> None:
+    class Wrapper(nn.Module):
+        def __init__(self, width: Any, fn: Any) -> None:
+            super().__init__()
+            self.width, self.fn = width, fn
+
+        def forward(self, x: Any) -> Any:
+            return self.fn(x) if x.sum() > 0 else x * self.width
+
+    assert made(Wrapper) == "Wrapper(width=64, fn=…)"
+
+
 def test_what_is_named_a_module_is_one() -> None:
     def constructor(self: Any, module: Any) -> None:
         self.module = module
