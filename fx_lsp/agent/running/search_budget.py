@@ -45,16 +45,47 @@ class SearchBudget(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         output = func(*args, **(kwargs or {}))
-        self._work += CALL + _operations(getattr(func, "__name__", ""), args, output)
+        self._work += CALL + _operations(getattr(func, "__name__", "").strip("_"), args, output)
         return output
 
 
 def _operations(name: str, args: tuple[Any, ...], output: Any) -> int:
-    """About how many multiplications the function ``name`` has done: a row of weights for each number of the output."""
-    tensors = [argument for argument in args[:2] if isinstance(argument, torch.Tensor)]
-    row = 1
-    if len(tensors) == 2 and (name.startswith("conv") or name == "linear"):
-        row = math.prod(tensors[1].shape[1:])
-    elif len(tensors) == 2 and name.strip("_") in ("matmul", "mm", "bmm"):
-        row = tensors[0].shape[-1]
-    return row * sum(tensor.numel() for tensor in tensors_of([output]))
+    """About how many multiplications the function ``name`` has done, at least one for each number of the output."""
+    tensors = [argument for argument in args[:3] if isinstance(argument, torch.Tensor)]
+    count = sum(tensor.numel() for tensor in tensors_of([output]))
+    if name == "einsum" and args and isinstance(args[0], str):
+        return count * _summed(args[0], tensors_of(args[1:]))
+    if name in _RECURRENT:
+        return max(count, _of_recurrence(args))
+    if len(tensors) < 2:
+        return count
+    if name in _ATTENTION:
+        # Each row of queries is multiplied with all keys, and the result with all values; some are projected before.
+        query, key = tensors[:2]
+        length = key.shape[-2] if name == "scaled_dot_product_attention" else key.shape[0]
+        projections = 0 if name == "scaled_dot_product_attention" else 4 * query.shape[-1]
+        return max(count, query.numel() * (2 * length + projections))
+    if name.startswith("conv") or name == "linear":  # a row of weights for each number
+        return count * math.prod(tensors[1].shape[1:])
+    return count * tensors[0].shape[-1] if name in ("matmul", "mm", "bmm") and tensors[0].dim() else count
+
+
+_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+_ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward"})
+
+
+def _summed(equation: str, operands: list[torch.Tensor]) -> int:
+    """How many products ``torch.einsum`` adds up for each number of its output: ``i`` times ``x`` for ``bix,iox->bo``."""
+    terms, _, result = equation.replace(" ", "").partition("->")
+    sizes: dict[str, int] = {}
+    for term, operand in zip(terms.split(","), operands, strict=False):
+        first, _, last = term.partition("...")
+        sizes |= dict(zip(first, operand.shape, strict=False))
+        sizes |= dict(zip(reversed(last), reversed(operand.shape), strict=False))
+    return math.prod(size for index, size in sizes.items() if index not in result)
+
+
+def _of_recurrence(args: tuple[Any, ...]) -> int:
+    """All weights for each step of each sequence: ``(input, state, weights, …)``."""
+    weights = sum(tensor.numel() for tensor in tensors_of(args[2:3]))
+    return math.prod(args[0].shape[:-1]) * weights if args and isinstance(args[0], torch.Tensor) else 0

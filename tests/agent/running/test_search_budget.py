@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional as F
 
 from fx_lsp.agent.running import search_budget
 from fx_lsp.agent.running.search_budget import SearchBudget
@@ -26,3 +30,26 @@ def test_large_runs_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_budget, "MOST_WORK", 10 * (64 * 32 * 512 + search_budget.CALL))
     assert runs_until_spent(torch.rand(64, 512), torch.rand(32, 512)) == 12
     assert runs_until_spent(torch.rand(2, 2), torch.rand(2, 2)) > 50
+
+
+X = torch.rand(2, 10, 32)
+COSTLY: dict[str, tuple[Callable[[], object], int]] = {
+    "einsum": (lambda: torch.einsum("bix,iox->bo", X, torch.rand(10, 5, 32)), 2 * 5 * 10 * 32),
+    "einsum with an ellipsis": (lambda: torch.einsum("...i,io->...o", X, X[0, :, :].T), 2 * 10 * 32 * 10),
+    "attention": (lambda: F.scaled_dot_product_attention(X, X, X), 2 * 2 * 10 * 10 * 32),
+    "an LSTM": (lambda: nn.LSTM(32, 64, batch_first=True)(X), 2 * 10 * 4 * 64 * (32 + 64)),
+    "attention with projections": (lambda: nn.MultiheadAttention(32, 4)(X, X, X), 2 * 10 * 32 * 4 * 32),
+}
+
+
+@pytest.mark.parametrize(("run", "operations"), COSTLY.values(), ids=COSTLY)
+def test_what_a_function_does_inside_counts(
+    run: Callable[[], object], operations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_budget, "CALL", 0)
+    monkeypatch.setattr(search_budget, "MOST_WORK", 1)
+    budget = SearchBudget()
+    with budget:
+        run()
+    assert not budget.has_left(operations - 1)
+    assert budget.has_left(100 * operations)
