@@ -75,7 +75,7 @@ _ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_fo
 
 
 def _summed(equation: str, operands: list[torch.Tensor]) -> int:
-    """How many products ``torch.einsum`` adds up for each number of its output: ``i`` times ``x`` for ``bix,iox->bo``."""
+    """How many products `torch.einsum` adds up for each number of its output: ``i`` times ``x`` for ``bix,iox->bo``."""
     terms, _, result = equation.replace(" ", "").partition("->")
     sizes: dict[str, int] = {}
     for term, operand in zip(terms.split(","), operands, strict=False):
