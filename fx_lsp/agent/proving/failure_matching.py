@@ -93,6 +93,23 @@ def span_of(failure: Failure, owns: Owns) -> Span | None:
     return innermost([step.span for step in failure.chain], owns)
 
 
+def comparable(
+    before: FoundFailures,
+    after: FoundFailures,
+    mended: Places,
+    edited: Collection[tuple[str, int]],
+    gone: Collection[tuple[str, int]],
+) -> Places:
+    """Those of the failures ``mended`` by an edit that are not gone if their expressions still fail ``after`` it.
+
+    If the program was not explored to its end before the edit, the same expression may fail again further on: that
+    failure is another one if the line of the first is ``gone``, and it does not begin in a line that is ``edited``.
+    """
+    in_edit = {place for place, file, line in after.lines if (file, line) in edited}
+    kept = {place for place, file, line in before.lines if (file, line) not in gone}
+    return Counter({place: count for place, count in mended.items() if before.complete or place in in_edit | kept})
+
+
 def check_mended(before: FoundFailures, after: FoundFailures, mended: Places) -> None:
     """Raises `ProofEnded` unless the failures ``mended``, a part of ``before``, are gone ``after`` the edit."""
     for place, count in mended.items():
@@ -113,13 +130,10 @@ def check_places(
     ``mended`` is a part of ``before``. If the program was not explored to its end before the edit, a failure counts as
     new only if it begins in a line that is ``edited``. A failure there is not new if, apart from what was mended, its
     expression is one of those that the edit ``replaced``: ``len(x) != 2`` could not be evaluated even before
-    ``len(x)`` became ``x.dim()``, and ``x.dim() != 2`` needs another fix. The same expression may also fail again
-    further on, where the program was not explored: that failure is another one if the line of the first is ``gone``.
+    ``len(x)`` became ``x.dim()``, and ``x.dim() != 2`` needs another fix. ``gone``: as for `comparable`.
     """
+    check_mended(before, after, comparable(before, after, mended, edited, gone))
     in_edit = {place for place, file, line in after.lines if (file, line) in edited}
-    kept = {place for place, file, line in before.lines if (file, line) not in gone}
-    known = Counter({place: count for place, count in mended.items() if before.complete or place in in_edit | kept})
-    check_mended(before, after, known)
     new = set(after.certain - before.places)
     elsewhere = {place for place, file, line in after.lines if (file, line) not in edited}
     if not before.complete:

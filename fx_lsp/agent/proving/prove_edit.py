@@ -29,6 +29,7 @@ from fx_lsp.agent.proving.failure_matching import (
     check_capture_places,
     check_mended,
     check_places,
+    comparable,
     edited_lines,
     explored_failures,
     failures_met,
@@ -173,7 +174,7 @@ class _EditProof:
             return
         if not before.mended - before.found.places:
             try:
-                check_mended(before.found, after, before.mended)
+                check_mended(before.found, after, self._comparable(before, after))
             except ProofEnded:
                 self._remember(before.remembered)
                 raise
@@ -386,6 +387,12 @@ class _EditProof:
             apart(partial(check_graph, program, runs))
         else:
             apart(partial(check_captured, capture, program, runs, must_succeed=must_succeed))
+
+    def _comparable(self, before: _Explored, after: FoundFailures) -> Places:
+        """The failures that have to be gone after the edit."""
+        if self._request.capture != "fx":
+            return before.mended
+        return comparable(before.found, after, before.mended, self._edited_lines(), self._gone_lines())
 
     def _check_places(self, before: _Before, after: FoundFailures) -> None:
         if self._request.capture != "fx":
