@@ -34,6 +34,8 @@ class Part:
     file: str
     lines: range
     expression: Ends | None = None
+    is_moved: bool = False
+    """Whether the edit moves this part as it is, with the ``if`` that it belongs to: no input has to reach it."""
 
     def is_in(self, seen: Seen) -> bool:
         """Whether this part was run."""
@@ -85,14 +87,18 @@ def replaced_parts(file: str, old: str, new: str) -> list[Part]:
     """The statements of functions in ``old`` that are not in ``new``, except for those that lead to a ``raise``.
 
     Only the head of a compound statement counts, since the statements in it count separately. Both sides of a
-    conditional expression that is not in ``new`` count.
+    conditional expression that is not in ``new`` count. Statements in an ``if`` that is in ``new`` are moved.
     """
     matcher = difflib.SequenceMatcher(None, lines_of(old), lines_of(new), autojunk=False)
     opcodes = [(start, end) for kind, start, end, _, _ in matcher.get_opcodes() if kind != "equal"]
     gone = {line + 1 for start, end in opcodes for line in range(start, end)}
     functions = [node for node in ast.walk(ast.parse(old)) if isinstance(node, ast.FunctionDef)]
     inner = {node for function in functions for node in _run_through(function.body)}
-    heads = [Part(file, _head(node)) for node in inner if isinstance(node, ast.stmt) and _is_run(node)]
+    kept = {ast.dump(node) for node in ast.walk(_parsed(new)) if isinstance(node, ast.If)}
+    branches = [node for node in inner if isinstance(node, ast.If) and ast.dump(node) in kept]
+    moved = {inside for branch in branches for inside in ast.walk(branch) if inside is not branch}
+    statements = [node for node in inner if isinstance(node, ast.stmt) and _is_run(node)]
+    heads = [Part(file, _head(node), is_moved=node in moved) for node in statements]
     return [part for part in (*heads, *_sides(file, inner, new)) if not gone.isdisjoint(part.lines)]
 
 

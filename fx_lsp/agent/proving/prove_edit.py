@@ -92,7 +92,7 @@ class _Before:
     @property
     def is_ready(self) -> bool:
         """Whether the edit can be tried with what is known."""
-        return isinstance(self.runs, ProgramRuns) and not self.runs.missed
+        return isinstance(self.runs, ProgramRuns) and not self.runs.lacking
 
 
 @dataclass(frozen=True)
@@ -232,13 +232,15 @@ class _EditProof:
                 self._check(build_program(file, request.edited_target, runs.names), runs)
         if isinstance(before.runs, ProofEnded):
             raise before.runs
-        for part in before.runs.missed:
+        for part in before.runs.lacking:
             where = f"line {part.lines.start}" if part.expression is None else f"both sides of line {part.lines.start}"
             raise ProofEnded("untried", f"no input was found that reaches {where}", True)
         recipe = request.target.recipe
         where = f", as a part of `{recipe.root.source}`" if recipe.is_host else ""
         proven = f"the edited code behaves the same on {len(before.runs.inputs)} inputs{where}"
-        return f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
+        proven = f"{proven}, with {_described(before.sizes)}" if before.sizes else proven
+        unseen = sorted({part.lines.start for part in before.runs.missed})
+        return f"{proven}; none of them reaches line {unseen[0]}, which is moved unchanged" if unseen else proven
 
     def _twins(self, file: ImportedFile, known: Findings) -> _Before | None:
         """What the small twins do; None if there are none, or if the edit can't be tried on them."""
@@ -255,7 +257,7 @@ class _EditProof:
         for other in others:
             with suppress(ProofEnded), _with_sizes(other):
                 runs = self._runs(file, known, other, few=True, share=SHARE_OF_OTHER_TWINS)[1]
-                if not runs.missed:
+                if not runs.lacking:
                     return replace(before, other=(other, runs))
         return None
 

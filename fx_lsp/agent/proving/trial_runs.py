@@ -96,6 +96,11 @@ class ProgramRuns:
     missed: tuple[Part, ...]
     """The watched parts that no input reaches."""
 
+    @property
+    def lacking(self) -> tuple[Part, ...]:
+        """Those of the ``missed`` parts that some input has to reach."""
+        return tuple(part for part in self.missed if not part.is_moved)
+
 
 @dataclass(frozen=True)
 class FoundInputs:
@@ -236,7 +241,8 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
     """Inputs, whether the program can be differentiated on the first of them, and whether they reach all parts."""
     root = program.built.root
     budget = SearchBudget(search.share)
-    missed = set(search.watched)
+    needed = frozenset(part for part in search.watched if not part.is_moved)
+    missed = set(needed)
 
     def runs(given: Input, parts: AbstractSet[Part]) -> frozenset[Part] | None:
         seen: Seen = set()
@@ -267,7 +273,7 @@ def _find(file: ImportedFile, program: Program, search: InputSearch) -> tuple[tu
                 itertools.chain(cheap, _from_host(file, root, search, may_run), solutions(root, fixed, may_run)),
                 partial(around, root=root, fixed=fixed),
                 runs,
-                frozenset(search.watched),
+                needed,
                 is_costly,
                 may_run,
                 few=search.few,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from textwrap import indent
 
 import pytest
 
@@ -20,6 +21,17 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_an_edit_that_fixes_the_failure_and_changes_nothing_else_is_proven(client: Client, edit: Edit) -> None:
     proof = await prove(client, edit)
     assert proof.verdict == "proven", proof.reason
+
+
+async def test_a_branch_that_is_moved_unchanged_need_not_be_reached(client: Client) -> None:
+    branch = "if (x.sum() - 1e9).abs() < 1:\n    y = x * 2\nelse:\n    y = x - 1"
+    before = program(f"{branch}\nreturn y")
+    helper = f'torch.fx.wrap("_y")\n\ndef _y(x):\n{indent(branch, "    ")}\n    return y\n\n'
+    after = program("y = _y(x)\nreturn y", before=helper)
+    proof = await prove(client, Edit(before, before, after))
+    assert proof.verdict == "proven", proof.reason
+    assert "none of them reaches line" in proof.reason
+    assert proof.reason.endswith("which is moved unchanged")
 
 
 @pytest.mark.parametrize(("edit", "reason"), REFUTED.values(), ids=REFUTED)
