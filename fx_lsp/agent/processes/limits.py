@@ -52,18 +52,28 @@ def seconds_in_words(seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float, over: Callable[[FrameType | None], None]) -> Iterator[None]:
+def time_limit(
+    seconds: float,
+    over: Callable[[FrameType | None], None],
+    grant: Callable[[FrameType | None], bool] = lambda frame: False,
+) -> Iterator[None]:
     """Run the block for at most ``seconds``, as `Patience` counts them.
 
     When that time is used up, call ``over`` with the frame that is being executed, and end the process. No exception is
     raised, since code that loops forever may well catch it. A block that is stuck outside Python is not interrupted:
-    the parent kills the process.
+    the parent kills the process. ``grant`` gets the same frame before that; if it returns True, the block may run for
+    ``seconds`` again.
     """
     patience = Patience(os.getpid(), seconds)
 
     def expire(frame: FrameType | None) -> None:
+        nonlocal patience
         if left := patience.left():
             set_alarm(left)
+            return
+        if grant(frame):
+            patience = Patience(os.getpid(), seconds)
+            set_alarm(seconds)
             return
         lift_memory_limit()
         over(frame)

@@ -12,6 +12,7 @@ from types import FrameType
 
 from fx_lsp.agent.building.build import Built, build_target
 from fx_lsp.agent.building.shared_build import SharedBuild
+from fx_lsp.agent.importing.package_imports import PackageImports
 from fx_lsp.agent.messages import Capture, Failure, Heartbeat, Report, Target, Trace
 from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.limits import (
@@ -231,8 +232,9 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, sha
         emit(run.report("timed-out", Failure("time-limit", error, chain_of_frame(frame, is_outside_python))))
 
     known = file.workspace.dependencies
+    packages = PackageImports(file.workspace.owns, lambda: emit(Heartbeat(request.id)))
     try:
-        with time_limit(seconds, timed_out):
+        with time_limit(seconds, timed_out, packages.grant):
             answer: object = run.run(on_meta=on_meta)
     except InconclusiveOnMeta:
         answer = RetryOnCpu()

@@ -16,6 +16,7 @@ from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.capturing.modules import MODULES
 from fx_lsp.agent.importing.file_loading import FileLoader
 from fx_lsp.agent.importing.import_tolerance import failures_tolerated
+from fx_lsp.agent.importing.package_imports import PackageImports
 from fx_lsp.agent.importing.workspace_importer import Workspace, third_party
 from fx_lsp.agent.messages import Failure, Heartbeat, Outcome, Report, Step, Trace
 from fx_lsp.agent.missing.device_redirection import Devices, stand_in_for_accelerators
@@ -72,10 +73,12 @@ class TraceSession:
         limit_memory(self._request.limits.memory_mb)
         stand_in_for_accelerators()
         last = next(reversed(sys.modules))
+        packages = PackageImports(self.workspace.owns, lambda: self.emit(Heartbeat(self._request.id)))
         seed()
         try:
             name = self.workspace.enter()
-            with time_limit(self._request.limits.seconds, self._import_timed_out), failures_tolerated(), Devices():
+            seconds = self._request.limits.seconds
+            with time_limit(seconds, self._import_timed_out, packages.grant), failures_tolerated(), Devices():
                 loaded = FileLoader(self.workspace, name).run()
         except BaseException as error:
             self._import_failed(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -537,6 +538,44 @@ async def test_an_imported_file_that_works_for_too_long_is_only_defined(client: 
     assert report.outcome == "traced"
     assert noticed(report) == [("definitions-only", "train()")]
     assert report.notices[0].error == "the import took longer than 2 seconds"
+
+
+SLOW = """\
+import time
+
+end = time.process_time() + {seconds}
+while time.process_time() < end:
+    pass
+width = 4
+"""
+
+
+async def test_an_installed_package_may_take_longer_to_import(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "installed_elsewhere.py").write_text(SLOW.format(seconds=3))
+    path = f"import sys\nsys.path.append({str(tmp_path)!r})\n"
+    file = client.write("net.py", f"{path}from installed_elsewhere import width\n{NET}")
+    report = (await client.trace(file, "Net()", limits=Limits(seconds=1))).only
+    assert (report.outcome, noticed(report)) == ("traced", [])
+
+
+async def test_a_package_that_is_imported_while_a_model_is_built_may_take_longer(
+    client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "installed_elsewhere.py").write_text(SLOW.format(seconds=3))
+    path = f"import sys\nsys.path.append({str(tmp_path)!r})\n"
+    late = "class Late(Net):\n    def __init__(self):\n        super().__init__()\n        import installed_elsewhere\n"
+    file = client.write("net.py", f"{path}{NET}\n{late}")
+    report = (await client.trace(file, "Late()", limits=Limits(seconds=1))).only
+    assert report.outcome == "traced"
+
+
+async def test_a_package_that_never_ends_ends_the_import(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "installed_elsewhere.py").write_text(SLOW.format(seconds=1000))
+    path = f"import sys\nsys.path.append({str(tmp_path)!r})\n"
+    file = client.write("net.py", f"{path}from installed_elsewhere import width\n{NET}")
+    report = (await client.trace(file, "Net()", limits=Limits(seconds=0.5))).only
+    assert report.outcome == "timed-out"
+    assert report.failures[0].error == "the import took longer than 0.5 seconds"
 
 
 async def test_a_definition_that_takes_too_long_ends_the_import(client: Client) -> None:
