@@ -91,7 +91,8 @@ class Settings:
     )
     time_limit: float = _setting(
         10,
-        "Time limit in seconds for importing a file. The same limit applies to tracing each of its models.",
+        "Time limit in seconds for importing a file. The same limit applies to tracing each of its models. Installed "
+        "packages may take six times as long to import.",
         {"type": "number", "exclusiveMinimum": 0},
     )
     memory_limit: int = _setting(
