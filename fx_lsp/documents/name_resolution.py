@@ -41,6 +41,14 @@ class Names:
             bindings = [binding for binding in bindings if binding.place.precedes(place)]
         return bindings[-1] if bindings else None
 
+    def function_around(self, place: CodePlace) -> ast.FunctionDef | None:
+        """The module-level function, if any, that ``place`` is in; not for a place in a function or class in it."""
+        name = place.scope.prefix.partition(".<locals>.")[0]
+        if place.scope.prefix != f"{name}.<locals>." or "." in name:
+            return None
+        found = [binding.statement for binding in self.module.bindings.get(name, ())]
+        return found[-1] if found and isinstance(found[-1], ast.FunctionDef) else None
+
     def setup(
         self, expressions: Iterable[ast.expr], place: CodePlace, *, defaults: bool = False, alone: bool = False
     ) -> list[ast.stmt] | None:

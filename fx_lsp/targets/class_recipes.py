@@ -102,12 +102,8 @@ def _calls(call: ast.Call, node: ast.ClassDef, place: CodePlace, names: Names) -
 
 def _factory(place: CodePlace, names: Names) -> ast.FunctionDef | None:
     """The module-level function around ``place``, if it contains a ``return`` and can be called without arguments."""
-    name = place.scope.prefix.partition(".<locals>.")[0]
-    if not place.scope.prefix.endswith(f"{name}.<locals>.") or "." in name:
-        return None
-    found = [binding.statement for binding in names.module.bindings.get(name, ())]
-    function = found[-1] if found else None
-    if not isinstance(function, ast.FunctionDef) or not needs_at_most(0, function.args):
+    function = names.function_around(place)
+    if function is None or not needs_at_most(0, function.args):
         return None
     return function if any(isinstance(inner, ast.Return) for inner in _own_statements(function)) else None
 

@@ -44,6 +44,23 @@ class ShownCalls:
                 if snippets is not None:
                     yield Recipe(self._text.snippet(call), snippets, file=self._path)
 
+    def factories(self, name: str, *, own: bool) -> Iterator[Recipe]:
+        """The module-level functions that call the class ``name`` and return something, with invented arguments.
+
+        ``own``: whether the class is in this text.
+        """
+        found: dict[str, int] = {}
+        for _, place in self._calls.get(name, ()):
+            function = self.names.function_around(place)
+            if function is not None and any(isinstance(node, ast.Return) for node in ast.walk(function)):
+                found.setdefault(function.name, function.lineno)
+        for function_name, line in found.items():
+            if own:
+                yield Recipe(Snippet(function_name, line), made_up=True)
+            elif self._module:
+                setup = (self._import(function_name, line),)
+                yield Recipe(Snippet(function_name, line), setup, made_up=True, file=self._path)
+
     def hosts(self, name: str) -> list[str]:
         """The other top-level classes of the text whose bodies read ``name``, to call it or to pass it on."""
         return [user for user, used in self._used.items() if name in used and user != name]

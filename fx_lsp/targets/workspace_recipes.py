@@ -144,7 +144,15 @@ class WorkspaceRecipes:
                     todo.append((other, host, depth + 1))
                 if not known and other != path and (recipe := shown.made_up(host)):
                     made_up[recipe] = None
-        return (*list(sure)[:MOST_HOSTS], *list(made_up)[: 1 if not sure else 0])
+        if sure:
+            return tuple(sure)[:MOST_HOSTS]
+        return (*list(made_up)[:1], *list(self._factories(path, name))[:1])
+
+    def _factories(self, path: str, name: str) -> Iterator[Recipe]:
+        """Functions, to be called with invented arguments, that return instances of the class ``name``."""
+        for other, shown in self._mentioning(path, name, own=True):
+            if other == path or (not shown.defines(name) and self._may_mean(shown, name, path)):
+                yield from shown.factories(name, own=other == path)
 
     def _known(self, path: str, shown: ShownCalls, name: str) -> list[Recipe]:
         """The most certain way to build the class ``name`` of the file ``path``; empty if there is none."""

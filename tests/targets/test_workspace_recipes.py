@@ -186,6 +186,19 @@ class TestAHost:
         (host,) = tree.targets(path)["Net"].hosts
         assert (shown(host), host.made_up) == (("model.py", "Model", ["from model import Model"]), True)
 
+    FACTORY = "def make(size):\n    net = Net(size * 2)\n    return net\n"
+
+    def test_a_function_that_returns_an_instance_is_called_with_invented_arguments(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET + self.FACTORY)
+        (host,) = tree.targets(path)["Net"].hosts
+        assert (host.root.source, host.file, host.setup, host.made_up) == ("make", "", (), True)
+
+    def test_such_a_function_may_be_in_another_file(self, tree: Tree) -> None:
+        path = tree.write("net.py", NET)
+        tree.write("build.py", f"from net import Net\n{self.FACTORY}def train(size):\n    Net(size)\n")
+        (host,) = tree.targets(path)["Net"].hosts
+        assert (shown(host), host.made_up) == (("build.py", "make", ["from build import make"]), True)
+
     def test_a_host_may_be_in_another_host(self, tree: Tree) -> None:
         path = tree.write("net.py", NET)
         tree.write("model.py", dedent(self.HOST).format(default=""))

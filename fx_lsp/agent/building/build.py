@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Literal
 
 import torch
@@ -83,12 +83,17 @@ def directed(built: Built, recipe: Recipe, file: str, namespace: dict[str, Any])
 
 
 def part_of(host: Built, cls: Any) -> Built:
-    """The first submodule of ``host`` whose class is ``cls``. Raises `LookupError` if there is none."""
+    """The first submodule of ``host`` whose class is ``cls``, or else ``host`` if it has that class.
+
+    Raises `LookupError` if there is none.
+    """
     for path, part in host.root.named_modules() if isinstance(host.root, torch.nn.Module) else ():
         if path and type(part) is cls:
             indexed = re.sub(r"\.(\d+)", r"[\1]", f".{path}")  # `.layers[0].attn` for the path `layers.0.attn`
             recipe = replace(host.recipe, inputs=None)  # these are the host's
             return replace(host, root=part, concrete_args=None, recipe=recipe, shown=f"{host.shown}{indexed}")
+    if type(host.root) is cls:
+        return replace(host, concrete_args=None, recipe=replace(host.recipe, inputs=None))
     raise LookupError(f"{host.shown} has no submodule of the class {getattr(cls, '__name__', cls)}")
 
 
@@ -131,7 +136,7 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequenc
             exec(_compile(snippet, at, "exec"), names)
         root = _value(recipe.root, at, names)
         built = directed(Built(root, None, None, recipe, recipe.root.source), recipe, file, namespace)
-    if recipe.made_up and isinstance(root, type):
+    if recipe.made_up and isinstance(root, type | FunctionType):
         known = vars(sys.modules[root.__module__]) if recipe.file else namespace
         written = partial(written_settings, owner=root.__name__, folders=folders, near=at)
         files = partial(configuration_files, folders=folders, near=at)

@@ -21,7 +21,7 @@ from typing import Any
 
 from fx_lsp.agent.inventing import argument_plan
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
-from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
+from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
 from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values, tree_of
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, TooLarge
@@ -298,11 +298,11 @@ def _indices(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
         yield Change(path, ArgumentKind("number", 0), is_of_all=path.endswith("]"))
 
 
-def _prefixes(cls: type) -> list[str]:
+def _prefixes(cls: Maker) -> list[str]:
     """Prefixes that the module of ``cls`` may strip from keywords to pass them on, e.g. ``enc_`` in ``enc_depth``."""
     home = sys.modules.get(cls.__module__)  # a class can claim to be from any module
     values = [] if home is None else list(vars(home).values())
-    functions = [value for value in (*values, cls.__init__) if isinstance(value, FunctionType)]  # type: ignore[misc]
+    functions = [value for value in (*values, getattr(cls, "__init__", None)) if isinstance(value, FunctionType)]
     own = [function.__code__ for function in functions if function.__module__ == cls.__module__]
     texts = [value for value in (*values, *(text for code in own for text in code.co_consts)) if isinstance(value, str)]
     return list(dict.fromkeys(text for text in texts if _PREFIX.match(text)))

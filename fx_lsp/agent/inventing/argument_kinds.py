@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Literal
 
 import torch
@@ -216,7 +217,7 @@ def _with_subclasses(cls: type) -> Iterator[type]:
         waiting.extend(new)
 
 
-def config_class(owner: type, namespace: Mapping[str, Any]) -> type | None:
+def config_class(owner: type | FunctionType, namespace: Mapping[str, Any]) -> type | None:
     """The class of the settings of ``owner``: its own ``config_class``, or the likeliest class of the file.
 
     Of the file's classes, only those that can be instantiated without arguments are considered.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -29,6 +30,9 @@ from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_weights import without_weights
 
+Maker = type | FunctionType
+"""What is called with invented arguments: a class, or a function that creates a module."""
+
 
 @dataclass(frozen=True)
 class PlanState:
@@ -41,9 +45,9 @@ class PlanState:
 
 @dataclass
 class ArgumentPlan:
-    """What is known so far about the arguments of the class ``cls``."""
+    """What is known so far about the arguments of the class, or of the function, ``cls``."""
 
-    cls: type
+    cls: Maker
     namespace: Mapping[str, Any]
     """The namespace of the file."""
     on_meta: bool
@@ -51,7 +55,7 @@ class ArgumentPlan:
     """The kind of each value, by its path: ``norm_layer``, ``config.depths``, ``channels[0]``."""
     extra: tuple[str, ...] = ()
     """The paths of parameters that get an argument although they have a default or only a base class requires them."""
-    within: tuple[str, type] | None = None
+    within: tuple[str, Maker] | None = None
     """The path (with a dot at its end) and the class of the argument that was being built last; None for the root."""
     last_iterated: list[str] = field(default_factory=list)
     """The path of the list that was iterated last."""
@@ -136,7 +140,7 @@ class ArgumentPlan:
         takes_any = inspect.Parameter.VAR_KEYWORD in kinds
         known = {one.name for one in _parameters(cls)}
         if kinds & _VARIADIC and (by_name or not takes_any):  # what it may pass on to the constructors of its bases
-            known |= {one.name for base in cls.__mro__ for one in _parameters(base)}
+            known |= {one.name for base in _bases(cls) for one in _parameters(base)}
         takes_any &= not by_name
         found = (f"{path}{name}" for name in names if takes_any or name in known)
         return tuple(one for one in dict.fromkeys(found) if one not in self.extra)
@@ -152,7 +156,7 @@ class ArgumentPlan:
             found = (tuple(f"{path}.{name}" for path in paths) for name in lacking)
             yield from (paths for paths in found if not set(paths) & set(self.extra))
 
-    def _arguments_of(self, cls: type, prefix: str) -> tuple[list[Any], dict[str, Any]]:
+    def _arguments_of(self, cls: Maker, prefix: str) -> tuple[list[Any], dict[str, Any]]:
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         extra = [path.removeprefix(prefix) for path in self.extra if path.startswith(prefix)]
@@ -287,16 +291,21 @@ def _own_parameters(cls: type) -> list[inspect.Parameter]:
     return _parameters(cls) if "__init__" in vars(cls) and cls is not torch.nn.Module else []
 
 
-def _passed_on(cls: type) -> list[inspect.Parameter]:
+def _passed_on(cls: Maker) -> list[inspect.Parameter]:
     """The parameters of base classes that the constructor only passes on (``*args, **kwargs``)."""
     own = _parameters(cls)
     if not any(one.kind in _VARIADIC for one in own):
         return []
     known = {one.name for one in own}
-    return [one for base in cls.__mro__[1:] for one in _own_parameters(base) if one.name not in known]
+    return [one for base in _bases(cls)[1:] for one in _own_parameters(base) if one.name not in known]
 
 
-def _parameters(cls: type) -> list[inspect.Parameter]:
+def _bases(cls: Maker) -> tuple[type, ...]:
+    """The class and its bases; none for a function."""
+    return cls.__mro__ if isinstance(cls, type) else ()
+
+
+def _parameters(cls: Maker) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(cls).parameters.values())
     except (TypeError, ValueError):

@@ -20,7 +20,7 @@ from torch.nn.modules.module import (
 
 from fx_lsp.agent.inventing.argument_changes import Change, changes_after, is_choice, mentions, positions_of
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind
-from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, PlanState
+from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
 from fx_lsp.agent.inventing.called_attributes import called_values
 from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooLarge
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
@@ -78,7 +78,7 @@ def _nothing_written(_: Collection[str]) -> Iterable[WrittenSettings]:
 
 
 def invent_arguments(
-    cls: type,
+    cls: Maker,
     namespace: Mapping[str, Any],
     traced: Traced,
     written: Written = _nothing_written,
@@ -86,7 +86,9 @@ def invent_arguments(
     *,
     on_meta: bool,
 ) -> InventedRoot:
-    """An instance of ``cls`` with invented arguments. ``namespace`` is the file's. Raises `CannotInvent`.
+    """An instance of ``cls``, or what the function ``cls`` returns, with invented arguments. Raises `CannotInvent`.
+
+    ``namespace`` is the file's.
 
     ``files`` finds the paths of files in the workspace that a parameter of a name may take.
 

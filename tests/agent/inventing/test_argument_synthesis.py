@@ -700,6 +700,17 @@ def test_what_is_called_behind_a_failure_is_a_module() -> None:
     assert made(Wrapper) == "Wrapper(width=64, fn=…)"
 
 
+def test_a_function_is_called_with_invented_arguments() -> None:
+    def make(name: str, width: int, depth: int = 2) -> Any:
+        if name not in ("small", "large"):
+            raise ValueError(name)
+        return nn.Sequential(*(nn.Linear(width, width) for _ in range(depth)))
+
+    factory: Any = make
+    built = invent_arguments(factory, {}, lambda root: None, on_meta=True)
+    assert (type(built.root), built.shown) == (nn.Sequential, "make(name='small', width=64)")
+
+
 def test_what_is_named_a_module_is_one() -> None:
     def constructor(self: Any, module: Any) -> None:
         self.module = module
