@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from itertools import dropwhile
 from traceback import walk_tb
@@ -27,15 +28,35 @@ def fails_for_all_arguments(cls: object, error: BaseException, belongs: Callable
     class or function that the file names, or the base class. ``belongs`` says which files are the program's.
     """
     is_call = isinstance(error, TypeError) and _REFUSED_CALL.match(str(error)) is not None
-    if not (is_call or (isinstance(error, AttributeError) and _is_installed(error.obj, belongs))):
+    module, name = _missing_attribute(error) if isinstance(error, AttributeError) else (None, None)
+    if not (is_call or _is_installed(module, belongs)):
         return False
     constructor = getattr(getattr(cls, "__init__", None), "__code__", None)
     steps = list(dropwhile(lambda step: step[0].f_code is not constructor, walk_tb(error.__traceback__)))
+    if name is not None and steps and _is_getter(steps[-1][0]):
+        steps.pop()
     if not steps:
         return False
-    last = [steps.pop()] if isinstance(error, AttributeError) else []
+    last = [steps.pop()] if name is not None else []
     is_reached = all(_is_always_called(frame, line, belongs) for frame, line in steps)
-    return is_reached and all(_is_always_read(frame, line, error, belongs) for frame, line in last)
+    return is_reached and all(_is_always_read(frame, line, name, belongs) for frame, line in last)
+
+
+def _missing_attribute(error: AttributeError) -> tuple[object, str | None]:
+    """The module that lacks an attribute, and the attribute's name.
+
+    The error tells neither if the module's own ``__getattr__`` raised it, as NumPy's does for ``np.int``.
+    """
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    if error.name is None and frames and _is_getter(frames[-1]):
+        getter = frames[-1]
+        return sys.modules.get(getter.f_globals["__name__"]), str(getter.f_locals[getter.f_code.co_varnames[0]])
+    return error.obj, error.name
+
+
+def _is_getter(frame: FrameType) -> bool:
+    """Whether ``frame`` runs the ``__getattr__`` of a module."""
+    return frame.f_code.co_name == "__getattr__" and frame.f_code.co_argcount == 1
 
 
 def _is_installed(module: object, belongs: Callable[[str], bool]) -> bool:
@@ -49,10 +70,9 @@ def _is_always_called(frame: FrameType, line: int, belongs: Callable[[str], bool
     return statement is not None and _has_one_certain_call(statement, line, frame)
 
 
-def _is_always_read(frame: FrameType, line: int, error: BaseException, belongs: Callable[[str], bool]) -> bool:
-    """Whether the attribute that ``error`` is about is read at ``line`` whenever the function is called."""
+def _is_always_read(frame: FrameType, line: int, name: str | None, belongs: Callable[[str], bool]) -> bool:
+    """Whether the attribute ``name`` is read at ``line`` whenever the function is called."""
     statement = _statement_always_run(frame, line, belongs)
-    name = error.name if isinstance(error, AttributeError) else None
     return statement is not None and any(
         isinstance(node, ast.Attribute) and node.attr == name and _has_fixed_callee(node.value, frame)
         for node in ast.walk(statement)

@@ -10,6 +10,7 @@
 # Unpacked: unchecked
 # OwnFunction: traced
 # RemovedName: not-built
+# RemovedNameOfNumpy: not-built
 # RemovedNameInBranch: traced
 # NameThatAnArgumentSays: unchecked
 # InMethod: not-built
@@ -17,6 +18,7 @@
 
 import math
 
+import numpy as np
 from torch import nn
 
 
@@ -101,6 +103,11 @@ class RemovedName(Base):
     def __init__(self, width):
         super().__init__(width)
         self.scale = removed(width)
+
+
+class RemovedNameOfNumpy(Base):
+    def __init__(self, width):
+        super().__init__(np.int(width))
 
 
 class RemovedNameInBranch(Base):
