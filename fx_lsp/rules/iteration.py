@@ -34,7 +34,7 @@ def message(failure: Failure, expression: str) -> str:
 
 def _advice(failure: Failure, expression: str) -> str:
     if failure.passed_on is not None:
-        return "Name the parameters that are passed on instead of `*args` and `**kwargs`: `def forward(self, x, mask)`."
+        return "Replace `*args` and `**kwargs` with the parameters that are passed on: `def forward(self, x, mask)`."
     operation = failure.operation or called(expression) or ""
     if operation in _BY_OPERATION and not (failure.subject == "shape" and called(expression)):
         return _BY_OPERATION[operation]

@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 from collections.abc import Callable, Iterator
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -42,7 +42,7 @@ def passed_on(frame: FrameType | None) -> str | None:
     if given != call.args[: len(given)]:  # some come behind a star: it is not known which parameters they are for
         return None
     left = [*_left(parameters, len(given), {keyword.arg for keyword in call.keywords})]
-    if not all(one.default is one.empty or isinstance(one.default, _WRITABLE) for one in left):
+    if not all(one.default is one.empty or type(one.default) in _WRITABLE for one in left):
         return None
     return ", ".join(one.name if one.default is one.empty else f"{one.name}={one.default!r}" for one in left)
 
@@ -62,8 +62,9 @@ def _function(callee: Any) -> tuple[Callable[..., Any] | None, bool]:
     """The function of the program that ``callee`` runs, and whether its first argument is given already."""
     if isinstance(callee, torch.nn.Module):
         return getattr(type(callee), "forward", None), True
-    function = getattr(callee, "__func__", callee)
-    return (function, function is not callee) if isinstance(function, FunctionType) else (None, False)
+    if isinstance(callee, MethodType):
+        return callee.__func__, True
+    return (callee, False) if isinstance(callee, FunctionType) else (None, False)
 
 
 def _value(expression: ast.expr, frame: FrameType) -> Any:
@@ -92,5 +93,5 @@ def _attribute(owner: Any, name: str) -> Any:
     if isinstance(owner, torch.nn.Module) and name in owner._modules:
         return owner._modules[name]
     value = inspect.getattr_static(owner, name, None)
-    is_method = isinstance(value, FunctionType) and not isinstance(owner, type) and name not in vars(owner)
+    is_method = isinstance(value, FunctionType) and inspect.getattr_static(type(owner), name, None) is value
     return value.__get__(owner) if is_method else value

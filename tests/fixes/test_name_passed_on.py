@@ -24,6 +24,13 @@ class Masked(nn.Module):
         return x * scale if mask is None else x * mask
 
 
+class Slotted:
+    __slots__ = ()
+
+    def scaled(self, x, **options):
+        return x
+
+
 class Net(Base):
     def __init__(self):
         super().__init__()
@@ -107,6 +114,8 @@ def test_a_second_fix_traces_without_what_is_none_by_default(tmp_path: Path) -> 
         ("x, **kwargs", "shift = 1.0\n        return self.base(x, **kwargs) + shift"),
         ("x, *args", "return self.base(*args, x)"),
         ("x, *args", "return torch.add(x, *args)"),
+        ("x, *args", "return x.view(*args)"),
+        ("x, *args", "return Slotted().scaled(x, *args, **{})"),
         ("x, *args", "return (lambda *given: x)(*args)"),
     ],
 )

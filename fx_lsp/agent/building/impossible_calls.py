@@ -50,7 +50,7 @@ def _missing_attribute(error: AttributeError) -> tuple[object, str | None]:
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     if error.name is None and frames and _is_getter(frames[-1]):
         getter = frames[-1]
-        return sys.modules.get(getter.f_globals["__name__"]), str(getter.f_locals[getter.f_code.co_varnames[0]])
+        return sys.modules.get(getter.f_globals.get("__name__", "")), str(getter.f_locals[getter.f_code.co_varnames[0]])
     return error.obj, error.name
 
 
