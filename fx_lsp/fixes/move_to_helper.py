@@ -84,7 +84,10 @@ def _moved(source: Source, part: Part, depth: int = 0) -> tuple[str, list[str]] 
     text = _with_function(source, part, extraction, name)
     names = [name]
     while depth < _MOST_IN_A_ROW:
-        source = Source(source.path, text)
+        try:
+            source = Source(source.path, text)
+        except (SyntaxError, ValueError):  # the part can't stand alone
+            return None
         decided = _decided(source, names[-1], flags)
         if decided is None:
             break

@@ -14,6 +14,9 @@ from pathlib import Path
 from fx_lsp.agent.messages import Capture, Done, Limits, Purpose, Recipe, Report, Snippet, Span, Step, Target, Trace
 from fx_lsp.supervisor.supervised_agent import AgentState, SupervisedAgent
 
+ENDLESS = "while True: pass" if sys.version_info < (3, 12) else "True" if sys.version_info < (3, 14) else "pass"
+"""The part of ``while True: pass`` that Python says it is running."""
+
 PATIENT = Limits(seconds=60)
 """For traces that end by themselves, on a machine that may be busy."""
 

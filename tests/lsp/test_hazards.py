@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from tests.agent.client import ENDLESS
 from tests.lsp.editor import Editor
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -81,7 +82,7 @@ async def hovering(editor: Editor) -> AsyncIterator[None]:
 @pytest.mark.parametrize(
     ("text", "code", "place", "mended"),
     [
-        (HANGS, "time-limit", "while True: pass", HANGS.replace("while True: pass", "return x")),
+        (HANGS, "time-limit", ENDLESS, HANGS.replace("while True: pass", "return x")),
         (EATS_MEMORY, "memory-limit", "bytearray(1 << 40)", EATS_MEMORY.replace("1 << 40", "1")),
         (WRITES, "control-flow", "x", WRITES.replace("x if x else -x", "-x")),
     ],

@@ -11,7 +11,7 @@ from itertools import dropwhile
 from traceback import walk_tb
 from types import FrameType, FunctionType, ModuleType
 
-from fx_lsp.agent.inventing.failed_checks import tree_of
+from fx_lsp.agent.inventing.frame_code import tree_of
 
 _REFUSED_CALL = re.compile(
     r"^\S+\(\) (got an unexpected keyword argument|takes .*positional arguments? but \d+|missing \d+ required "

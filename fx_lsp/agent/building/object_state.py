@@ -262,6 +262,9 @@ def _is_explained(cls: type) -> bool:
 
 @functools.cache
 def _slots_of(cls: type) -> tuple[types.MemberDescriptorType, ...]:
+    """The slots of a class. A class written in C has members without ``__slots__``, and not all of them are objects."""
+    if "__slots__" not in vars(cls):
+        return ()
     return tuple(value for value in vars(cls).values() if type(value) is types.MemberDescriptorType)
 
 

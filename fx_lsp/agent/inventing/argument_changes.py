@@ -22,8 +22,9 @@ from typing import Any
 from fx_lsp.agent.inventing import argument_plan
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
-from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values, tree_of
+from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
+from fx_lsp.agent.inventing.frame_code import tree_of
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, TooLarge
 from fx_lsp.agent.inventing.looked_up import Lookup, lookups
 from fx_lsp.agent.missing import missing_weights

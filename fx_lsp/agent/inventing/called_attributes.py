@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.failed_checks import tree_of
+from fx_lsp.agent.inventing.frame_code import tree_of
 from fx_lsp.agent.inventing.invented_values import Probe
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import inspect
 import itertools
 import math
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
+
+from fx_lsp.agent.inventing.frame_code import is_pure, names_in, tree_of, value_of
 
 MOST_PASSING = 3
 """The maximum number of values that are returned for one expression of a check."""
@@ -29,9 +29,6 @@ _LENGTHS = range(1, 9)
 
 PARTS = (ast.Name, ast.Attribute, ast.Subscript)
 """The types of expressions that may refer to an invented value."""
-
-_PURE = frozenset({"abs", "all", "any", "float", "int", "isinstance", "len", "max", "min", "round", "sum", "type"})
-"""Functions that are safe to call when a check is evaluated again."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
     ``path_of`` returns the path of an invented value, and an empty string for any other value.
     """
     for check in _checks_at(frame.f_code, line):
-        if not all(map(_is_pure, check.tests)):
+        if not all(map(is_pure, check.tests)):
             continue
         parts = _invented_parts(check.tests, frame, path_of)
         numbers = _numbers_in(check.tests, frame)
@@ -79,7 +76,7 @@ def flags_before(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> 
     """
     for check in _branches_at(frame.f_code, line):
         flags = {ast.unparse(flag) for test in check.tests for flag in _flags_in(test)}
-        parts = _invented_parts(check.tests, frame, path_of) if all(map(_is_pure, check.tests)) else []
+        parts = _invented_parts(check.tests, frame, path_of) if all(map(is_pure, check.tests)) else []
         yield from (path for part, _, path in parts if part in flags and _holds(check, frame, part, False))
 
 
@@ -124,21 +121,6 @@ def names_in_check(frame: FrameType, line: int) -> list[str]:
     tests = (test for check in _checks_at(frame.f_code, line) for test in check.tests)
     names = (_name_of(node) for test in tests for node in ast.walk(test) if isinstance(node, ast.expr))
     return list(dict.fromkeys(filter(None, names)))
-
-
-def tree_of(code: CodeType) -> ast.Module | None:
-    """The syntax tree of a function, with the lines of its file; None if its source can't be read."""
-    try:
-        lines, first = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return ast.increment_lineno(tree, first - 1)
-
-
-def value_of(node: ast.expr, frame: FrameType) -> Any:
-    """The value of an expression in ``frame``; None if evaluating it could have an effect. Raises what it raises."""
-    return eval(ast.unparse(node), _names_of(frame)) if _is_pure(node) else None
 
 
 def _option(test: ast.expr, *, passes: bool) -> tuple[str, Any] | None:
@@ -201,18 +183,6 @@ def _raises_at(statement: ast.stmt, line: int) -> bool:
     return isinstance(statement, ast.Raise) and _is_at(statement, line)
 
 
-def _is_pure(test: ast.expr) -> bool:
-    """Whether evaluating the test again changes nothing, waits for nothing and computes no huge number."""
-    if sum(isinstance(node, ast.Pow) for node in ast.walk(test)) > 1:
-        return False
-    for node in ast.walk(test):
-        if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.LShift)):
-            return False
-        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _PURE):
-            return False
-    return True
-
-
 def _invented_parts(
     tests: tuple[ast.expr, ...], frame: FrameType, path_of: Callable[[Any], str]
 ) -> list[tuple[str, Any, str]]:
@@ -221,7 +191,7 @@ def _invented_parts(
     parts = (node for test in tests for node in ast.walk(test) if isinstance(node, PARTS))
     for source in dict.fromkeys(map(ast.unparse, parts)):
         try:
-            value = eval(source, _names_of(frame))
+            value = eval(source, names_in(frame))
             path = path_of(value) if isinstance(value, int | list) else ""
         except BaseException:  # an invented value may raise `Misused`, which is not an Exception
             continue
@@ -235,17 +205,12 @@ def _numbers_in(tests: tuple[ast.expr, ...], frame: FrameType) -> list[int]:
     numbers: dict[int, None] = {}
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
         try:
-            value = eval(ast.unparse(node), _names_of(frame))
+            value = eval(ast.unparse(node), names_in(frame))
         except BaseException:  # see `_invented_parts`
             continue
         if isinstance(value, int) and not isinstance(value, bool):
             numbers[int(value)] = None
     return list(numbers)
-
-
-def _names_of(frame: FrameType) -> dict[str, Any]:
-    """All names that code in ``frame`` sees; in one dict, since a generator expression doesn't see separate locals."""
-    return {**frame.f_globals, **frame.f_locals}
 
 
 def _candidates(value: int, others: Sequence[int]) -> list[int]:
@@ -279,7 +244,7 @@ _NAME = "_fx_lsp_candidate"
 
 def _holds(check: Check, frame: FrameType, part: str, value: Any) -> bool:
     """Whether the check passes with ``value`` in place of the expression ``part``."""
-    names = _names_of(frame) | {_NAME: value}
+    names = names_in(frame) | {_NAME: value}
     try:
         results = [bool(eval(_substituted(test, part), names)) for test in check.tests]
     except BaseException:  # see `_invented_parts`

@@ -100,13 +100,18 @@ class Idle:
 
 ANSWERS: dict[str, object] = {
     "current_device": 0,
+    "device_count": 0,
     "get_device_capability": (0, 0),
     "get_device_name": "",
     "get_device_properties": SimpleNamespace(name="", major=0, minor=0, total_memory=1 << 34, multi_processor_count=1),
+    "is_available": False,
     "set_device": None,
     "synchronize": None,
 }
-"""Results for functions of ``torch.cuda`` that would otherwise fail because there is no device."""
+"""Results of functions of ``torch.cuda``; without a device, most of them would fail.
+
+There may be one, but the sandbox hides it: the driver would only warn that it can't reach it.
+"""
 
 IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream")
 """Names in ``torch.cuda`` that are replaced by subclasses of `Idle`."""
@@ -115,9 +120,11 @@ IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream
 def stand_in_for_accelerators() -> None:
     """Patch ``Module.to`` and the parts of ``torch.cuda`` that fail without a device, permanently in this process.
 
-    ``is_available`` and ``device_count`` still report that there is no device. Each name gets a distinct object,
-    since torch.compile keeps a table with these objects as keys.
+    They report that there is no device, so that a verdict doesn't depend on the computer. Each name gets a distinct
+    object, since torch.compile keeps a table with these objects as keys.
     """
+    if hasattr(torch._C, "_cuda_getDeviceCount"):  # for code that has imported `is_available` by its name
+        torch._C._cuda_getDeviceCount = lambda: 0
     for name, answer in ANSWERS.items():
         setattr(torch.cuda, name, partial(_answer, answer))
     for name in IDLE:

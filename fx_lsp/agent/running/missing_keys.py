@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.failed_checks import tree_of, value_of
+from fx_lsp.agent.inventing.frame_code import tree_of, value_of
 from fx_lsp.agent.own_files import is_own_file
 from fx_lsp.agent.running.records import AttributeName
 from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted, replaced, value_at, with_key, without_indices

@@ -41,14 +41,25 @@ class Source:
         return Names(self.tree)
 
     def expression(self, span: Span) -> ast.expr | None:
-        """The expression at exactly ``span``."""
+        """The expression at exactly ``span``; for a replacement field, the f-string, since only that has a value."""
         wanted = (span.line, span.col, span.end_line, span.end_col)
         for node in ast.walk(self.tree):
             if isinstance(node, ast.expr):
                 ends = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
                 if ends == wanted:
-                    return node
+                    return self._with_value(node)
         return None
+
+    def _with_value(self, node: ast.expr) -> ast.expr:
+        """The f-string that ``node`` is a field of or the format of one, or else ``node``.
+
+        Such parts have positions of their own since Python 3.12.
+        """
+        around = self._parents[node]
+        is_format = isinstance(around, ast.FormattedValue) and around.value is not node
+        if isinstance(around, ast.expr) and (is_format or isinstance(node, ast.FormattedValue)):
+            return self._with_value(around)
+        return node
 
     def parent(self, node: ast.AST) -> ast.AST:
         """The node that ``node`` is a direct part of."""

@@ -45,6 +45,7 @@ class Net(nn.Module):
         self.register_buffer("table", torch.zeros(3))
         self.config = Config()
         self.slotted = Slotted()
+        self.options = types.SimpleNamespace(a=1)
         self.cache = Table(inner=[collections.OrderedDict(a=1)])
         self.queue = collections.deque([1])
         self.names = {"a"}
@@ -82,6 +83,7 @@ CHANGES: dict[str, Callable[[Net], object]] = {
     "a hook": lambda net: net.linear.register_forward_hook(lambda *args: None),
     "another class": lambda net: setattr(net.layers[0], "__class__", nn.GELU),
     "a plain object": lambda net: setattr(net.config, "width", 5),
+    "a namespace": lambda net: setattr(net.options, "a", 2),
     "a slot": lambda net: setattr(net.slotted, "unset", 5),
     "a list in a slot": lambda net: net.slotted.kept.append(2),
     "a dictionary's subclass": lambda net: net.cache.update(b=1),
@@ -131,7 +133,7 @@ def test_a_use_without_a_change() -> None:
         torch.jit.script(nn.ReLU()),
         nn.LazyLinear(3),
         torch.ones(2).to_sparse(),
-        types.SimpleNamespace(a=1),
+        property(),
     ],
     ids=lambda one: type(one).__name__,
 )

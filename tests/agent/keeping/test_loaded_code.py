@@ -48,7 +48,7 @@ TEXT = textwrap.dedent(
         def cached(self):
             return 2
 
-        both = lambda self: 1, lambda self: 1
+        both = lambda self: 1, lambda self: 2
 
     made = outer()
     """
@@ -95,7 +95,7 @@ class Process:
         ("total += value", "total += 2 * value", "Net().forward([1, 2])", 6),
         ("        return 1\n", "        return 7\n", "Net().size", 7),
         ("        return 2\n", "        return [7 for _ in (1, 2)]\n", "Net().cached()", [7, 7]),
-        ("both = lambda self: 1,", "both = lambda self: 5,", "[f(0) for f in Net.both]", [5, 1]),
+        ("both = lambda self: 1,", "both = lambda self: 5,", "[f(0) for f in Net.both]", [5, 2]),
         ("\ndef unused", "\n\n\n\ndef unused", "unused.__code__.co_firstlineno", 13),
         ("total = 0", "total  =  0", "Net().forward([1, 2])", 3),
     ],

@@ -110,7 +110,7 @@ CASES: dict[FailureKind, list[str]] = {
         "«raise KeyError('k')»",
         "return «{}['k']»",
         "return «nowhere»",
-        "assert «False»" if sys.version_info >= (3, 13) else "«assert False»",
+        "assert «False»" if sys.version_info >= (3, 12) else "«assert False»",
         "return x + «1 / 0»",
         "return «f(x)»",
     ],
