@@ -11,8 +11,7 @@ exclusive.
 from __future__ import annotations
 
 import importlib
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fx_lsp.agent.messages import Failure, Span
@@ -32,12 +31,13 @@ def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> t
     rule = rule_for(failure.kind)
     if rule.is_notice:
         return ()
-    offered: list[Iterable[Fix]] = [_module(name).fixes(failure, read) for name in rule.fixes]
+    edits = [fix for name in rule.fixes for fix in _module(name).fixes(failure, read)]
     if rule.capture == "fx":
-        traced_otherwise = [_module(name).fixes(failure, read, calls) for name in ("concrete_args", "leaf_module")]
-        offered = [traced_otherwise[0], *offered, traced_otherwise[1]]
+        concrete_args, leaf_module = _module("concrete_args"), _module("leaf_module")
+        last = [fix for first in edits[:1] for fix in concrete_args.without_optional(first, failure, read, calls)]
+        edits = [*concrete_args.fixes(failure, read, calls), *edits, *leaf_module.fixes(failure, read, calls), *last]
     found: dict[tuple[TextChange, ...], Fix] = {}
-    for fix in itertools.chain.from_iterable(offered):
+    for fix in edits:
         found.setdefault(fix.changes, fix)
     return tuple(found.values())
 

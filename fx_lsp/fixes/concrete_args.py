@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.documents.scopes import Function
@@ -30,20 +30,53 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
     flags = sorted(flag for flag in named if defaults[flag] == "None" or not is_further_in)
     if not flags:
         return
-    title = f"Trace with {', '.join(f'{flag}={defaults[flag]}' for flag in flags)}"
-    tracing = list(tracing_calls(calls, read))
-    entries = ", ".join(f'"{flag}": {defaults[flag]}' for flag in flags)
-    changes = [_change(call, entries) for call in tracing]
-    if not calls and function is not None:
-        changes.append(directive(source, function, ", ".join(f"{flag}={defaults[flag]}" for flag in flags)))
-    yield from (Fix(title, (change,)) for change in changes if change is not None)
+    assert function is not None
+    values = {flag: defaults[flag] for flag in flags}
+    for change in _specializing(source, function, values, read, calls):
+        yield Fix(f"Trace with {_listed(values)}", (change,))
+
+
+def without_optional(fix: Fix, failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
+    """``fix``, combined with a trace without the root's optional inputs: the parameters that are None by default.
+
+    A graph requires each of its inputs, since a traced value is never None. So a fix may help only those who give all
+    of them, and few do if the code for an optional input is wrong or needs an input of an unusual kind.
+    """
+    outermost = next(editable(failure.chain[:1], read), None)
+    function = outermost[0].function(outermost[1]) if outermost else None
+    if outermost is None or function is None:
+        return
+    read_names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    defaults = _constant_defaults(function)
+    optional = {name: value for name, value in defaults.items() if value == "None" and name in read_names}
+    for change in _specializing(outermost[0], function, optional, read, calls) if optional else ():
+        yield Fix(f"{fix.title}, and trace with {_listed(optional)}", (change, *fix.changes))
+
+
+def _specializing(
+    source: Source,
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    values: Mapping[str, str],
+    read: ReadText,
+    calls: Sequence[Span],
+) -> Iterator[TextChange]:
+    """The changes, each of which has the root ``function`` traced with constants for some of its parameters."""
+    entries = ", ".join(f'"{name}": {value}' for name, value in values.items())
+    changes = [_change(call, entries) for call in tracing_calls(calls, read)]
+    if not calls:
+        changes.append(directive(source, function, _listed(values)))
+    yield from (change for change in changes if change is not None)
+
+
+def _listed(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _constant_defaults(function: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, str]:
     """Each parameter whose default is a boolean, an integer, a string or ``None``, with the source of that default."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]
+    pairs = [*zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)]
     pairs += [(name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
     return {
         parameter.arg: repr(default.value) if not isinstance(default.value, str) else f'"{default.value}"'

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fx_lsp.agent.messages import Failure, Span, Step
-from fx_lsp.fixes import concrete_args, leaf_module
+from fx_lsp.fixes import concrete_args, fixes_for, leaf_module
 from fx_lsp.targets import find_targets
 from tests.fixes.fixing import INPUTS, Program, applied, same
 
@@ -61,6 +61,36 @@ def test_a_flag_is_fixed_where_the_module_is_traced(
     traced = mended.namespace["export"]()
     given = (False, "max" if "max" in call else "sum")
     assert all(same(traced(*inputs, *given), mended.root(*inputs, *given)) for inputs in INPUTS)
+
+
+WITH_OPTIONAL = """\
+import torch
+import torch.fx
+from torch import fx, nn
+
+
+class Net(nn.Module):
+    def forward(self, x, mask=None, scale=None, unused=None):
+        x = x / len(x)
+        if mask is not None:
+            x = x.masked(mask)
+        return x if scale is None else x * scale
+
+
+def export():
+    return fx.symbolic_trace(Net())
+"""
+
+
+def test_the_last_choice_is_an_edit_and_a_trace_without_the_optional_inputs(tmp_path: Path) -> None:
+    bad = WITH_OPTIONAL
+    *others, last = Program(tmp_path, bad).fixes_at_calls(fixes_for)
+    assert last.title == f"{others[0].title}, and trace with mask=None, scale=None"
+    assert last.changes[1:] == others[0].changes
+    assert 'Net(), concrete_args={"mask": None, "scale": None}' in applied(bad, last.changes)
+    mended = Program(tmp_path, applied(bad, last.changes))
+    traced = mended.namespace["export"]()
+    assert all(same(traced(*inputs, None, None), mended.root(*inputs)) for inputs in INPUTS)
 
 
 def test_a_required_flag_is_fixed_to_the_first_string_that_it_is_compared_with(tmp_path: Path) -> None:
