@@ -140,6 +140,8 @@ class TargetRounds:
             self._close(report, attempt)
         else:
             before = self._provisional.get(report.target)
+            if before is not None and _repeats(report, before[0]):
+                return
             better = math.inf if before is None else self._worth(report) - self._worth(before[0])
             if better > 0 or (better == 0 and not attempt.parts):
                 self._provisional[report.target] = report, attempt
@@ -184,6 +186,17 @@ def _before_others(host: tuple[Attempt, tuple[str, ...]]) -> tuple[int, int, int
     """What sorts hosts, each an attempt and the keys of the parts' classes."""
     attempt, keys = host
     return -len(keys), attempt.target.span.line, attempt.target.span.col, attempt.target.key
+
+
+def _repeats(report: Report, before: Report) -> bool:
+    """Whether no invented arguments avoid the error with which the workspace's own call has failed to build the class.
+
+    It must be an error that neither a file nor a missing value explains, e.g. that a size is a float: ``size / 2``.
+    """
+    if before.outcome != "not-built" or before.reason or report.outcome != "unchecked" or not before.failures:
+        return False
+    error = before.failures[0].error.partition("\n")[0]
+    return error.startswith("TypeError: ") and "NoneType" not in error and report.reason.endswith(f": {error}")
 
 
 def _sure(target: Target) -> Target:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fx_lsp.agent.messages import Snippet
+from fx_lsp.targets import find_targets
 from tests.agent.client import Client, failing_text, target_of, text_at
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -183,6 +186,35 @@ async def test_a_constructor_that_raises_is_reported_at_its_place(client: Client
     assert report.failures[0].kind == "build"
     assert report.failures[0].error == "KeyError: 'last'"
     assert failing_text(report) == 'sizes["last"]'
+
+
+@pytest.mark.parametrize(("size", "outcome"), [("size / 2", "not-built"), ("len(size)", "traced")])
+async def test_an_error_that_other_arguments_do_not_avoid_is_the_class_s_own(
+    client: Client, size: str, outcome: str
+) -> None:
+    file = client.write(
+        "halved.py",
+        f"""
+        import torch
+
+        class Net(torch.nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                size = sizes["last"]
+                self.last = torch.nn.Linear(4, {size})
+
+            def forward(self, x):
+                return self.last(x)
+
+        def small():
+            sizes = {{"last": 8}}
+            return Net(sizes)
+        """,
+    )
+    report = (await client.trace(file, *find_targets(file, Path(file).read_text()) or ())).only
+    assert report.outcome == outcome
+    if outcome == "not-built":
+        assert failing_text(report) == "torch.nn.Linear(4, size / 2)"
 
 
 async def test_a_recipe_that_raises_is_reported_where_it_stands(client: Client) -> None:
