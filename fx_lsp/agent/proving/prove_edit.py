@@ -64,7 +64,7 @@ from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
 SHARE_OF_OTHER_TWINS = 1 / 3
-"""What share of the budget there is for the search for a further twin's inputs."""
+"""What share of the budget there is for the search for the inputs of a further twin, or of the program after twins."""
 
 
 class _NotRun(ProofEnded):
@@ -271,7 +271,8 @@ class _EditProof:
 
     def _itself(self, file: ImportedFile, known: Findings) -> _Before:
         """What the program itself does or, if it can't be run, one that fx-lsp's other invented arguments build."""
-        before = self._built_with({}, file, known)
+        accepted_by_twins = any(sizes for sizes, _ in known.accepted.values())
+        before = self._built_with({}, file, known, SHARE_OF_OTHER_TWINS if accepted_by_twins else 1.0)
         if not before.is_ready and self._request.target.recipe.made_up:
             with suppress(ProofEnded):
                 for sizes in self._apart()(partial(agreeing_sizes, file, self._request.target)):
@@ -280,10 +281,10 @@ class _EditProof:
                             return agreeing
         return before
 
-    def _built_with(self, sizes: Sizes, file: ImportedFile, known: Findings) -> _Before:
+    def _built_with(self, sizes: Sizes, file: ImportedFile, known: Findings, share: float) -> _Before:
         """What the program does that is built with ``sizes``; if no inputs are found, only where it breaks."""
         try:
-            return self._run_with(sizes, file, known)
+            return self._run_with(sizes, file, known, share)
         except _NotRun as end:
             return self._broken_with(sizes, file, known, ProofEnded("untried", end.reason, end.lacks_inputs))
 
@@ -336,8 +337,7 @@ class _EditProof:
             runs, known.inputs[key] = run_on_inputs(self._apart(), file, program, search, found)
             known.accepted[key] = sizes, runs.inputs[0]
         except ProofEnded as end:
-            if end.lacks_inputs:
-                known.inputs[key] = end
+            known.inputs[key] = end
             raise
         return program, runs
 

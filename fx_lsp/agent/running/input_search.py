@@ -82,7 +82,8 @@ def find_inputs(
 
     ``wanted`` are the parts of the code that they should reach. A candidate that ``is_costly`` is made smaller if
     possible. There are more than `MOST` inputs (or than `LEAST` if an input is costly all the same, or with ``few``)
-    only if they reach more, and only then are there any with NaN, infinity, or an unusual dtype or memory format.
+    only if they reach more, and only then are there any of another rank, with NaN, infinity, or an unusual dtype or
+    memory format.
     ``may_run`` is asked before each candidate and, once there are enough inputs, before each variation. Raises
     `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart; the arguments
     ``fixed`` need not differ.
@@ -97,6 +98,8 @@ def find_inputs(
         first = _reduced(candidate, runs, reached, is_costly) if is_large else candidate
         found, covered, largest = [first], set(reached), _elements(first)
         most = LEAST if few or (is_large and is_costly(first)) else MOST
+        reach_more = partial(_add_reaching, found, covered, wanted, runs, may_run)
+        reach_more(_of_other_rank(first))
         for given in around(first):
             is_enough = len(found) >= most and covered >= wanted
             if is_enough or (len(found) >= LEAST and not may_run()):
@@ -107,13 +110,26 @@ def find_inputs(
                     largest, most = _elements(given), LEAST if is_costly(given) else most
                 found.append(given)
                 covered |= reached
-        for given in itertools.chain(_not_finite(first), _unusual(first)) if covered < wanted else ():
-            if may_run() and (reached := runs(given, wanted - covered)):
-                found.append(given)
-                covered |= reached
+        reach_more(_not_finite(first))
+        reach_more(_unusual(first))
         if len(found) >= LEAST and _is_varied(found, fixed):
             return tuple(found)
     raise NoInputs
+
+
+def _add_reaching(
+    found: list[Input],
+    covered: set[Any],
+    wanted: AbstractSet[Any],
+    runs: Runs,
+    may_run: Callable[[], bool],
+    candidates: Iterator[Input],
+) -> None:
+    """Add to ``found`` those of the ``candidates`` that reach more of what is ``wanted``, and to ``covered`` what."""
+    while covered < wanted and may_run() and (given := next(candidates, None)) is not None:
+        if reached := runs(given, wanted - covered):
+            found.append(given)
+            covered |= reached
 
 
 def _tensors(given: Input) -> list[torch.Tensor]:
@@ -378,6 +394,24 @@ def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator
                 yield _changed(first, generator, resize=(dim, size, other), only={at})
 
 
+def _of_other_rank(first: Input) -> Iterator[Input]:
+    """``first`` with a dimension less or more, in all tensors or in one: some programs also take an item of a batch."""
+    generator = torch.Generator().manual_seed(3)
+    numbers = range(len(_tensors(first)))
+    for only in (numbers, *([number] for number in numbers if len(numbers) > 1)):
+        for dim in (0, 1):
+            yield _changed(first, generator, partial(_without_dimension, dim), only=only)
+            yield _changed(first, generator, partial(_with_dimension, dim), only=only)
+
+
+def _without_dimension(dim: int, tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.select(dim, 0).contiguous() if tensor.dim() > dim + 1 and tensor.shape[dim] else tensor
+
+
+def _with_dimension(dim: int, tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.unsqueeze(dim) if tensor.dim() >= dim else tensor
+
+
 def _not_finite(first: Input) -> Iterator[Input]:
     """``first`` with one NaN, and with one infinity, in each tensor: some programs check for these."""
 
@@ -478,16 +512,16 @@ def _changed(
     """``first`` with other random values, to which ``change`` is applied.
 
     ``resize`` is (dimension, old size, new size). It applies to every tensor that has the old size in that dimension,
-    since inputs often share a batch size or a length, or to those of them whose numbers are in ``only``.
+    since inputs often share a batch size or a length. With ``only``, the numbers of some tensors, both apply to these.
     """
     dim, old, new = resize
     numbers = itertools.count()
 
     def changed(tensor: torch.Tensor) -> torch.Tensor:
-        number = next(numbers)
-        is_resized = only is None or number in only
-        shape = (new if is_resized and at == dim and size == old else size for at, size in enumerate(tensor.shape))
-        return change(like(tensor, tuple(shape), generator))
+        is_meant = only is None or next(numbers) in only
+        shape = (new if is_meant and at == dim and size == old else size for at, size in enumerate(tensor.shape))
+        other = like(tensor, tuple(shape), generator)
+        return change(other) if is_meant else other
 
     args, kwargs = map_tensors(changed, first.args), map_tensors(changed, dict(first.kwargs))
     return Input(args, kwargs)

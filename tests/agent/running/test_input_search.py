@@ -61,6 +61,20 @@ def test_a_costly_input_is_made_smaller_as_far_as_the_program_runs(
     assert shapes_found(first, accepts, math.prod(expected) + 1)[0] == expected
 
 
+@pytest.mark.parametrize("shape", [(4, 5), (3, 5), (1, 3, 4, 5), (3, 1, 4, 5)])
+def test_other_ranks_are_tried_only_if_the_program_asks_for_them(shape: tuple[int, ...]) -> None:
+    def runs(given: Input, parts: AbstractSet[str]) -> set[str]:
+        return {"branch"} & parts if given.args[1].shape == shape else set()
+
+    def found(wanted: set[str]) -> list[Input]:
+        first = Input((torch.rand(3, 8), torch.rand(3, 4, 5)))
+        vary = partial(around, root=lambda x, mask: x)
+        return list(find_inputs(iter([first]), vary, runs, wanted, lambda given: False))
+
+    assert [given.args[1].shape for given in found({"branch"}) if given.args[1].dim() != 3] == [shape]
+    assert all(given.args[1].dim() == 3 for given in found(set()))
+
+
 @pytest.mark.parametrize("is_what", [torch.isnan, torch.isinf])
 def test_numbers_that_are_not_finite_are_tried_only_if_the_program_asks_for_them(
     is_what: Callable[[torch.Tensor], torch.Tensor],
@@ -100,7 +114,7 @@ def test_the_sizes_of_one_of_several_inputs_are_varied_alone() -> None:
 
     def runs(given: Input, parts: AbstractSet[str]) -> set[str] | None:
         query, keys = given.args
-        if query.shape[0] != keys.shape[0] or query.shape[2] != keys.shape[2]:
+        if query.dim() != 3 or keys.dim() != 3 or query.shape[0] != keys.shape[0] or query.shape[2] != keys.shape[2]:
             return None
         return {"longer" if query.shape[1] > keys.shape[1] else "not longer"} & parts
 
@@ -116,6 +130,8 @@ def test_the_sizes_of_all_but_one_of_several_inputs_are_varied_together() -> Non
 
     def runs(given: Input, parts: AbstractSet[str]) -> set[str] | None:
         query, keys, values = given.args
+        if query.dim() != 3 or keys.dim() != 3:
+            return None
         if keys.shape != values.shape or query.shape[0] != keys.shape[0] or query.shape[2] != keys.shape[2]:
             return None
         return {"shorter" if query.shape[1] < keys.shape[1] else "not shorter"} & parts
