@@ -25,8 +25,8 @@ def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> t
     """The edits that may fix a failure, the most direct first; empty for a notice, or if no edit is known to help.
 
     Some come from the modules listed in the rule's ``fixes``; others change ``calls``, the calls in the user's code
-    that trace the program. Each file of the failure's chain is parsed once or twice, so call this function only when
-    its result is needed.
+    that trace the program. One combines the first edit with a trace without the optional inputs. Each file of the
+    failure's chain is parsed once or twice, so call this function only when its result is needed.
     """
     rule = rule_for(failure.kind)
     if rule.is_notice:
@@ -34,8 +34,9 @@ def fixes_for(failure: Failure, read: ReadText, calls: Sequence[Span] = ()) -> t
     edits = [fix for name in rule.fixes for fix in _module(name).fixes(failure, read)]
     if rule.capture == "fx":
         concrete_args, leaf_module = _module("concrete_args"), _module("leaf_module")
-        last = [fix for first in edits[:1] for fix in concrete_args.without_optional(first, failure, read, calls)]
-        edits = [*concrete_args.fixes(failure, read, calls), *edits, *leaf_module.fixes(failure, read, calls), *last]
+        combined = [fix for first in edits[:1] for fix in concrete_args.without_optional(first, failure, read, calls)]
+        edits[2:2] = combined
+        edits = [*concrete_args.fixes(failure, read, calls), *edits, *leaf_module.fixes(failure, read, calls)]
     found: dict[tuple[TextChange, ...], Fix] = {}
     for fix in edits:
         found.setdefault(fix.changes, fix)

@@ -1,4 +1,4 @@
-"""Set a flag (an argument of the traced function) to a constant with the ``concrete_args`` of the tracing call."""
+"""Set a flag of the traced function to a constant, or leave out its optional inputs, with ``concrete_args``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fx_lsp.agent.messages import Failure, Span
 from fx_lsp.documents.scopes import Function
 from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, editable, first_line
+from fx_lsp.fixes.editing.text_edits import overlap
 from fx_lsp.fixes.editing.tracing_call_edits import TracingCall, tracing_calls
 
 
@@ -32,15 +33,15 @@ def fixes(failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[F
         return
     assert function is not None
     values = {flag: defaults[flag] for flag in flags}
-    for change in _specializing(source, function, values, read, calls):
-        yield Fix(f"Trace with {_listed(values)}", (change,))
+    for new, change in _specializing(source, function, values, read, calls):
+        yield Fix(f"Trace with {_listed(new)}", (change,))
 
 
 def without_optional(fix: Fix, failure: Failure, read: ReadText, calls: Sequence[Span]) -> Iterator[Fix]:
     """``fix``, combined with a trace without the root's optional inputs: the parameters that are None by default.
 
-    A graph requires each of its inputs, since a traced value is never None. So a fix may help only those who give all
-    of them, and few do if the code for an optional input is wrong or needs an input of an unusual kind.
+    A graph requires each of its inputs, since a traced value is never None. So the fix alone helps only callers that
+    pass all of them, and a proof needs such inputs, which can't be found if the code for one of them is wrong.
     """
     outermost = next(editable(failure.chain[:1], read), None)
     function = outermost[0].function(outermost[1]) if outermost else None
@@ -49,8 +50,9 @@ def without_optional(fix: Fix, failure: Failure, read: ReadText, calls: Sequence
     read_names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     defaults = _constant_defaults(function)
     optional = {name: value for name, value in defaults.items() if value == "None" and name in read_names}
-    for change in _specializing(outermost[0], function, optional, read, calls) if optional else ():
-        yield Fix(f"{fix.title}, and trace with {_listed(optional)}", (change, *fix.changes))
+    for new, change in _specializing(outermost[0], function, optional, read, calls):
+        if not any(overlap(change, other) for other in fix.changes):
+            yield Fix(f"{fix.title}, and trace with {_listed(new)}", (change, *fix.changes))
 
 
 def _specializing(
@@ -59,13 +61,23 @@ def _specializing(
     values: Mapping[str, str],
     read: ReadText,
     calls: Sequence[Span],
-) -> Iterator[TextChange]:
-    """The changes, each of which has the root ``function`` traced with constants for some of its parameters."""
-    entries = ", ".join(f'"{name}": {value}' for name, value in values.items())
-    changes = [_change(call, entries) for call in tracing_calls(calls, read)]
-    if not calls:
-        changes.append(directive(source, function, _listed(values)))
-    yield from (change for change in changes if change is not None)
+) -> Iterator[tuple[Mapping[str, str], TextChange]]:
+    """The changes, each of which has the root ``function`` traced with constants for some of its parameters.
+
+    Each comes with those of the ``values`` that it adds: a call may already have some.
+    """
+    for call in tracing_calls(calls, read):
+        new = {name: value for name, value in values.items() if name not in _given(call)}
+        if new and (change := _change(call, ", ".join(f'"{name}": {value}' for name, value in new.items()))):
+            yield new, change
+    if not calls and values and (said := directive(source, function, _listed(values))):
+        yield values, said
+
+
+def _given(call: TracingCall) -> set[object]:
+    """The names of the parameters for which the call already gives constants."""
+    keys = call.concrete_args.keys if isinstance(call.concrete_args, ast.Dict) else []
+    return {key.value for key in keys if isinstance(key, ast.Constant)}
 
 
 def _listed(values: Mapping[str, str]) -> str:

@@ -86,7 +86,7 @@ def _moved(source: Source, part: Part, depth: int = 0) -> tuple[str, list[str]] 
     while depth < _MOST_IN_A_ROW:
         try:
             source = Source(source.path, text)
-        except (SyntaxError, ValueError):  # the part can't stand alone
+        except (SyntaxError, ValueError, RecursionError):  # the part can't stand alone
             return None
         decided = _decided(source, names[-1], flags)
         if decided is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from fx_lsp.agent.messages import Failure, Span, Step
-from fx_lsp.fixes import concrete_args, fixes_for, leaf_module
+from fx_lsp.fixes import Fix, TextChange, concrete_args, fixes_for, leaf_module
 from fx_lsp.targets import find_targets
 from tests.fixes.fixing import INPUTS, Program, applied, same
 
@@ -82,15 +83,43 @@ def export():
 """
 
 
-def test_the_last_choice_is_an_edit_and_a_trace_without_the_optional_inputs(tmp_path: Path) -> None:
-    bad = WITH_OPTIONAL
-    *others, last = Program(tmp_path, bad).fixes_at_calls(fixes_for)
-    assert last.title == f"{others[0].title}, and trace with mask=None, scale=None"
-    assert last.changes[1:] == others[0].changes
-    assert 'Net(), concrete_args={"mask": None, "scale": None}' in applied(bad, last.changes)
-    mended = Program(tmp_path, applied(bad, last.changes))
+def combined(program: Program) -> list[Fix]:
+    return [fix for fix in program.fixes_at_calls(fixes_for) if ", and trace with" in fix.title]
+
+
+def test_an_edit_is_offered_together_with_a_trace_without_the_optional_inputs(tmp_path: Path) -> None:
+    program = Program(tmp_path, WITH_OPTIONAL)
+    first, (fix,) = program.fixes_at_calls(fixes_for)[0], combined(program)
+    assert fix.title == f"{first.title}, and trace with mask=None, scale=None"
+    assert fix.changes[1:] == first.changes
+    assert 'Net(), concrete_args={"mask": None, "scale": None}' in applied(WITH_OPTIONAL, fix.changes)
+    mended = Program(tmp_path, applied(WITH_OPTIONAL, fix.changes))
     traced = mended.namespace["export"]()
     assert all(same(traced(*inputs, None, None), mended.root(*inputs)) for inputs in INPUTS)
+
+
+def test_what_the_call_already_leaves_out_is_not_repeated(tmp_path: Path) -> None:
+    text = WITH_OPTIONAL.replace("Net())", 'Net(), concrete_args={"mask": None})')
+    (fix,) = combined(Program(tmp_path, text))
+    assert fix.title.endswith(", and trace with scale=None")
+    assert 'concrete_args={"mask": None, "scale": None}' in applied(text, fix.changes)
+    assert not combined(Program(tmp_path, text.replace("None})", 'None, "scale": None})')))
+
+
+def test_without_a_call_a_directive_leaves_them_out_unless_the_edit_changes_that_place(tmp_path: Path) -> None:
+    text = WITH_OPTIONAL[: WITH_OPTIONAL.index("def export")]
+    program = Program(tmp_path, text)
+    (fix,) = combined(program)
+    assert "# fx: concrete_args(mask=None, scale=None)\nclass Net" in applied(text, fix.changes)
+    at = fix.changes[0].span
+    same_place = Fix("Edit the class", (TextChange(replace(at, end_line=at.line + 1), "class Net(nn.Module):\n"),))
+    assert not program.fixes(lambda failure, read: concrete_args.without_optional(same_place, failure, read, ()))
+
+
+def test_a_class_without_optional_inputs_has_no_such_choice(tmp_path: Path) -> None:
+    text = WITH_OPTIONAL.replace("mask=None, scale=None, unused=None", "unused=None, mask=0, scale=None")
+    assert "scale" in combined(Program(tmp_path, text))[0].title
+    assert not combined(Program(tmp_path, text.replace("scale=None", "scale=1")))
 
 
 def test_a_required_flag_is_fixed_to_the_first_string_that_it_is_compared_with(tmp_path: Path) -> None:

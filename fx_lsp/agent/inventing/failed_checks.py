@@ -56,16 +56,17 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
 
     ``path_of`` returns the path of an invented value, and an empty string for any other value.
     """
+    names = names_in(frame, line)
     for check in _checks_at(frame.f_code, line):
         if not all(map(is_pure, check.tests)):
             continue
-        parts = _invented_parts(check.tests, frame, path_of)
-        numbers = _numbers_in(check.tests, frame)
+        parts = _invented_parts(check.tests, names, path_of)
+        numbers = _numbers_in(check.tests, names)
         for part, value, path in parts:
             is_length = not isinstance(value, int)
             candidates: Sequence[int] = _LENGTHS if is_length else _candidates(int(value), numbers)
             substitutes = ((one, _resized(value, one) if is_length else one) for one in candidates)
-            passing = (one for one, substitute in substitutes if _holds(check, frame, part, substitute))
+            passing = (one for one, substitute in substitutes if _holds(check, names, part, substitute))
             yield from (Passing(path, one, is_length) for one in itertools.islice(passing, MOST_PASSING))
 
 
@@ -74,10 +75,11 @@ def flags_before(frame: FrameType, line: int, path_of: Callable[[Any], str]) -> 
 
     ``path_of`` is as in `passing_values`. A comparison, as in ``if width > 0:``, is no flag.
     """
+    names = names_in(frame, line)
     for check in _branches_at(frame.f_code, line):
         flags = {ast.unparse(flag) for test in check.tests for flag in _flags_in(test)}
-        parts = _invented_parts(check.tests, frame, path_of) if all(map(is_pure, check.tests)) else []
-        yield from (path for part, _, path in parts if part in flags and _holds(check, frame, part, False))
+        parts = _invented_parts(check.tests, names, path_of) if all(map(is_pure, check.tests)) else []
+        yield from (path for part, _, path in parts if part in flags and _holds(check, names, part, False))
 
 
 def _flags_in(test: ast.expr) -> Iterator[ast.expr]:
@@ -107,10 +109,11 @@ def passing_options(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
 def numbers_of_check(frame: FrameType, line: int) -> list[int]:
     """The numbers that the check that raised at ``line`` of ``frame`` compares, including those in tuples and lists."""
     found: dict[int, None] = {}
+    names = names_in(frame, line)
     tests = [test for check in _checks_at(frame.f_code, line) for test in check.tests]
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
         with contextlib.suppress(Exception):
-            value = value_of(node, frame)
+            value = value_of(node, names)
             items = value if isinstance(value, list | tuple) else [value]
             found |= {item: None for item in items if type(item) is int}
     return list(found)
@@ -184,14 +187,14 @@ def _raises_at(statement: ast.stmt, line: int) -> bool:
 
 
 def _invented_parts(
-    tests: tuple[ast.expr, ...], frame: FrameType, path_of: Callable[[Any], str]
+    tests: tuple[ast.expr, ...], names: dict[str, Any], path_of: Callable[[Any], str]
 ) -> list[tuple[str, Any, str]]:
     """The expressions in ``tests`` whose values are invented numbers or lists, with these values and their paths."""
     found: dict[str, tuple[str, Any, str]] = {}
     parts = (node for test in tests for node in ast.walk(test) if isinstance(node, PARTS))
     for source in dict.fromkeys(map(ast.unparse, parts)):
         try:
-            value = eval(source, names_in(frame))
+            value = eval(source, names)
             path = path_of(value) if isinstance(value, int | list) else ""
         except BaseException:  # an invented value may raise `Misused`, which is not an Exception
             continue
@@ -200,12 +203,12 @@ def _invented_parts(
     return list(found.values())
 
 
-def _numbers_in(tests: tuple[ast.expr, ...], frame: FrameType) -> list[int]:
+def _numbers_in(tests: tuple[ast.expr, ...], names: dict[str, Any]) -> list[int]:
     """The integers that expressions in ``tests`` evaluate to."""
     numbers: dict[int, None] = {}
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.expr)):
         try:
-            value = eval(ast.unparse(node), names_in(frame))
+            value = eval(ast.unparse(node), names)
         except BaseException:  # see `_invented_parts`
             continue
         if isinstance(value, int) and not isinstance(value, bool):
@@ -242,11 +245,10 @@ class _Substitution(ast.NodeTransformer):
 _NAME = "_fx_lsp_candidate"
 
 
-def _holds(check: Check, frame: FrameType, part: str, value: Any) -> bool:
+def _holds(check: Check, names: dict[str, Any], part: str, value: Any) -> bool:
     """Whether the check passes with ``value`` in place of the expression ``part``."""
-    names = names_in(frame) | {_NAME: value}
     try:
-        results = [bool(eval(_substituted(test, part), names)) for test in check.tests]
+        results = [bool(eval(_substituted(test, part), {**names, _NAME: value})) for test in check.tests]
     except BaseException:  # see `_invented_parts`
         return False
     return any(results) == check.passes

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from fx_lsp.agent.inventing.failed_checks import PARTS
-from fx_lsp.agent.inventing.frame_code import tree_of, value_of
+from fx_lsp.agent.inventing.frame_code import names_in, tree_of, value_of
 
 
 def used_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
@@ -24,7 +24,7 @@ def used_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
     statement = None if tree is None else _statement_at(tree, line)
     if tree is None or statement is None:
         return
-    assigned = _assigned(tree)
+    assigned, names = _assigned(tree), names_in(frame, line)
     waiting = deque(_header(statement))
     seen = set()
     while waiting:
@@ -33,20 +33,21 @@ def used_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
             if source not in seen:
                 seen.add(source)
                 waiting.extend(assigned.get(source, ()))
-                yield from _evaluated(part, frame)
+                yield from _evaluated(part, names)
 
 
 def sequence_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
     """What the statement at ``line`` of ``frame`` read, as `used_values` returns it, where it needs a sequence."""
     tree = tree_of(frame.f_code)
     statement = None if tree is None else _statement_at(tree, line)
+    names = names_in(frame, line)
     for header in _header(statement) if statement else []:
         for sequence in _sequences(header):
             for part in _parts_of(sequence):
-                yield from _evaluated(part, frame)
+                yield from _evaluated(part, names)
     if isinstance(statement, ast.For):
         for part in _parts_of(statement.iter):
-            yield from _evaluated(part, frame)
+            yield from _evaluated(part, names)
 
 
 def _sequences(node: ast.AST) -> Iterator[ast.expr]:
@@ -68,10 +69,10 @@ def _parts_of(node: ast.AST) -> Iterator[ast.Name | ast.Attribute | ast.Subscrip
     return (part for part in ast.walk(node) if isinstance(part, PARTS))
 
 
-def _evaluated(part: ast.expr, frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """An expression as text, and its value in ``frame``; nothing if it has no value any more."""
+def _evaluated(part: ast.expr, names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """An expression as text, and its value, given the ``names`` that it sees; nothing if it has no value any more."""
     try:
-        yield ast.unparse(part), value_of(part, frame)
+        yield ast.unparse(part), value_of(part, names)
     except BaseException:  # an invented value may raise `Misused`, which is not an Exception
         return
 

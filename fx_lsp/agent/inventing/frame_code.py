@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import inspect
 import sys
 import textwrap
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
+
+import torch
 
 _PURE = frozenset({"abs", "all", "any", "float", "int", "isinstance", "len", "max", "min", "round", "sum", "type"})
 """Functions that are safe to call when a part of a program is evaluated again."""
@@ -28,49 +29,19 @@ def tree_of(code: CodeType) -> ast.Module | None:
     return ast.increment_lineno(tree, first - 1)
 
 
-def value_of(node: ast.expr, frame: FrameType) -> Any:
-    """The value of an expression in ``frame``; None if evaluating it could have an effect. Raises what it raises."""
-    return eval(ast.unparse(node), names_in(frame)) if is_pure(node) else None
+def value_of(node: ast.expr, names: dict[str, Any]) -> Any:
+    """The value of an expression, given `names_in` a frame; None if evaluating it could have an effect.
 
-
-def is_pure(node: ast.expr) -> bool:
-    """Whether evaluating an expression again changes nothing, waits for nothing and computes no huge number."""
-    return _is_pure(node, _PURE)
-
-
-def names_in(frame: FrameType) -> dict[str, Any]:
-    """All names that code in ``frame`` sees; in one dict, since a generator expression doesn't see separate locals."""
-    names = {**frame.f_globals, **frame.f_locals}
-    if sys.version_info >= (3, 12):
-        for comprehension in _comprehensions(frame):
-            names |= first_values(comprehension, names)
-    return names
-
-
-def _comprehensions(frame: FrameType) -> Iterator[ast.comprehension]:
-    """The loops of the list, set and dict comprehensions at the line that ``frame`` has reached.
-
-    Since Python 3.12, these have no frames of their own, and an exception deletes their variables (PEP 709).
+    Raises what it raises.
     """
-    for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
-        match node:
-            case ast.ListComp() | ast.SetComp() | ast.DictComp():
-                if node.lineno <= frame.f_lineno <= (node.end_lineno or node.lineno):
-                    yield from node.generators
+    return eval(ast.unparse(node), names) if is_pure(node) else None
 
 
-def first_values(comprehension: ast.comprehension, names: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a loop in a comprehension, with the first values that they take; empty if that can't be told."""
-    if not _is_pure(comprehension.iter, _PURE | _COMBINE):
-        return {}
-    variables = [node.id for node in ast.walk(comprehension.target) if isinstance(node, ast.Name)]
-    loop = f"for {ast.unparse(comprehension.target)} in {ast.unparse(comprehension.iter)}"
-    with contextlib.suppress(Exception):
-        return dict(zip(variables, eval(f"next([{', '.join(variables)}] {loop})", dict(names)), strict=True))
-    return {}
+def is_pure(node: ast.expr, calls: frozenset[str] = _PURE) -> bool:
+    """Whether evaluating an expression again changes nothing, waits for nothing and computes no huge number.
 
-
-def _is_pure(node: ast.expr, calls: frozenset[str]) -> bool:
+    ``calls`` are the functions that it may call.
+    """
     parts = list(ast.walk(node))
     if sum(isinstance(part, ast.Pow) for part in parts) > 1:
         return False
@@ -80,3 +51,52 @@ def _is_pure(node: ast.expr, calls: frozenset[str]) -> bool:
         if isinstance(part, ast.Call) and not (isinstance(part.func, ast.Name) and part.func.id in calls):
             return False
     return True
+
+
+def names_in(frame: FrameType, line: int) -> dict[str, Any]:
+    """All names that code at ``line`` of ``frame`` sees.
+
+    They are in one dict, since a generator expression doesn't see separate locals.
+    """
+    names = {**frame.f_globals, **frame.f_locals}
+    if sys.version_info >= (3, 12):
+        for comprehension in _comprehensions(frame.f_code, line):
+            names = {**names, **first_values(comprehension, names), **frame.f_locals}
+    return names
+
+
+def _comprehensions(code: CodeType, line: int) -> Iterator[ast.comprehension]:
+    """The loops of the list, set and dict comprehensions at a line.
+
+    Since Python 3.12, these have no frames of their own, and an exception deletes their variables (PEP 709).
+    """
+    for node in ast.walk(tree_of(code) or ast.Pass()):
+        match node:
+            case ast.ListComp() | ast.SetComp() | ast.DictComp():
+                if node.lineno <= line <= (node.end_lineno or node.lineno):
+                    yield from node.generators
+
+
+def first_values(loop: ast.comprehension, names: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a loop in a comprehension, with the first values that they take; empty if that can't be told."""
+    variables = [node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)]
+    is_plain = all(isinstance(node, _TARGETS) for node in ast.walk(loop.target))
+    if not is_plain or not is_pure(loop.iter, _PURE | _COMBINE):
+        return {}
+    sources = [loop.iter]
+    while any(isinstance(source, ast.Call) for source in sources):
+        sources = [part for source in sources for part in (source.args if isinstance(source, ast.Call) else [source])]
+    head = f"next([{', '.join(variables)}] for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)})"
+    try:
+        if all(isinstance(eval(ast.unparse(source), names), _LASTING) for source in sources):
+            return dict(zip(variables, eval(head, dict(names)), strict=True))
+    except BaseException:  # an invented value may raise `Misused`, which is not an Exception
+        pass
+    return {}
+
+
+_TARGETS = (ast.Name, ast.Tuple, ast.List, ast.Starred, ast.expr_context)
+"""What the target of a loop consists of if it sets variables, and nothing else."""
+
+_LASTING = (list, tuple, dict, set, frozenset, str, int, torch.Tensor)
+"""What a loop doesn't use up; a number only says how long a ``range`` is."""

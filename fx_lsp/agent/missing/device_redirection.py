@@ -100,18 +100,13 @@ class Idle:
 
 ANSWERS: dict[str, object] = {
     "current_device": 0,
-    "device_count": 0,
     "get_device_capability": (0, 0),
     "get_device_name": "",
     "get_device_properties": SimpleNamespace(name="", major=0, minor=0, total_memory=1 << 34, multi_processor_count=1),
-    "is_available": False,
     "set_device": None,
     "synchronize": None,
 }
-"""Results of functions of ``torch.cuda``; without a device, most of them would fail.
-
-There may be one, but the sandbox hides it: the driver would only warn that it can't reach it.
-"""
+"""Results for functions of ``torch.cuda`` that would otherwise fail because there is no device."""
 
 IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream")
 """Names in ``torch.cuda`` that are replaced by subclasses of `Idle`."""
@@ -120,11 +115,13 @@ IDLE = ("Event", "Stream", "current_stream", "default_stream", "device", "stream
 def stand_in_for_accelerators() -> None:
     """Patch ``Module.to`` and the parts of ``torch.cuda`` that fail without a device, permanently in this process.
 
-    They report that there is no device, so that a verdict doesn't depend on the computer. Each name gets a distinct
-    object, since torch.compile keeps a table with these objects as keys.
+    ``is_available`` and ``device_count`` report that there is no device, even if there is one: the sandbox keeps traced
+    code from it, and the driver would print a warning. Each name gets a distinct object, since torch.compile keeps a
+    table with these objects as keys.
     """
-    if hasattr(torch._C, "_cuda_getDeviceCount"):  # for code that has imported `is_available` by its name
-        torch._C._cuda_getDeviceCount = lambda: 0
+    for holder, name, count in ((torch._C, "_cuda_getDeviceCount", 0), (torch.cuda, "_device_count_nvml", -1)):
+        if hasattr(holder, name):
+            setattr(holder, name, partial(_answer, count))
     for name, answer in ANSWERS.items():
         setattr(torch.cuda, name, partial(_answer, answer))
     for name in IDLE:

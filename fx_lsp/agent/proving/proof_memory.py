@@ -48,7 +48,7 @@ class Findings:
     """The target's small twins; None if it has none, or if nobody has looked for them."""
     looked_for_twins: bool = False
     inputs: dict[str, FoundInputs | ProofEnded] = field(default_factory=dict)
-    """By `key_of`: the inputs that were found, or why none can be, e.g. because the target needs too much memory."""
+    """By `key_of`: the inputs that were found, or that none can be found."""
     failures: dict[str, FoundFailures] = field(default_factory=dict)
     """By capture and `key_of`: where it breaks, with guessed inputs."""
     accepted: dict[str, tuple[Sizes, Input]] = field(default_factory=dict)

@@ -63,8 +63,8 @@ from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
-SHARE_OF_OTHER_TWINS = 1 / 3
-"""What share of the budget there is for the search for the inputs of a further twin, or of the program after twins."""
+SHARE_AFTER_A_TWIN = 1 / 3
+"""What share of the budget there is for a search for inputs after a small twin has accepted some."""
 
 
 class _NotRun(ProofEnded):
@@ -247,7 +247,7 @@ class _EditProof:
         twins = self._known_twins(file, known) or ()
         for at, sizes in enumerate(twins):
             with suppress(ProofEnded):
-                before = self._run_with(sizes, file, known, SHARE_OF_OTHER_TWINS if at else 1.0)
+                before = self._run_with(sizes, file, known, SHARE_AFTER_A_TWIN if at else 1.0)
                 if before.is_ready:
                     return self._with_other_twin(before, twins[at + 1 :], file, known)
         return None
@@ -256,7 +256,7 @@ class _EditProof:
         """``before`` with what one of the other twins does; None if none of them can be run."""
         for other in others:
             with suppress(ProofEnded), _with_sizes(other):
-                runs = self._runs(file, known, other, few=True, share=SHARE_OF_OTHER_TWINS)[1]
+                runs = self._runs(file, known, other, few=True, share=SHARE_AFTER_A_TWIN)[1]
                 if not runs.lacking:
                     return replace(before, other=(other, runs))
         return None
@@ -271,8 +271,10 @@ class _EditProof:
 
     def _itself(self, file: ImportedFile, known: Findings) -> _Before:
         """What the program itself does or, if it can't be run, one that fx-lsp's other invented arguments build."""
-        accepted_by_twins = any(sizes for sizes, _ in known.accepted.values())
-        before = self._built_with({}, file, known, SHARE_OF_OTHER_TWINS if accepted_by_twins else 1.0)
+        fixed = self._request.edited_target.recipe.concrete_args
+        of_twins = [known.inputs.get(key_of(sizes, fixed)) for sizes in known.twins or ()]
+        has_inputs = any(found is not None and not isinstance(found, ProofEnded) for found in of_twins)
+        before = self._built_with({}, file, known, SHARE_AFTER_A_TWIN if has_inputs else 1.0)
         if not before.is_ready and self._request.target.recipe.made_up:
             with suppress(ProofEnded):
                 for sizes in self._apart()(partial(agreeing_sizes, file, self._request.target)):
@@ -337,7 +339,8 @@ class _EditProof:
             runs, known.inputs[key] = run_on_inputs(self._apart(), file, program, search, found)
             known.accepted[key] = sizes, runs.inputs[0]
         except ProofEnded as end:
-            known.inputs[key] = end
+            if end.lacks_inputs:
+                known.inputs[key] = end
             raise
         return program, runs
 

@@ -2,7 +2,7 @@
 
 Candidates come from the recipe, then from calls with literal tensors in the file, from the module's layers, from a list
 of common shapes, and last from `input_solver`. The first candidate that works is varied: other values, other sizes,
-another dtype, and values for the parameters whose default is None.
+another dtype, another number of dimensions, and values for the parameters whose default is None.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def find_inputs(
     possible. There are more than `MOST` inputs (or than `LEAST` if an input is costly all the same, or with ``few``)
     only if they reach more, and only then are there any of another rank, with NaN, infinity, or an unusual dtype or
     memory format.
-    ``may_run`` is asked before each candidate and, once there are enough inputs, before each variation. Raises
+    ``may_run`` is asked before each candidate and, once there are enough inputs, before each variation; before those of
+    another rank in any case. Raises
     `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart; the arguments
     ``fixed`` need not differ.
     """
@@ -98,8 +99,8 @@ def find_inputs(
         first = _reduced(candidate, runs, reached, is_costly) if is_large else candidate
         found, covered, largest = [first], set(reached), _elements(first)
         most = LEAST if few or (is_large and is_costly(first)) else MOST
-        reach_more = partial(_add_reaching, found, covered, wanted, runs, may_run)
-        reach_more(_of_other_rank(first))
+        reaching = partial(_reaching, covered, wanted, runs, may_run)
+        of_other_rank = reaching(_of_other_rank(first))
         for given in around(first):
             is_enough = len(found) >= most and covered >= wanted
             if is_enough or (len(found) >= LEAST and not may_run()):
@@ -110,26 +111,22 @@ def find_inputs(
                     largest, most = _elements(given), LEAST if is_costly(given) else most
                 found.append(given)
                 covered |= reached
-        reach_more(_not_finite(first))
-        reach_more(_unusual(first))
+        found += reaching(itertools.chain(_not_finite(first), _unusual(first)))
         if len(found) >= LEAST and _is_varied(found, fixed):
-            return tuple(found)
+            return (*found, *of_other_rank)
     raise NoInputs
 
 
-def _add_reaching(
-    found: list[Input],
-    covered: set[Any],
-    wanted: AbstractSet[Any],
-    runs: Runs,
-    may_run: Callable[[], bool],
-    candidates: Iterator[Input],
-) -> None:
-    """Add to ``found`` those of the ``candidates`` that reach more of what is ``wanted``, and to ``covered`` what."""
+def _reaching(
+    covered: set[Any], wanted: AbstractSet[Any], runs: Runs, may_run: Callable[[], bool], candidates: Iterator[Input]
+) -> list[Input]:
+    """Those of the ``candidates`` that reach more of what is ``wanted``; what they reach is added to ``covered``."""
+    found = []
     while covered < wanted and may_run() and (given := next(candidates, None)) is not None:
         if reached := runs(given, wanted - covered):
             found.append(given)
             covered |= reached
+    return found
 
 
 def _tensors(given: Input) -> list[torch.Tensor]:
@@ -395,7 +392,7 @@ def _with_one_item_resized(first: Input, generator: torch.Generator) -> Iterator
 
 
 def _of_other_rank(first: Input) -> Iterator[Input]:
-    """``first`` with a dimension less or more, in all tensors or in one: some programs also take an item of a batch."""
+    """``first`` with one dimension fewer or more, in all tensors or in one: some programs accept an item or a batch."""
     generator = torch.Generator().manual_seed(3)
     numbers = range(len(_tensors(first)))
     for only in (numbers, *([number] for number in numbers if len(numbers) > 1)):
@@ -512,7 +509,8 @@ def _changed(
     """``first`` with other random values, to which ``change`` is applied.
 
     ``resize`` is (dimension, old size, new size). It applies to every tensor that has the old size in that dimension,
-    since inputs often share a batch size or a length. With ``only``, the numbers of some tensors, both apply to these.
+    since inputs often share a batch size or a length. If ``only`` is given, it holds the numbers of the tensors that
+    are resized and changed; the others only get other values.
     """
     dim, old, new = resize
     numbers = itertools.count()

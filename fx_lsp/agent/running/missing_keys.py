@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from fx_lsp.agent.inventing.frame_code import tree_of, value_of
+from fx_lsp.agent.inventing.frame_code import names_in, tree_of, value_of
 from fx_lsp.agent.own_files import is_own_file
 from fx_lsp.agent.running.records import AttributeName
 from fx_lsp.agent.running.wanted_inputs import TensorLike, Wanted, replaced, value_at, with_key, without_indices
@@ -101,7 +101,7 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
     For a tensor that the line uses as a list, the key is `_AS_LIST`.
     """
     for frame, line in innermost(error):
-        tree = tree_of(frame.f_code) or ast.Pass()
+        tree, names = tree_of(frame.f_code) or ast.Pass(), names_in(frame, line)
         methods = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
         for node in ast.walk(tree):
             match node:
@@ -130,7 +130,7 @@ def _lookups(error: BaseException) -> Iterator[tuple[Any, str]]:
                 case _:
                     continue
             with contextlib.suppress(Exception):
-                yield value_of(holder, frame), key
+                yield value_of(holder, names), key
 
 
 def _is_missing(error: BaseException, attribute: str) -> bool:

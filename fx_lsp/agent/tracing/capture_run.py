@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -203,6 +204,8 @@ class CaptureRun(TargetRun):
     def _reported(self, built: Built, given: Input, captured: Captured) -> Report:
         bound = inspect.signature(forward_of(built.root)).bind(*given.args, **given.kwargs)
         self._inputs, self._given = described(bound), given
+        if captured.failures and _MEETS_ACCELERATOR.search(captured.failures[0].error):
+            return self.report("unchecked", reason=f"{_NAMES[self._capture]} met an accelerator, which fx-lsp hides")
         outcome: Outcome = "failed" if captured.failures else "traced"
         self._captured_graph = captured if outcome == "traced" else None
         report = self.report(outcome, *captured.failures, code=captured.code[:LONGEST_CODE])
@@ -218,6 +221,10 @@ class CaptureRun(TargetRun):
             raise InconclusiveOnMeta from error
         return self.report("unchecked", reason=f"{_NAMES[self._capture]} was not tried: {describe(error)}")
 
+
+_MEETS_ACCELERATOR = re.compile(r"\bCUDA\b|device='(cuda|mps|xpu)\b")
+"""In the errors that torch raises only where an accelerator is missing or hidden. Code for accelerators is redirected
+to the CPU, but in torch 2.11, torch.compile does not follow that everywhere."""
 
 _NAMES = {"export": "torch.export", "compile": "torch.compile"}
 

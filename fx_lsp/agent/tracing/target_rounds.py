@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
@@ -19,6 +20,7 @@ from fx_lsp.agent.processes.children import Emit
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
 from fx_lsp.agent.tracing.attempt import Attempt, HasParts, RetryOnCpu, unfinished, with_notices
 from fx_lsp.agent.tracing.death_reports import death_of_search, death_report
+from fx_lsp.agent.tracing.trace_target import could_not_invent
 
 _EXCEEDED: tuple[Outcome, ...] = ("timed-out", "out-of-memory")
 """Outcomes that other arguments may avoid."""
@@ -189,14 +191,19 @@ def _before_others(host: tuple[Attempt, tuple[str, ...]]) -> tuple[int, int, int
 
 
 def _repeats(report: Report, before: Report) -> bool:
-    """Whether no invented arguments avoid the error with which the workspace's own call has failed to build the class.
+    """Whether the search for arguments ended in the same error as the workspace's own call.
 
-    It must be an error that neither a file nor a missing value explains, e.g. that a size is a float: ``size / 2``.
+    Only a TypeError counts that neither a missing file nor a missing value explains, e.g. a size that is a float.
     """
     if before.outcome != "not-built" or before.reason or report.outcome != "unchecked" or not before.failures:
         return False
-    error = before.failures[0].error.partition("\n")[0]
-    return error.startswith("TypeError: ") and "NoneType" not in error and report.reason.endswith(f": {error}")
+    failure = before.failures[0]
+    is_own = failure.error.startswith("TypeError: ") and not _OF_NONE.search(failure.error)
+    return is_own and report.reason == could_not_invent(failure)
+
+
+_OF_NONE = re.compile(r"'NoneType'|(not|got) NoneType")
+"""In the message of an error that ``None`` caused."""
 
 
 def _sure(target: Target) -> Target:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -250,11 +251,11 @@ class TargetRun:
             return self.report("unchecked", reason=reason)
         if on_meta:
             raise InconclusiveOnMeta from error
-        if isinstance(error, CannotInvent) and not self._fails_for_all_arguments(error.__cause__):
-            cause = describe(error.__cause__ or error).partition("\n")[0]
-            return self.report("unchecked", reason=f"fx-lsp could not invent arguments for it: {cause}")
-        error = error.__cause__ if isinstance(error, CannotInvent) and error.__cause__ else error
+        is_invented = isinstance(error, CannotInvent)
+        error = error.__cause__ if is_invented and error.__cause__ else error
         chain = chain_of_error(error, self._owns)
+        if is_invented and not self._fails_for_all_arguments(error):
+            return self.report("unchecked", reason=could_not_invent(Failure("build", describe(error), chain)))
         is_own = isinstance(error, NameError)  # no weights would define the name
         is_short_of_data = not is_own and (lacks_weights(error) or weights_are_missing())
         reason = "it needs a file or weights that are not available" if is_short_of_data else ""
@@ -296,6 +297,13 @@ class TargetRun:
         lift_memory_limit()
         chain = chain_of_error(error, self._owns)
         return self.report("out-of-memory", Failure("memory-limit", describe(error), chain))
+
+
+def could_not_invent(failure: Failure) -> str:
+    """The reason for giving no verdict on a class if ``failure`` is what the best of the invented arguments led to."""
+    place = failure.chain[-1].span if failure.chain else None
+    where = f" ({Path(place.file).name}:{place.line})" if place else ""
+    return f"fx-lsp could not invent arguments for it: {failure.error.partition(chr(10))[0]}{where}"
 
 
 def is_explorable(report: Report) -> bool:

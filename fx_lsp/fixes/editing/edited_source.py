@@ -51,7 +51,7 @@ class Source:
         return None
 
     def _with_value(self, node: ast.expr) -> ast.expr:
-        """The f-string that ``node`` is a field of or the format of one, or else ``node``.
+        """The f-string around ``node`` if ``node`` is a replacement field or a format in one; otherwise ``node``.
 
         Such parts have positions of their own since Python 3.12.
         """

@@ -3,36 +3,60 @@
 from __future__ import annotations
 
 import ast
-import sys
-from types import FrameType
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from fx_lsp.agent.inventing.frame_code import first_values, is_pure, value_of
+from fx_lsp.agent.inventing.frame_code import first_values, is_pure, names_in, value_of
 
 SIZES = [3, 4]
 
 
 def doubled(sizes: list[int]) -> list[float]:
     start = 1
-    return [start / (size - 3) for size in sizes]
+    try:
+        return [start / (size - 3) for size in sizes]
+    finally:
+        start = 1
 
 
-def failing_frame(error: BaseException) -> FrameType:
-    """The innermost frame of a traceback."""
-    step = error.__traceback__
+def shadowed(sizes: list[int]) -> object:
+    size = 8
+    return [-size for size in sizes], 1 // (size - 8)
+
+
+def names_where_it_failed(function: Callable[[list[int]], object]) -> dict[str, Any]:
+    """What the code sees that raised a ZeroDivisionError in ``function``."""
+    with pytest.raises(ZeroDivisionError) as caught:
+        function(SIZES)
+    step = caught.value.__traceback__
     assert step is not None
     while step.tb_next is not None:
         step = step.tb_next
-    return step.tb_frame
+    return names_in(step.tb_frame, step.tb_lineno)
 
 
-@pytest.mark.parametrize(("expression", "value"), [("size", 3), ("size - 3", 0), ("SIZES[1]", 4), ("start", 1)])
-def test_what_a_comprehension_was_reading_is_known(expression: str, value: int) -> None:
-    with pytest.raises(ZeroDivisionError) as caught:
-        doubled(SIZES)
-    assert value_of(ast.parse(expression, mode="eval").body, failing_frame(caught.value)) == value
+def value(text: str, names: dict[str, Any]) -> Any:
+    return value_of(ast.parse(text, mode="eval").body, names)
+
+
+@pytest.mark.parametrize(("expression", "expected"), [("size", 3), ("size - 3", 0), ("SIZES[1]", 4), ("start", 1)])
+def test_what_a_comprehension_was_reading_is_known(expression: str, expected: int) -> None:
+    assert value(expression, names_where_it_failed(doubled)) == expected
+
+
+def test_a_local_variable_is_not_taken_for_that_of_a_comprehension() -> None:
+    assert value("size", names_where_it_failed(shadowed)) == 8
+
+
+class Misused(BaseException):
+    pass
+
+
+class Refusing(list[int]):
+    def __iter__(self) -> Any:
+        raise Misused
 
 
 @pytest.mark.parametrize(
@@ -43,18 +67,24 @@ def test_what_a_comprehension_was_reading_is_known(expression: str, value: int) 
         ("for x, y in zip(items, items)", {"x": 5, "y": 5}),
         ("for x in []", {}),
         ("for x in missing", {}),
+        ("for x in range(4)", {"x": 0}),
         ("for x in items.pop()", {}),
+        ("for items[0] in pairs", {}),
+        ("for x in live", {}),
+        ("for x in zip(items, live)", {}),
+        ("for x in refusing", {}),
     ],
 )
 def test_first_values(loop: str, values: dict[str, Any]) -> None:
     tree = ast.parse(f"[0 {loop}]", mode="eval").body
     assert isinstance(tree, ast.ListComp)
-    names = {"items": [5, 6], "pairs": [(1, 2)]}
+    live = iter([1, 2])
+    names = {"items": [5, 6], "pairs": [(1, 2)], "live": live, "refusing": Refusing()}
     assert first_values(tree.generators[0], names) == values
-    assert names == {"items": [5, 6], "pairs": [(1, 2)]}
+    assert (names["items"], list(live)) == ([5, 6], [1, 2])
 
 
 @pytest.mark.parametrize("text", ["f(x)", "(x := 1)", "2 ** 2 ** x", "1 << x"])
 def test_what_is_not_evaluated_again(text: str) -> None:
     assert not is_pure(ast.parse(text, mode="eval").body)
-    assert value_of(ast.parse(text, mode="eval").body, sys._getframe()) is None
+    assert value(text, {}) is None

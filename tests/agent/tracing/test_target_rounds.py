@@ -9,20 +9,21 @@ from typing import cast
 
 import pytest
 
-from fx_lsp.agent.messages import Failure, Limits, Outcome, Recipe, Report, Snippet, Span, Target, Trace
+from fx_lsp.agent.messages import Failure, Limits, Outcome, Recipe, Report, Snippet, Span, Step, Target, Trace
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear
 from fx_lsp.agent.tracing.attempt import Attempt, HasParts, RetryOnCpu
 from fx_lsp.agent.tracing.target_rounds import TargetRounds
+from fx_lsp.agent.tracing.trace_target import could_not_invent
 
 
 class Processes:
     """Runs what a request of these classes' targets asks for, as the test says."""
 
-    def __init__(self, *symbols: str, at_once: int = 2, sure: bool = True) -> None:
+    def __init__(self, *symbols: str, at_once: int = 2, sure: bool = True, made_up: bool = False) -> None:
         self.started: list[tuple[Attempt, Hear, Gone]] = []
         self.told: list[tuple[str, Outcome, int]] = []
         """Of each report that was told: the target, the outcome, the number of failures."""
-        targets = tuple(target(symbol, sure=sure) for symbol in symbols)
+        targets = tuple(target(symbol, sure=sure, made_up=made_up) for symbol in symbols)
         request = Trace("model.py", targets, limits=Limits(at_once=at_once))
         rounds = TargetRounds(request, symbols, (), lambda *attempt: self.started.append(attempt), self.tell)
         self.steps: Iterator[None] = rounds.steps()
@@ -47,9 +48,12 @@ class Processes:
         return self.step()
 
 
-def target(symbol: str, *, sure: bool = True) -> Target:
-    """A class of the file, built without arguments."""
+def target(symbol: str, *, sure: bool = True, made_up: bool = False) -> Target:
+    """A class of the file, built without arguments; with ``made_up``, by a call with arguments or by invented ones."""
     root = Snippet(f"{symbol}()", 1)
+    if made_up:
+        call, fallbacks = Recipe(Snippet(f"{symbol}(8)", 1)), (Recipe(Snippet(symbol, 1), made_up=True),)
+        return Target(symbol, symbol, Span("model.py", 1, 0, 1, 1), call, symbol=symbol, fallbacks=fallbacks)
     recipe = Recipe(root) if sure else Recipe(root, made_up=True)
     return Target(symbol, symbol, Span("model.py", 1, 0, 1, 1), recipe, symbol=symbol)
 
@@ -140,6 +144,42 @@ def test_a_doubtful_result_tells_less_than_a_class_that_refuses_its_own_defaults
         processes.say(number, Report(0, "Block", "unchecked"))
         processes.end(number)
     assert processes.told == [("Net", "traced", 0), ("Block", "not-built", 0)]
+
+
+AT = Step("__init__", Span("model.py", 3, 0, 3, 9))
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "invented", "told"),
+    [
+        ("TypeError: a size is a float", "", "TypeError: a size is a float", "not-built"),
+        ("TypeError: a size is a float\nand so on", "", "TypeError: a size is a float", "not-built"),
+        ("TypeError: a size is a float", "it needs a file", "TypeError: a size is a float", "unchecked"),
+        ("TypeError: a size is a float", "", "TypeError: another", "unchecked"),
+        ("TypeError: 'NoneType' object is no size", "", "TypeError: 'NoneType' object is no size", "unchecked"),
+        ("TypeError: must be int, not NoneType", "", "TypeError: must be int, not NoneType", "unchecked"),
+        ("KeyError: 'size'", "", "KeyError: 'size'", "unchecked"),
+    ],
+)
+def test_an_error_of_both_the_call_and_invented_arguments_is_the_class_s_own(
+    error: str, reason: str, invented: str, told: Outcome
+) -> None:
+    processes = Processes("Net", made_up=True)
+    processes.say(0, Report(0, "Net", "not-built", (Failure("build", error, (AT,)),), reason=reason))
+    processes.end(0)
+    processes.say(1, Report(0, "Net", "unchecked", reason=could_not_invent(Failure("build", invented, (AT,)))))
+    processes.end(1)
+    assert [outcome for _, outcome, _ in processes.told] == [told]
+
+
+def test_the_same_error_at_another_line_is_not_the_class_s_own() -> None:
+    processes = Processes("Net", made_up=True)
+    processes.say(0, Report(0, "Net", "not-built", (Failure("build", "TypeError: no", (AT,)),)))
+    processes.end(0)
+    elsewhere = Failure("build", "TypeError: no", (Step("__init__", Span("model.py", 4, 0, 4, 9)),))
+    processes.say(1, Report(0, "Net", "unchecked", reason=could_not_invent(elsewhere)))
+    processes.end(1)
+    assert [outcome for _, outcome, _ in processes.told] == ["unchecked"]
 
 
 def test_a_host_that_could_not_be_imported_is_not_reported_as_a_target() -> None:
