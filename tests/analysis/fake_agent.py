@@ -182,6 +182,8 @@ class Bench:
         """Wait until the text of ``path`` is dealt with."""
         while await asyncio.wait_for(self.results.get(), PATIENCE) != (path, True):
             pass
+        for _ in range(2):  # the task that told the result ends, and then the scheduler hears of it
+            await asyncio.sleep(0)
 
     async def traced(self, path: str, *failures: Failure, dependencies: Sequence[str] = ()) -> Request:
         """Answer the next request with ``failures`` for its first target; return when that is kept."""
