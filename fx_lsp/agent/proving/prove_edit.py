@@ -63,8 +63,8 @@ from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.trace_request import TraceSession
 from fx_lsp.agent.tracing.trace_target import ImportedFile
 
-SHARE_AFTER_A_TWIN = 1 / 3
-"""What share of the budget there is for a search for inputs after a small twin has accepted some."""
+SHARE_OF_OTHER_TWINS = 1 / 3
+"""What share of the budget there is for the search for a further twin's inputs."""
 
 
 class _NotRun(ProofEnded):
@@ -247,7 +247,7 @@ class _EditProof:
         twins = self._known_twins(file, known) or ()
         for at, sizes in enumerate(twins):
             with suppress(ProofEnded):
-                before = self._run_with(sizes, file, known, SHARE_AFTER_A_TWIN if at else 1.0)
+                before = self._run_with(sizes, file, known, SHARE_OF_OTHER_TWINS if at else 1.0)
                 if before.is_ready:
                     return self._with_other_twin(before, twins[at + 1 :], file, known)
         return None
@@ -256,7 +256,7 @@ class _EditProof:
         """``before`` with what one of the other twins does; None if none of them can be run."""
         for other in others:
             with suppress(ProofEnded), _with_sizes(other):
-                runs = self._runs(file, known, other, few=True, share=SHARE_AFTER_A_TWIN)[1]
+                runs = self._runs(file, known, other, few=True, share=SHARE_OF_OTHER_TWINS)[1]
                 if not runs.lacking:
                     return replace(before, other=(other, runs))
         return None
@@ -271,10 +271,7 @@ class _EditProof:
 
     def _itself(self, file: ImportedFile, known: Findings) -> _Before:
         """What the program itself does or, if it can't be run, one that fx-lsp's other invented arguments build."""
-        fixed = self._request.edited_target.recipe.concrete_args
-        of_twins = [known.inputs.get(key_of(sizes, fixed)) for sizes in known.twins or ()]
-        has_inputs = any(found is not None and not isinstance(found, ProofEnded) for found in of_twins)
-        before = self._built_with({}, file, known, SHARE_AFTER_A_TWIN if has_inputs else 1.0)
+        before = self._built_with({}, file, known)
         if not before.is_ready and self._request.target.recipe.made_up:
             with suppress(ProofEnded):
                 for sizes in self._apart()(partial(agreeing_sizes, file, self._request.target)):
@@ -283,10 +280,10 @@ class _EditProof:
                             return agreeing
         return before
 
-    def _built_with(self, sizes: Sizes, file: ImportedFile, known: Findings, share: float) -> _Before:
+    def _built_with(self, sizes: Sizes, file: ImportedFile, known: Findings) -> _Before:
         """What the program does that is built with ``sizes``; if no inputs are found, only where it breaks."""
         try:
-            return self._run_with(sizes, file, known, share)
+            return self._run_with(sizes, file, known)
         except _NotRun as end:
             return self._broken_with(sizes, file, known, ProofEnded("untried", end.reason, end.lacks_inputs))
 
