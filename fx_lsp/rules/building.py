@@ -7,7 +7,7 @@ RULE = Rule(
     title="The module cannot be built",
     why="""\
 Before fx-lsp can trace a module, it has to build the module: the way the workspace does or, if the constructor needs
-no arguments, without arguments. This raised an error at the marked place, and invented arguments did not avoid it.
+no arguments, without arguments. Building the module raised an error at the marked place.
 
 - If the constructor contains a mistake, fix it.
 - If the constructor needs arguments, build the module with them somewhere in the file, at module level or in a call

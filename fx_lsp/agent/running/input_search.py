@@ -84,10 +84,9 @@ def find_inputs(
     possible. There are more than `MOST` inputs (or than `LEAST` if an input is costly all the same, or with ``few``)
     only if they reach more, and only then are there any of another rank, with NaN, infinity, or an unusual dtype or
     memory format.
-    ``may_run`` is asked before each candidate and, once there are enough inputs, before each variation; before those of
-    another rank in any case. Raises
-    `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or numbers apart; the arguments
-    ``fixed`` need not differ.
+    ``may_run`` is asked before each candidate, before each input of another rank and, once there are enough inputs,
+    before each variation. Raises `NoInputs` if there are too few inputs, or if they don't tell two equal sizes or
+    numbers apart; the arguments ``fixed`` need not differ.
     """
     for candidate in candidates:
         if not may_run():
