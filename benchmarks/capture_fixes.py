@@ -28,7 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.capture_models import all_cases
-from benchmarks.capture_programs import HELD_OUT, LATER, PROGRAMS, text_of
+from benchmarks.capture_programs import FRESH, HELD_OUT, LATER, PROGRAMS, text_of
 from benchmarks.fixes import Attempt, Taken, copy_sources, grouped, packages, share, told
 from benchmarks.recall_models import CASES, Case
 from fx_lsp.agent.messages import Capture, Failure
@@ -39,7 +39,7 @@ from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.rules import rule_for
 from fx_lsp.settings.settings import Settings
 
-GROUPS = {"programs": PROGRAMS, "held out": HELD_OUT, "later": LATER}
+GROUPS = {"programs": PROGRAMS, "held out": HELD_OUT, "later": LATER, "fresh": FRESH}
 """The programs, by what their places are counted with."""
 
 ROOT = Path(__file__).resolve().parents[1]

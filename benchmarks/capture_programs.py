@@ -157,8 +157,128 @@ LATER = {
 """Programs that were written after the fixes, like what models do to masks, boxes, sound and text."""
 
 
+FRESH = {
+    "moe_dispatch": (
+        "router = self.first(x).softmax(-1)\n"
+        "weight, chosen = router[:, :2].max(-1)\n"
+        "out = torch.zeros_like(x)\n"
+        "for i, expert in enumerate([self.first, self.second]):\n"
+        "    rows = torch.where(chosen == i)[0]\n"
+        "    if rows.shape[0] == 0:\n"
+        "        continue\n"
+        "    out[rows] += expert(x[rows]) * weight[rows, None]\n"
+        "return out"
+    ),
+    "quantize_input": (
+        "low, high = x.min().item(), x.max().item()\n"
+        "scale = (high - low) / 255\n"
+        "zero_point = int(round(-low / scale))\n"
+        "x = torch.quantize_per_tensor(x, scale, zero_point, torch.quint8).dequantize()\n"
+        "return self.first(x)"
+    ),
+    "pool_graphs": (
+        "batch = (x[:, 0] > 0).long()\n"
+        "size = int(batch.max()) + 1\n"
+        "out = x.new_zeros(size, x.size(1)).index_add_(0, batch, self.first(x))\n"
+        "count = torch.bincount(batch, minlength=size).clamp(min=1)\n"
+        "return out / count[:, None]"
+    ),
+    "prototypes": (
+        "labels = (x[:, 0] > 0).long()\n"
+        "z = nn.functional.normalize(self.first(x), dim=-1)\n"
+        "prototypes = torch.stack([z[labels == c].mean(0) for c in torch.unique(labels)])\n"
+        "return -torch.cdist(z, prototypes)"
+    ),
+    "ctc_text": (
+        "ids = self.first(x).argmax(-1)\n"
+        "ids = torch.unique_consecutive(ids)\n"
+        "return ''.join('-abc'[i] for i in ids.tolist() if i != 0)"
+    ),
+    "image_tokens": (
+        "embeds = self.first(x)\n"
+        "is_image = x[:, 0] > 0\n"
+        "features = self.second(x[1:])\n"
+        "n_tokens = is_image.sum().item()\n"
+        "if n_tokens != features.shape[0]:\n"
+        "    raise ValueError(f'Image features and image tokens do not match: {n_tokens} and {features.shape[0]}')\n"
+        "return embeds.masked_scatter(is_image[:, None].expand_as(embeds), features)"
+    ),
+    "forces": (
+        "with torch.enable_grad():\n"
+        "    positions = x.detach().requires_grad_(True)\n"
+        "    energy = self.first(positions).pow(2).sum()\n"
+        "    grad, = torch.autograd.grad(energy, positions, create_graph=self.training)\n"
+        "return energy, -grad"
+    ),
+    "mixup": (
+        "lam = np.random.beta(0.2, 0.2)\n"
+        "perm = torch.randperm(x.size(0))\n"
+        "x = lam * x + (1 - lam) * x[perm]\n"
+        "return self.first(x)"
+    ),
+    "match_costs": (
+        "pred, target = self.first(x), x\n"
+        "cost = torch.cdist(pred, target, p=1).detach().cpu().numpy()\n"
+        "taken, pairs = set(), []\n"
+        "for i, j in zip(*np.unravel_index(np.argsort(cost, axis=None), cost.shape)):\n"
+        "    if i not in {a for a, _ in pairs} and j not in taken:\n"
+        "        taken.add(j)\n"
+        "        pairs.append((i, j))\n"
+        "src, dst = (torch.as_tensor(p, dtype=torch.int64) for p in zip(*pairs))\n"
+        "return (pred[src] - target[dst]).abs().mean()"
+    ),
+    "progress_bar": (
+        "from tqdm import tqdm\n"
+        "\n"
+        "for t in tqdm(range(3), desc='sampling', disable=not self.verbose):\n"
+        "    x = x - 0.1 * self.first(x)\n"
+        "return x"
+    ),
+    "policy_and_value": (
+        "policy = torch.distributions.Categorical(logits=self.first(x))\n"
+        "value = self.second(x).mean(-1)\n"
+        "return policy, value"
+    ),
+    "seeded_noise": (
+        "generator = torch.Generator(device=x.device).manual_seed(0)\n"
+        "noise = torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)\n"
+        "return self.first(x + 0.1 * noise)"
+    ),
+    "detections": (
+        "scores, labels = self.first(x).softmax(-1).max(-1)\n"
+        "results = []\n"
+        "for box, score, label in zip(x, scores, labels):\n"
+        "    if score > 0.3:\n"
+        "        name = ['cat', 'dog', 'bird', 'car'][label]\n"
+        "        results.append({'box': box.tolist(), 'score': score.item(), 'label': name})\n"
+        "return results"
+    ),
+    "category_codes": (
+        "codes = {v: i for i, v in enumerate(sorted(set(x[:, 0].long().tolist())))}\n"
+        "ids = torch.tensor([codes[v] for v in x[:, 0].long().tolist()])\n"
+        "return self.first.weight[ids] + x"
+    ),
+    "spec_augment": (
+        "width = int(torch.randint(0, 3, (1,)).item())\n"
+        "start = int(torch.randint(0, x.size(1) - width, (1,)).item())\n"
+        "x = x.clone()\n"
+        "x[:, start : start + width] = 0\n"
+        "return self.first(x)"
+    ),
+    "momentum_update": (
+        "q = nn.functional.normalize(self.first(x), dim=1)\n"
+        "with torch.no_grad():\n"
+        "    for a, b in zip(self.first.parameters(), self.second.parameters()):\n"
+        "        b.data = b.data * 0.999 + a.data * 0.001\n"
+        "    k = nn.functional.normalize(self.second(x), dim=1)\n"
+        "return q @ k.t()"
+    ),
+}
+"""Programs that somebody wrote who had not read how fx-lsp makes fixes."""
+
+
 def text_of(name: str) -> str:
     """The file with one of the programs."""
     return HEAD.replace("{name}", f"capture_{name}").replace(
-        "{body}", indent({**PROGRAMS, **HELD_OUT, **LATER}[name], " " * 8)
+        "{body}", indent({**PROGRAMS, **HELD_OUT, **LATER, **FRESH}[name], " " * 8)
     )

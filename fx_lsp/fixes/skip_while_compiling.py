@@ -1,13 +1,14 @@
-"""Leave out what only prints or logs while ``torch.compile`` or ``torch.export`` captures the program."""
+"""Leave out what only prints, logs or shows progress while ``torch.compile`` or ``torch.export`` captures."""
 
 from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Failure
-from fx_lsp.fixes.editing import Fix, ReadText
+from fx_lsp.fixes.editing import Fix, ReadText, TextChange
 from fx_lsp.fixes.editing.edited_source import Source, editable
 from fx_lsp.fixes.editing.import_edits import imported
 
@@ -19,32 +20,46 @@ _OF_COMPILE = ("graph-break", "compile-error")
 
 _LOGGERS = ("log", "logger", "logging", "warnings")
 
+_PROGRESS = re.compile(r"tqdm(\.(auto|std|notebook))?\.(tqdm|trange)|rich\.progress\.track")
+"""Functions that show the progress of a loop."""
+
 
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
-    """One fix if the innermost editable expression is in a statement that does nothing but print or log, or in the
-    condition of an ``if`` with only such statements.
+    """One fix if the innermost editable expression shows the progress of a loop, or is in a statement that does nothing
+    but print or log, or in the condition of an ``if`` with only such statements.
 
     The graph may break further in, in the library that logs.
     """
     for source, node in itertools.islice(editable(failure.chain, read), 1):
-        statement, doing = source.statement(node), "compiling" if failure.kind in _OF_COMPILE else "exporting"
-        match statement:
-            case ast.If(test=test, body=body, orelse=[]) if source.contains(test, node) and (logs := _logs(body)):
-                torch = imported(source, "torch")
-                first = f"not {torch.name}.compiler.is_compiling() and "
-                text = source.slice(test)
-                is_loose = isinstance(test, (ast.IfExp, ast.Lambda, ast.NamedExpr, ast.BoolOp)) and not _is_and(test)
-                change = source.replaced(test, f"{first}({text})" if is_loose else f"{first}{text}")
-                yield Fix(f"Leave `{logs}` out while {doing}", (*torch.changes, change))
-            case ast.Expr(value=ast.Call(func=function)) if _is_log(function) and _is_alone(source, statement):
-                torch = imported(source, "torch")
-                guard = f"if not {torch.name}.compiler.is_compiling():"
-                if statement.lineno == statement.end_lineno:
-                    guard = f"{guard}\n{source.indent(statement)}    "
-                else:  # in a string, other white space would be another string
-                    guard = f"{guard} "
-                title = f"Leave `{ast.unparse(function)}` out while {doing}"
-                yield Fix(title, (*torch.changes, source.before(statement, guard)))
+        torch, doing = imported(source, "torch"), "compiling" if failure.kind in _OF_COMPILE else "exporting"
+        for function, change in _changes(source, node, f"{torch.name}.compiler.is_compiling()"):
+            yield Fix(f"Leave `{function}` out while {doing}", (*torch.changes, change))
+
+
+def _changes(source: Source, node: ast.expr, is_compiling: str) -> Iterator[tuple[str, TextChange]]:
+    """At most one function that is left out, and the change; ``is_compiling`` is the condition."""
+    match node, source.statement(node):
+        case ast.Call() as shown, _ if items := _without_progress(source, shown):
+            choice = f"{items} if {is_compiling} else {source.slice(shown)}"
+            yield ast.unparse(shown.func), source.with_operation(shown, choice)
+        case _, ast.If(test=test, body=body, orelse=[]) if source.contains(test, node) and (logs := _logs(body)):
+            text = source.slice(test)
+            is_loose = isinstance(test, (ast.IfExp, ast.Lambda, ast.NamedExpr, ast.BoolOp)) and not _is_and(test)
+            yield logs, source.replaced(test, f"not {is_compiling} and {f'({text})' if is_loose else text}")
+        case _, ast.Expr(value=ast.Call(func=log)) as statement if _is_log(log) and _is_alone(source, statement):
+            is_one_line = statement.lineno == statement.end_lineno  # in a string, other white space would change it
+            space = f"\n{source.indent(statement)}    " if is_one_line else " "
+            yield ast.unparse(log), source.before(statement, f"if not {is_compiling}:{space}")
+
+
+def _without_progress(source: Source, call: ast.Call) -> str:
+    """What a call that shows progress iterates over; empty for another call."""
+    name = source.names.qualified(call.func) or ""
+    if not _PROGRESS.fullmatch(name) or not call.args or any(isinstance(item, ast.Starred) for item in call.args):
+        return ""
+    if name.endswith("trange"):
+        return f"range({', '.join(map(source.slice, call.args))})"
+    return source.slice(call.args[0])
 
 
 def _logs(body: list[ast.stmt]) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from fx_lsp.agent.messages import Failure
 from fx_lsp.fixes.editing import Fix, ReadText
+from fx_lsp.fixes.editing.branch_sides import is_plain, lines_of
 from fx_lsp.fixes.editing.conditions import Conditions
-from fx_lsp.fixes.editing.edited_source import Source, editable, quoted
+from fx_lsp.fixes.editing.edited_source import editable, quoted
 from fx_lsp.fixes.editing.import_edits import imported
 from fx_lsp.fixes.torch_assert import raises
 
@@ -30,7 +31,7 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     if (
         not isinstance(statement, ast.If)
         or not source.contains(statement.test, node)
-        or not _is_plain(source, statement)
+        or not is_plain(source, statement)
     ):
         return
     torch = imported(source, "torch")
@@ -38,7 +39,7 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     sides = ((statement.body, conditions.required), (statement.orelse, conditions.excluded))
     for side, wanted in sides if "true" in failure.assumption else reversed(sides):
         checked = wanted(statement.test)
-        lines = _lines(source, statement, side)
+        lines = lines_of(source, statement, side)
         if not checked or lines is None or raises(side):
             continue
         in_one_line = [" ".join(condition.split()) for condition in checked]
@@ -49,32 +50,6 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         text = f"\n{source.indent(statement)}".join(checks) + "".join(f"\n{line}" for line in lines)
         title = f"Require {' and '.join(map(_in_one_line, checked))}"
         yield Fix(title, (*torch.changes, source.replaced(statement, text)))
-
-
-def _is_plain(source: Source, statement: ast.If) -> bool:
-    """Whether ``statement`` begins a line, is not an ``elif``, and can be re-indented without changing a string."""
-    strings = [node for node in ast.walk(statement) if isinstance(node, (ast.Constant, ast.JoinedStr))]
-    if source.indent(statement).strip() or source.is_elif(statement):
-        return False
-    return all(string.lineno == string.end_lineno for string in strings)
-
-
-def _lines(source: Source, statement: ast.If, side: list[ast.stmt]) -> list[str] | None:
-    """The lines of ``side`` indented like ``statement``; None if ``side`` begins on a line with other code."""
-    if not side:
-        return []
-    first, last = side[0], side[-1]
-    start, end = source.offsets(first)[0], source.offsets(last)[1]
-    if source.is_elif(first):
-        return (source.indent(statement) + source.text[start + len("el") : end]).split("\n")
-    old, new = source.indent(first), source.indent(statement)
-    if old.strip():
-        return None
-    top = first.lineno
-    while source.lines.line(top - 2).strip().startswith("#"):
-        top -= 1
-    text = source.text[source.lines.offset_of_python(top, 0) : end]
-    return [new + line.removeprefix(old) if line.startswith(old) else line for line in text.split("\n")]
 
 
 def _in_one_line(text: str) -> str:

@@ -136,5 +136,13 @@ traced = torch.fx.symbolic_trace(rectify)
 """,
     text=message,
     kinds=("control-flow",),
-    fixes=("torch_assert", "symbolic_numbers", "torch_where", "wrap_call", "move_to_helper", "specialize_branch"),
+    fixes=(
+        "torch_assert",
+        "symbolic_numbers",
+        "torch_where",
+        "wrap_call",
+        "move_to_helper",
+        "without_condition",
+        "specialize_branch",
+    ),
 )

@@ -13,6 +13,8 @@ inputs, but a branch on the values in a tensor cannot be decided at all.
 - To keep both branches: `torch.cond(condition, f, g, (x,))`, where `f` and `g` are functions without side effects. Both
   must return tensors of the same shapes, and none that they were given: return `x.clone()` instead of `x`.
 - If the branch only prints, logs or warns: leave it out with `if not torch.compiler.is_compiling() and condition:`.
+- If the condition only saves work, as in `if len(rows) == 0: continue`: leave it out.
+- If `torch.distributions` checks its arguments: create the distribution with `validate_args=False`.
 - For `max(n, 1)` of a number from `.item()`: `torch.sym_max(n, 1)`, and `torch.sym_min` likewise.
 - For `int(condition)`, `float(x)` or `bool(x)`: compute with the tensor itself, or with `x.item()`.
 - A `while` loop, a branch on a number from `.item()`, and one whose sides return tensors of different shapes have no
@@ -53,5 +55,14 @@ model(torch.ones(3, 4))
     ),
     kinds=("data-dependent-guard",),
     capture="export",
-    fixes=("skip_while_compiling", "torch_check", "torch_where", "tensor_item", "torch_cond", "symbolic_numbers"),
+    fixes=(
+        "skip_while_compiling",
+        "torch_check",
+        "torch_where",
+        "tensor_item",
+        "torch_cond",
+        "symbolic_numbers",
+        "without_condition",
+        "distribution_checks",
+    ),
 )

@@ -26,9 +26,10 @@ RULE = Rule(
     why="""\
 `torch.compile` follows `forward` instruction by instruction. Where it meets something that it cannot put into a graph,
 it ends the graph, runs the instruction in Python, and begins another graph. With `fullgraph=True`, this is an error.
-What helps with a branch also helps here: `torch.where`, `torch.cond`, and `torch._check` for what always holds. A call
-that prints or logs can be left out under `torch.compiler.is_compiling()`. For Python's random numbers and clock, for
-`str(x)`, and for exceptions that the program catches, there is no fix: move them out of what is compiled.
+What helps with a branch also helps here: `torch.where`, `torch.cond`, and `torch._check` for what always holds. If a
+condition only saves work, as in `if len(rows) == 0: continue`, leave it out. A call that prints, logs or shows progress
+can be left out under `torch.compiler.is_compiling()`. For Python's random numbers and clock, for `str(x)`, and for
+exceptions that the program catches, there is no fix: move them out of what is compiled.
 
 The message has torch's own explanation and hint, and the number of a page about this kind of break, such as GB0059.
 
@@ -68,5 +69,13 @@ model(torch.ones(3, 4))
     kinds=("graph-break", "compile-error"),
     capture="compile",
     severity="information",
-    fixes=("skip_while_compiling", "torch_check", "torch_where", "tensor_item", "torch_cond"),
+    fixes=(
+        "skip_while_compiling",
+        "torch_check",
+        "torch_where",
+        "tensor_item",
+        "torch_cond",
+        "without_condition",
+        "distribution_checks",
+    ),
 )

@@ -1,4 +1,4 @@
-"""Leaving out what prints or logs while torch.compile captures a program."""
+"""Leaving out what prints, logs or shows progress while torch.compile captures a program."""
 
 import ast
 
@@ -9,7 +9,7 @@ from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.fixes.skip_while_compiling import fixes
 
-HEAD = "import torch\n\ndef f(x):\n"
+HEAD = "import torch\nfrom tqdm import tqdm, trange\n\ndef f(x):\n"
 
 
 def fixed(body: str) -> str | None:
@@ -67,4 +67,28 @@ def test_no_other_statement_is_left_out(body: str) -> None:
     ],
 )
 def test_a_branch_that_only_prints_or_logs_is_not_decided(body: str, new: str | None) -> None:
+    assert fixed(body) == new
+
+
+@pytest.mark.parametrize(
+    ("body", "new"),
+    [
+        (
+            "for i in tqdm(range(3), desc='steps'):\n    x = x + i",
+            "for i in range(3) if torch.compiler.is_compiling() else tqdm(range(3), desc='steps'):\n    x = x + i\n",
+        ),
+        (
+            "for i in trange(1, 3, disable=True):\n    x = x + i",
+            "for i in range(1, 3) if torch.compiler.is_compiling() else trange(1, 3, disable=True):\n    x = x + i\n",
+        ),
+        (
+            "y = [i for i in tqdm(x)]",
+            "y = [i for i in (x if torch.compiler.is_compiling() else tqdm(x))]\n",
+        ),
+        ("bar = tqdm(total=3)", None),
+        ("for i in tqdm(*x):\n    pass", None),
+        ("for i in track(x):\n    pass", None),
+    ],
+)
+def test_a_loop_does_not_show_its_progress(body: str, new: str | None) -> None:
     assert fixed(body) == new

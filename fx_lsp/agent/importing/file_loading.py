@@ -25,7 +25,7 @@ from typing import Any
 from unittest import mock
 
 from fx_lsp.agent.importing.import_tolerance import is_consequence
-from fx_lsp.agent.importing.stand_ins import StandIn, StandInFinder
+from fx_lsp.agent.importing.stand_ins import StandIn, StandInFinder, add_as_modules
 from fx_lsp.agent.importing.workspace_importer import Workspace
 from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.agent.missing.missing_weights import replace_weight_loader
@@ -108,7 +108,10 @@ class FileLoader:
 
     def _makes_up_for_import(self, error: BaseException) -> bool:
         """Work around an ``error`` that an import raised; return whether that was possible."""
-        return self._provides_import(error) or self._skips_what_fails(error)
+        if self._provides_import(error):
+            add_as_modules()
+            return True
+        return self._skips_what_fails(error)
 
     def _skips_what_fails(self, error: BaseException) -> bool:
         """From now on, skip what fails in the module of the workspace that raised ``error``.

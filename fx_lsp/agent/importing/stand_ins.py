@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -19,12 +20,12 @@ import linecache
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import wraps
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import torch
 
+from fx_lsp.agent.importing.unpacked_targets import targets_of
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
 from fx_lsp.agent.missing.missing_uses import is_importing, note_call, note_decorated, note_use, note_wrapping
@@ -153,6 +154,17 @@ class StandIn:
     __setitem__ = __delitem__ = _nothing
 
     def __iter__(self) -> Iterator[Any]:
+        """Iterate over nothing, or over as many items as the program takes this apart into.
+
+        Such items matter only once they are used, as do those of `__getitem__`. One that the program only uses as the
+        name of an attribute is a string that names nothing else.
+        """
+        targets = targets_of(sys._getframe(1))
+        if targets:
+            made = (f"{self._name}[{index}]"[:200] for index in range(len(targets)))
+            return iter(
+                [_new_name(one) if is_name else StandIn(one) for one, is_name in zip(made, targets, strict=True)]
+            )
         note_use(self._name)
         return iter(())
 
@@ -191,6 +203,14 @@ class StandIn:
         return False
 
 
+_names_made = itertools.count()
+
+
+def _new_name(item: str) -> str:
+    """A name for an attribute, whose true name is the missing ``item``."""
+    return f"missing_{re.sub(r'[^a-zA-Z0-9]+', '_', item).strip('_')}_{next(_names_made)}"
+
+
 class _Method(StandIn):
     """A method that is about to be called. As with a function, what it returns matters only once that is used."""
 
@@ -225,7 +245,7 @@ def _line_of(frame: FrameType) -> str:
 def _noting_calls(function: Callable[..., Any], name: str, note: Callable[[str], None]) -> Callable[..., Any]:
     """Wrap a function that was passed to the stand-in ``name``: since the effect is unknown, each call is noted."""
 
-    @wraps(function)
+    @functools.wraps(function)
     def noted(*args: Any, **kwargs: Any) -> Any:
         note(name)
         return function(*args, **kwargs)
@@ -368,6 +388,24 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: a stand-in has no code to run."""
+
+
+@functools.cache
+def add_as_modules() -> None:
+    """From now on, a stand-in that the program adds to a module as a submodule becomes a missing module."""
+    torch.nn.Module.add_module = _adding(torch.nn.Module.add_module)  # type: ignore[method-assign]
+
+
+def _adding(add: Callable[..., None]) -> Callable[..., None]:
+    """``add_module``, which refuses what is no module, for stand-ins as well."""
+
+    @functools.wraps(add)
+    def adding(self: torch.nn.Module, name: str, module: Any) -> None:
+        if isinstance(module, StandIn):
+            module = MissingModule(module._name, module._another)
+        add(self, name, module)
+
+    return adding
 
 
 def missing_parts(root: object) -> tuple[list[str], list[str]]:

@@ -30,9 +30,9 @@ MOST_BUILDS = 80
 """How often a class is built before the search is given up."""
 
 MOST_MODULES = 15_000
-"""How many submodules all builds of a class may create; the build that exceeds this is the last. Modules are counted
-instead of seconds, so that the same arguments are found on every machine, however busy. Thousands of modules are built
-and traced in a second."""
+"""How many submodules all builds of a class may create, and as many again with settings of the workspace; the build
+that exceeds this is the last. Modules are counted instead of seconds, so that the same arguments are found on every
+machine, however busy. Thousands of modules are built and traced in a second."""
 
 MOST_AT_ONCE = 15_000
 """How many submodules and parameters one build may create: it ends there. A wrong count may ask for millions."""
@@ -98,13 +98,15 @@ def invent_arguments(
     plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     search = _ArgumentSearch(plan, traced)
     end = search.run()
+    modules = 0  # those of the first search don't count: it may have come to nothing only after thousands
     for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
         other = ArgumentPlan(cls, namespace, on_meta, written=settings, files=files)
-        search = _ArgumentSearch(other, traced, search.modules)
+        search = _ArgumentSearch(other, traced, modules)
         if (better := search.run()).rank > end.rank:
             plan, end = other, better
         if end.error is None:
             break
+        modules = search.modules
     if not end.is_built:
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from end.error
     forget_uses()  # with other arguments, the program may have used what is missing
@@ -163,7 +165,7 @@ class _ArgumentSearch:
         self._traced = traced
         self._builds = 0
         self.modules = modules
-        """How many submodules were created, including those of earlier searches."""
+        """How many submodules were created, including those of earlier searches with the workspace's settings."""
         self._parts = 0
         """How many submodules and parameters the present build has created. A list of modules counts once it is there,
         its modules' parameters at once."""

@@ -76,7 +76,9 @@ def condition_of(root: object) -> str:
     """The condition under which ``root`` can be traced: "if …" or "up to …"; empty if there is no condition."""
     missing, above = missing_parts(root)
     _, objects = called_stand_ins()
-    modules, bases = (", ".join(f"`{name}`" for name in names) for names in ([*missing, *objects], above))
+    modules, bases = (
+        ", ".join(f"`{name}`" for name in names) for names in (dict.fromkeys([*missing, *objects]), above)
+    )
     looked = f"up to {modules} (missing, so not looked into)" if modules else ""
     parts = root.modules() if isinstance(root, torch.nn.Module) else ()
     is_configured = any(isinstance(part, NamedInventedModule) for part in parts)
@@ -177,12 +179,14 @@ def _has_proxy(value: object) -> bool:
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
-    That is assumed if all parameters of the function that raised it, or all variables in the test of the ``if`` around
-    the ``raise``, are traced values.
+    That is assumed if its message names their type, as ``f"expected a list, not {type(x)}"`` does, or if all parameters
+    of the function that raised it, or all variables in the test of the ``if`` around the ``raise``, are traced values.
     """
     *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
     if frame is None or not belongs(frame.f_code.co_filename):
         return False
+    if f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error):
+        return True
     code, names = frame.f_code, frame.f_locals
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     is_open = bool(code.co_freevars or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))

@@ -193,13 +193,16 @@ def _before_others(host: tuple[Attempt, tuple[str, ...]]) -> tuple[int, int, int
 def _repeats(report: Report, before: Report) -> bool:
     """Whether the search for arguments ended in the same error as the workspace's own call.
 
-    Only a TypeError counts that neither a missing file nor a missing value explains, e.g. a size that is a float.
+    Only an error counts that neither a missing file nor a missing value explains: a TypeError, e.g. for a size that is
+    a float, and the lack of a name in an installed module, e.g. of ``np.float``.
     """
     if before.outcome != "not-built" or before.reason or report.outcome != "unchecked" or not before.failures:
         return False
     failure = before.failures[0]
     is_own = failure.error.startswith("TypeError: ") and not _OF_NONE.search(failure.error)
-    return is_own and report.reason == could_not_invent(failure)
+    is_in_part = any(notice.kind in ("import", "definitions-only") for notice in before.notices)
+    is_old_name = failure.error.startswith("AttributeError: module '") and not is_in_part
+    return (is_own or is_old_name) and report.reason == could_not_invent(failure)
 
 
 _OF_NONE = re.compile(r"'NoneType'|(not|got) NoneType")

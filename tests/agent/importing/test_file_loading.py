@@ -143,6 +143,23 @@ class A(Net):
     def __init__(self):
         super().__init__(nowhere.Size.get())
 """,
+    "a name that decides": """
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm_name, norm = nowhere.build_norm({"type": "BN"}, 3)
+        self.add_module(self.norm_name, norm)
+        self.layer = nn.Linear(3, 4 if self.norm_name == "bn" else 1)
+
+    def forward(self, x):
+        return self.layer(getattr(self, self.norm_name)(x))
+""",
+    "a size among several values": """
+class A(Net):
+    def __init__(self):
+        width, _ = nowhere.sizes()
+        super().__init__(width)
+""",
     "an argument of torch": """
 class A(Net):
     def __init__(self):
@@ -304,6 +321,37 @@ class A(Net):
         return self.blocks(x)
 """,
         "up to `nowhere.Block` (missing, so not looked into)",
+    ),
+    "a submodule that a function returns with its name": (
+        """
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm1_name, norm1 = nowhere.build_norm({"type": "BN"}, 3, postfix=1)
+        self.norm2_name, norm2 = nowhere.build_norm({"type": "BN"}, 3, postfix=2)
+        self.add_module(self.norm1_name, norm1)
+        self.add_module(self.norm2_name, norm2)
+
+    @property
+    def norm1(self):
+        return getattr(self, self.norm1_name)
+
+    def forward(self, x):
+        return getattr(self, self.norm2_name)(self.norm1(x))
+""",
+        "up to `nowhere.build_norm()[1]` (missing, so not looked into)",
+    ),
+    "a submodule in a list, which a function returns": (
+        """
+class A(Net):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(nowhere.build_conv(3), nowhere.build_norm("BN")[1])
+
+    def forward(self, x):
+        return self.blocks(x)
+""",
+        "up to `nowhere.build_conv()`, `nowhere.build_norm()[1]` (missing, so not looked into)",
     ),
 }
 """What can be traced without the package, and under which condition."""

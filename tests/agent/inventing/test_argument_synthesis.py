@@ -9,7 +9,7 @@ import importlib
 import os
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from fx_lsp.agent.building.custom_tracer import tracer_for
 from fx_lsp.agent.inventing import argument_synthesis
 from fx_lsp.agent.inventing.argument_synthesis import CannotInvent, invent_arguments
 from fx_lsp.agent.inventing.invented_values import InventedModule, InventedSettings, Probe
+from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.named_files import configuration_files
 
 
@@ -483,6 +484,21 @@ def test_large_modules_are_built_less_often(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(CannotInvent):
         made(module(constructor))
     assert len(builds) == 4
+
+
+def test_settings_of_the_workspace_are_tried_after_a_long_search_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def constructor(self: Any, cfg: Any) -> None:
+        self.parts = nn.ModuleList(nn.Identity() for _ in range(10))
+        if str(cfg.NET.KIND) + str(int(cfg.NET.WIDTH)) != "plain6":
+            raise ValueError
+
+    def written(names: Collection[str]) -> Iterator[WrittenSettings]:
+        yield WrittenSettings([(("NET", "WIDTH"), 6), (("NET", "KIND"), "plain")])
+
+    monkeypatch.setattr(argument_synthesis, "MOST_MODULES", 35)
+    tracer = tracer_for(None, (InventedModule,))
+    root = invent_arguments(module(constructor), {}, partial(own_error, tracer, None), written, on_meta=True)
+    assert root.shown == "M(cfg=…)"
 
 
 def test_numbers_whose_sum_is_iterated_become_lists_together() -> None:

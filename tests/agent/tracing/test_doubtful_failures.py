@@ -26,19 +26,39 @@ def scale(width):
 )
 
 
+def refuses(x: Any, width: int = 4) -> Any:
+    if not isinstance(x, list) and width:
+        raise TypeError(f"a list is expected, not {type(x)}")
+    return x
+
+
+def refuses_silently(x: Any, width: int = 4) -> Any:
+    if not isinstance(x, list) and width:
+        raise TypeError("a list is expected")
+    return x
+
+
 @pytest.mark.parametrize(
     ("forward", "is_believed"),
     [
         (lambda self, x: LIBRARY["add"](x, x), True),
         (lambda self, x: LIBRARY["scale"](64), False),
         (lambda self, x: [x for _ in range(0.5)], False),  # type: ignore[call-overload]
+        (lambda self, x: refuses(x), True),
+        (lambda self, x: refuses_silently(x), False),
     ],
-    ids=["a symbol among its arguments", "a made-up number", "a made-up number for Python's own function"],
+    ids=[
+        "a symbol among its arguments",
+        "a made-up number",
+        "a made-up number for Python's own function",
+        "the program names the type of a symbol",
+        "the program names no type",
+    ],
 )
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:
     net = type("Net", (nn.Module,), {"forward": forward})()
     recipe = Recipe(Snippet("Net", 1), made_up=True)
-    with pytest.raises(Exception, match=r"tensors|large|float") as caught:
+    with pytest.raises(Exception, match=r"tensors|large|float|list") as caught:
         fxcore.Tracer().trace(net)
     doubted = reason_for_doubt(
         caught.value, Built(net, None, None, recipe, "Net()"), "assumed", lambda file: file == __file__

@@ -147,6 +147,8 @@ def test_a_doubtful_result_tells_less_than_a_class_that_refuses_its_own_defaults
 
 
 AT = Step("__init__", Span("model.py", 3, 0, 3, 9))
+OLD_NAME = "AttributeError: module 'numpy' has no attribute 'float'."
+OF_OBJECT = "AttributeError: 'Net' object has no attribute 'size'"
 
 
 @pytest.mark.parametrize(
@@ -159,6 +161,8 @@ AT = Step("__init__", Span("model.py", 3, 0, 3, 9))
         ("TypeError: 'NoneType' object is no size", "", "TypeError: 'NoneType' object is no size", "unchecked"),
         ("TypeError: must be int, not NoneType", "", "TypeError: must be int, not NoneType", "unchecked"),
         ("KeyError: 'size'", "", "KeyError: 'size'", "unchecked"),
+        (OLD_NAME, "", OLD_NAME, "not-built"),
+        (OF_OBJECT, "", OF_OBJECT, "unchecked"),
     ],
 )
 def test_an_error_of_both_the_call_and_invented_arguments_is_the_class_s_own(
@@ -170,6 +174,16 @@ def test_an_error_of_both_the_call_and_invented_arguments_is_the_class_s_own(
     processes.say(1, Report(0, "Net", "unchecked", reason=could_not_invent(Failure("build", invented, (AT,)))))
     processes.end(1)
     assert [outcome for _, outcome, _ in processes.told] == [told]
+
+
+def test_a_name_may_be_missing_because_a_module_was_imported_only_in_part() -> None:
+    processes = Processes("Net", made_up=True)
+    failure, in_part = Failure("build", OLD_NAME, (AT,)), Failure("import", "OSError: no such file", (AT,))
+    processes.say(0, Report(0, "Net", "not-built", (failure,), notices=(in_part,)))
+    processes.end(0)
+    processes.say(1, Report(0, "Net", "unchecked", reason=could_not_invent(failure)))
+    processes.end(1)
+    assert [outcome for _, outcome, _ in processes.told] == ["unchecked"]
 
 
 def test_the_same_error_at_another_line_is_not_the_class_s_own() -> None:

@@ -4,6 +4,9 @@
 # FromFactoryOfOwnModule: unchecked
 # MethodOfObject: unchecked
 # FactoryFails: failed control-flow
+# FromFactoryWithName: traced on a condition
+# InSequence: traced on a condition
+# CountsResults: unchecked
 # Initialized: traced on a condition
 # HasFlag: unchecked
 # HasMethod: unchecked
@@ -63,6 +66,37 @@ class FactoryFails(FromFactory):
         if x.sum() > 0:
             y = y + 1
         return y
+
+
+class FromFactoryWithName(nn.Module):
+    """The function returns the module with the name that it is to be known by."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+        self.norm_name, norm = build_norm({"type": "LN"}, width)
+        self.add_module(self.norm_name, norm)
+
+    def forward(self, x):
+        return getattr(self, self.norm_name)(self.layer(x))
+
+
+class InSequence(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(width, width), build_norm({"type": "LN"}, width)[1])
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class CountsResults(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.layers = nn.Sequential(*build_norm({"type": "LN"}, width))
+
+    def forward(self, x):
+        return self.layers(x)
 
 
 class Initialized(Pretrained):

@@ -1,6 +1,6 @@
 """Classes are registered with a toolbox that is not installed, and built of its parts."""
 # Stem: traced on a condition
-# Neck: unchecked
+# Neck: traced on a condition
 # Pool: traced
 # import: missing-package
 

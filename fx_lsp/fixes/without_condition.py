@@ -1,0 +1,56 @@
+"""Do without a condition that only saves work, such as a loop's ``if len(rows) == 0: continue``.
+
+The program has to do the same if what the condition leaves out is done after all, for example for an empty tensor.
+Whether it does, the text can't tell: only a proof can.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from fx_lsp.agent.messages import Span
+from fx_lsp.fixes.editing import Fix, TextChange
+from fx_lsp.fixes.editing.branch_sides import is_plain, lines_of
+from fx_lsp.fixes.editing.data_flow import leaves
+from fx_lsp.fixes.editing.edited_source import Source, first_line, for_failing_expression
+
+
+@for_failing_expression
+def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
+    """One fix if the failing expression is (a part of) the condition of an ``if`` without an ``else``.
+
+    If its body returns or continues with the next turn of a loop, the fix removes it; otherwise, only its condition.
+    """
+    statement = source.statement(node)
+    if not isinstance(statement, ast.If) or not source.contains(statement.test, node) or statement.orelse:
+        return
+    if not is_plain(source, statement) or any(isinstance(part, ast.NamedExpr) for part in ast.walk(statement.test)):
+        return
+    change = _without(source, statement) if leaves(statement.body) else _always(source, statement)
+    if change is not None:
+        title = "Leave the shortcut out" if leaves(statement.body) else "Run what the condition guards in any case"
+        yield Fix(title, (change,))
+
+
+def _without(source: Source, shortcut: ast.If) -> TextChange | None:
+    """The change that removes a shortcut but keeps its comments; None if nothing follows it, or it raises an error."""
+    block = source.block(shortcut)
+    following = block[block.index(shortcut) + 1 :]
+    is_shortcut = isinstance(shortcut.body[-1], (ast.Continue, ast.Return))
+    if not is_shortcut or not following or first_line(following[0]) <= (shortcut.end_lineno or 0):
+        return None
+    start, end = source.offsets(shortcut)[0], source.lines.offset_of_python(first_line(following[0]), 0)
+    indent = source.indent(shortcut)
+    comments = [f"{comment}\n{indent}" for comment in source.comments_between(start, end)]
+    line, col = first_line(following[0]), len(indent.encode())
+    return TextChange(Span(source.path, shortcut.lineno, shortcut.col_offset, line, col), "".join(comments))
+
+
+def _always(source: Source, statement: ast.If) -> TextChange | None:
+    """The change that leaves only the body of ``statement``; None if it can't be indented like ``statement``."""
+    lines = lines_of(source, statement, statement.body)
+    if lines is None:
+        return None
+    text = "\n".join([*(f"{source.indent(statement)}{one}" for one in source.comments(statement.test)), *lines])
+    return source.replaced(statement, text.lstrip())
