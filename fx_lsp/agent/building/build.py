@@ -85,16 +85,27 @@ def directed(built: Built, recipe: Recipe, file: str, namespace: dict[str, Any])
 def part_of(host: Built, cls: Any) -> Built:
     """The first submodule of ``host`` whose class is ``cls``, or else ``host`` if it has that class.
 
-    Raises `LookupError` if there is none.
+    If there is none, the same with a class that inherits its ``forward`` from ``cls``. Raises `LookupError` if there is
+    none of these, either.
     """
-    for path, part in host.root.named_modules() if isinstance(host.root, torch.nn.Module) else ():
-        if path and type(part) is cls:
-            indexed = re.sub(r"\.(\d+)", r"[\1]", f".{path}")  # `.layers[0].attn` for the path `layers.0.attn`
-            recipe = replace(host.recipe, inputs=None)  # these are the host's
-            return replace(host, root=part, concrete_args=None, recipe=recipe, shown=f"{host.shown}{indexed}")
-    if type(host.root) is cls:
-        return replace(host, concrete_args=None, recipe=replace(host.recipe, inputs=None))
+    first, *below = host.root.named_modules() if isinstance(host.root, torch.nn.Module) else [("", host.root)]
+    parts = [*below, first]
+    found = [part for part in parts if type(part[1]) is cls] or [
+        part for part in parts if inherits_forward(type(part[1]), cls)
+    ]
+    if found:
+        path, part = found[0]
+        indexed = re.sub(r"\.(\d+)", r"[\1]", f".{path}") if path else ""  # `.layers[0].attn` for `layers.0.attn`
+        recipe = replace(host.recipe, inputs=None)  # these are the host's
+        return replace(host, root=part, concrete_args=None, recipe=recipe, shown=f"{host.shown}{indexed}")
     raise LookupError(f"{host.shown} has no submodule of the class {getattr(cls, '__name__', cls)}")
+
+
+def inherits_forward(heir: Any, cls: Any) -> bool:
+    """Whether ``heir`` is a subclass of the module class ``cls`` with the same ``forward``."""
+    if not isinstance(cls, type) or heir is cls or not issubclass(heir, cls) or not issubclass(cls, torch.nn.Module):
+        return False
+    return heir.forward is cls.forward and cls.forward is not torch.nn.Module.forward
 
 
 def _with_set_up(make: Callable[[], Built]) -> Built:

@@ -64,9 +64,12 @@ class RetryOnCpu:
 @wire_message
 @dataclass(frozen=True)
 class HasParts:
-    """The module that was built has submodules of the classes of these targets."""
+    """What the module that was built tells about other targets."""
 
     keys: tuple[str, ...]
+    """The targets of whose classes it has submodules."""
+    inherited: tuple[str, ...] = ()
+    """The targets from whose classes it or a submodule inherits ``forward``."""
 
 
 @dataclass(eq=False)
@@ -79,7 +82,7 @@ class Attempt:
     last: Report | None = None
     """The last report on ``target``."""
     parts: tuple[Target, ...] = ()
-    """The targets to report on instead of ``target``, which has submodules of their classes."""
+    """The targets to report on instead of ``target``, which has submodules of their classes or of subclasses."""
 
 
 def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
@@ -240,8 +243,8 @@ def _trace(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit, sha
         answer = RetryOnCpu()
     if file.workspace.dependencies != known:
         emit(Imported(file.workspace.dependencies, compiled=file.workspace.take_compiled()))
-    if held := held_classes(run.root, request.targets, file):
-        emit(HasParts(held))
+    if any(held := held_classes(run.root, request.targets, file)):
+        emit(HasParts(*held))
     explored: Report | None = None
     if isinstance(answer, Report) and is_explorable(answer):
         emit(dataclasses.replace(answer, partial=True))

@@ -1,7 +1,8 @@
 """Traces classes that no code shows how to build, as parts (submodules) of a module that was built, their host.
 
 A part is traced alone first. If that fails, a trace of the host may still pass through the part, for example because
-the host passes a list where the part alone gets a proxy. In that case the host's trace counts.
+the host passes a list where the part alone gets a proxy. In that case the host's trace counts. A class that leaves part
+of its work to subclasses is traced as one of them, if that inherits its ``forward``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 
 import fxcore
-from fx_lsp.agent.building.build import Built, directed, part_of
+from fx_lsp.agent.building.build import Built, directed, inherits_forward, part_of
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.messages import Failure, Recipe, Report, Target
@@ -25,15 +26,25 @@ from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, 
 from fxcore.failures import TraceFailure
 
 
-def held_classes(root: object, targets: tuple[Target, ...], file: ImportedFile) -> tuple[str, ...]:
-    """The keys of those ``targets`` whose class is the class of a module below ``root``."""
+def held_classes(
+    root: object, targets: tuple[Target, ...], file: ImportedFile
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys of those ``targets`` whose class is the class of a module below ``root``; and of those others whose
+    ``forward`` ``root`` or such a module inherits.
+    """
     if not isinstance(root, torch.nn.Module):
-        return ()
+        return (), ()
     try:
-        classes = {type(part) for path, part in root.named_modules() if path}
+        held = {type(part) for path, part in root.named_modules() if path}
     except TypeError:  # a module that is a dataclass has no hash
-        return ()
-    return tuple(target.key for target in targets if file.namespace.get(target.symbol or "") in classes)
+        return (), ()
+    classes = {target.key: file.namespace.get(target.symbol or "") for target in targets}
+    keys = tuple(key for key, cls in classes.items() if cls in held)
+    of_all = {*held, type(root)}
+    inherited = (
+        key for key, cls in classes.items() if cls not in of_all and any(inherits_forward(one, cls) for one in of_all)
+    )
+    return keys, tuple(inherited)
 
 
 class Host:
@@ -55,10 +66,15 @@ class Host:
             report = run.run(on_meta=True)
         except InconclusiveOnMeta:
             report = run.report("unchecked", reason="traced on its own, it raises an error")
+        heir = type(run.root) if run.root is not None and type(run.root) is not cls else None
         if report.outcome == "traced":
             self.traced.append(run)
-            return report
+            conditions = filter(None, (f"as its subclass `{heir.__name__}`" if heir else "", report.reason))
+            return dataclasses.replace(report, reason=", ".join(conditions))
         self._built = None
+        if heir is not None:
+            is_inherited = report.outcome == "failed" and _is_of(cls, heir, report.failures[0])
+            return dataclasses.replace(report, intent="assumed") if is_inherited else None
         if report.outcome not in ("failed", "unchecked"):
             return None
         in_host = self._watched.report_on(cls, report)
@@ -75,6 +91,12 @@ class Host:
     @cached_property
     def _watched(self) -> _HostTrace:
         return _HostTrace(self._shared.get(on_meta=True))
+
+
+def _is_of(cls: type, heir: type, failure: Failure) -> bool:
+    """Whether ``heir`` has inherited the method that failed from ``cls``."""
+    name = failure.chain[-1].name.rpartition(".")[2] if failure.chain else ""
+    return hasattr(cls, name) and getattr(cls, name) is getattr(heir, name)
 
 
 class _HostTrace:

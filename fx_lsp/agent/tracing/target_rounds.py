@@ -2,7 +2,8 @@
 
 First come the targets that the workspace shows how to build. A class without a recipe that works is then looked for
 among the submodules (parts) of what was built, in this file or by recipes of other files. If it is not found, it is
-built with invented arguments. Last, it is looked for among the parts of modules built with invented arguments.
+built with invented arguments. Then it is looked for among the parts of modules built with invented arguments, and last,
+if that brought no verdict, among the base classes of all that was built.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from fx_lsp.agent.messages import Failure, Outcome, Recipe, Report, Target, Trace
@@ -57,6 +58,8 @@ class TargetRounds:
         """By the key of a target that is not open: the attempt that its report came from."""
         self._hosts: dict[str, tuple[Attempt, tuple[str, ...]]] = {}
         """By the key of a target that has parts: the attempt, and the keys of the targets of the parts' classes."""
+        self._heirs: dict[str, tuple[Attempt, tuple[str, ...]]] = {}
+        """The same of classes whose ``forward`` is inherited."""
 
     def steps(self) -> Iterator[None]:
         """Trace all targets, and emit a `Report` for each; yields whenever it has to wait for a process."""
@@ -69,6 +72,7 @@ class TargetRounds:
         yield from self._trace(Attempt(target) for target in made_up if target.recipe.made_up)
         yield from self._trace(self._part_attempts())
         yield from self._trace_in_hosts(made_up=True)
+        yield from self._trace(self._heir_attempts())
         self._settle(*_RANKS)
         while self._running:
             yield
@@ -84,13 +88,21 @@ class TargetRounds:
             yield
 
     def _part_attempts(self) -> list[Attempt]:
-        """The attempts at open targets that are parts of a host, the host with the most parts first.
+        """The attempts at open targets that are parts of a host."""
+        return self._attempts_in(self._hosts, set(self._open))
 
-        Of hosts with as many parts, the first in the file comes first, whichever was built first.
+    def _heir_attempts(self) -> list[Attempt]:
+        """The attempts at targets without a verdict whose ``forward`` is inherited by what was built."""
+        undecided = {key for key, (report, _) in self._provisional.items() if report.outcome == "unchecked"}
+        return self._attempts_in(self._heirs, undecided & set(self._open))
+
+    def _attempts_in(self, hosts: Mapping[str, tuple[Attempt, tuple[str, ...]]], left: set[str]) -> list[Attempt]:
+        """The attempts at the targets ``left`` in ``hosts``, the host with the most of them first.
+
+        Of hosts with as many, the first in the file comes first, whichever was built first.
         """
         attempts = []
-        left = set(self._open)
-        for attempt, keys in sorted(self._hosts.values(), key=_before_others):
+        for attempt, keys in sorted(hosts.values(), key=_before_others):
             own = tuple(self._open[key] for key in keys if key in left and key != attempt.target.key)
             left.difference_update(keys)
             if own:
@@ -115,8 +127,9 @@ class TargetRounds:
             case RetryOnCpu():
                 self._answered(attempt)
                 self._waiting.append(Attempt(attempt.target, on_meta=False))
-            case HasParts(keys=keys):
+            case HasParts(keys=keys, inherited=inherited):
                 self._hosts[attempt.target.key] = attempt, keys
+                self._heirs[attempt.target.key] = attempt, inherited
             case Report():
                 if not attempt.parts:
                     self._answered(attempt)

@@ -186,6 +186,22 @@ def test_a_name_may_be_missing_because_a_module_was_imported_only_in_part() -> N
     assert [outcome for _, outcome, _ in processes.told] == ["unchecked"]
 
 
+@pytest.mark.parametrize(("alone", "told"), [("unchecked", "traced"), ("failed", "failed")])
+def test_a_class_without_a_verdict_is_traced_as_its_subclass(alone: Outcome, told: Outcome) -> None:
+    processes = Processes("Base", "Net")
+    failures = (Failure("control-flow", "", (AT,)),) if alone == "failed" else ()
+    processes.say(0, Report(0, "Base", alone, failures))
+    processes.say(1, HasParts((), ("Base",)))
+    processes.say(1, Report(0, "Net", "traced"))
+    processes.end(0)
+    processes.end(1)
+    if len(processes.started) > 2:
+        assert [part.key for part in processes.started[2][0].parts] == ["Base"]
+        processes.say(2, Report(0, "Base", "traced"))
+        processes.end(2)
+    assert processes.told == [("Net", "traced", 0), ("Base", told, len(failures))]
+
+
 def test_the_same_error_at_another_line_is_not_the_class_s_own() -> None:
     processes = Processes("Net", made_up=True)
     processes.say(0, Report(0, "Net", "not-built", (Failure("build", "TypeError: no", (AT,)),)))

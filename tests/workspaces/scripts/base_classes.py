@@ -1,5 +1,5 @@
 """A base that leaves parts of itself to its subclasses."""
-# Frame: unchecked
+# Frame: traced on a condition
 # Linear: traced
 
 from torch import nn

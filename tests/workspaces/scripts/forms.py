@@ -1,6 +1,6 @@
 """Ways to write a forward that are easily passed over."""
 # Static: failed call-binding
-# Host: unchecked
+# Host: traced on a condition
 # Inheriting: traced
 # InheritingFailure: failed control-flow
 # Initialized: traced
