@@ -53,13 +53,17 @@ def _changes(source: Source, node: ast.expr, is_compiling: str) -> Iterator[tupl
 
 
 def _without_progress(source: Source, call: ast.Call) -> str:
-    """What a call that shows progress iterates over; empty for another call."""
-    name = source.names.qualified(call.func) or ""
-    if not _PROGRESS.fullmatch(name) or not call.args or any(isinstance(item, ast.Starred) for item in call.args):
+    """What a loop iterates over whose progress ``call`` shows; empty for another call."""
+    name, around = source.names.qualified(call.func) or "", source.parent(call)
+    if isinstance(around, ast.Call) and isinstance(around.func, ast.Name) and around.func.id in ("enumerate", "zip"):
+        around = source.parent(around)
+    is_of_loop = isinstance(around, ast.For | ast.comprehension) and source.contains(around.iter, call)
+    is_plain = bool(call.args) and not any(isinstance(item, ast.Starred) for item in call.args)
+    if not (is_of_loop and is_plain and _PROGRESS.fullmatch(name)):
         return ""
     if name.endswith("trange"):
         return f"range({', '.join(map(source.slice, call.args))})"
-    return source.slice(call.args[0])
+    return source.operand(call.args[0])
 
 
 def _logs(body: list[ast.stmt]) -> str:

@@ -15,6 +15,9 @@ from fx_lsp.fixes.editing.branch_sides import is_plain, lines_of
 from fx_lsp.fixes.editing.data_flow import leaves
 from fx_lsp.fixes.editing.edited_source import Source, first_line, for_failing_expression
 
+_MORE = (ast.NamedExpr, ast.BoolOp)
+"""Parts of conditions that do more than ask whether there is work to do."""
+
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
@@ -25,20 +28,22 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     statement = source.statement(node)
     if not isinstance(statement, ast.If) or not source.contains(statement.test, node) or statement.orelse:
         return
-    if not is_plain(source, statement) or any(isinstance(part, ast.NamedExpr) for part in ast.walk(statement.test)):
+    if not is_plain(source, statement) or any(isinstance(part, _MORE) for part in ast.walk(statement.test)):
         return
-    change = _without(source, statement) if leaves(statement.body) else _always(source, statement)
+    is_shortcut = leaves(statement.body)
+    change = _without(source, statement) if is_shortcut else _always(source, statement)
     if change is not None:
-        title = "Leave the shortcut out" if leaves(statement.body) else "Run what the condition guards in any case"
-        yield Fix(title, (change,))
+        yield Fix("Remove the shortcut" if is_shortcut else "Always run the body of this `if`", (change,))
 
 
 def _without(source: Source, shortcut: ast.If) -> TextChange | None:
-    """The change that removes a shortcut but keeps its comments; None if nothing follows it, or it raises an error."""
+    """The change that removes a shortcut but keeps its comments.
+
+    None if nothing follows it, or if its body does not end in ``return`` or ``continue``.
+    """
     block = source.block(shortcut)
     following = block[block.index(shortcut) + 1 :]
-    is_shortcut = isinstance(shortcut.body[-1], (ast.Continue, ast.Return))
-    if not is_shortcut or not following or first_line(following[0]) <= (shortcut.end_lineno or 0):
+    if not following or not isinstance(shortcut.body[-1], (ast.Continue, ast.Return)):
         return None
     start, end = source.offsets(shortcut)[0], source.lines.offset_of_python(first_line(following[0]), 0)
     indent = source.indent(shortcut)
@@ -52,5 +57,7 @@ def _always(source: Source, statement: ast.If) -> TextChange | None:
     lines = lines_of(source, statement, statement.body)
     if lines is None:
         return None
-    text = "\n".join([*(f"{source.indent(statement)}{one}" for one in source.comments(statement.test)), *lines])
-    return source.replaced(statement, text.lstrip())
+    indent, end = source.indent(statement), source.lines.offset_of_python(statement.test.end_lineno or 0, 0)
+    end = source.text.find("\n", end)
+    comments = [f"{indent}{comment}" for comment in source.comments_between(source.offsets(statement)[0], end)]
+    return source.replaced(statement, "\n".join([*comments, *lines]).lstrip())

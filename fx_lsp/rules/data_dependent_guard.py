@@ -13,7 +13,8 @@ inputs, but a branch on the values in a tensor cannot be decided at all.
 - To keep both branches: `torch.cond(condition, f, g, (x,))`, where `f` and `g` are functions without side effects. Both
   must return tensors of the same shapes, and none that they were given: return `x.clone()` instead of `x`.
 - If the branch only prints, logs or warns: leave it out with `if not torch.compiler.is_compiling() and condition:`.
-- If the condition only saves work, as in `if len(rows) == 0: continue`: leave it out.
+- If the condition only saves work: remove the whole `if`, as in `if len(rows) == 0: continue`, or, if it guards other
+  work, only the condition.
 - If `torch.distributions` checks its arguments: create the distribution with `validate_args=False`.
 - For `max(n, 1)` of a number from `.item()`: `torch.sym_max(n, 1)`, and `torch.sym_min` likewise.
 - For `int(condition)`, `float(x)` or `bool(x)`: compute with the tensor itself, or with `x.item()`.

@@ -27,7 +27,7 @@ RULE = Rule(
 `torch.compile` follows `forward` instruction by instruction. Where it meets something that it cannot put into a graph,
 it ends the graph, runs the instruction in Python, and begins another graph. With `fullgraph=True`, this is an error.
 What helps with a branch also helps here: `torch.where`, `torch.cond`, and `torch._check` for what always holds. If a
-condition only saves work, as in `if len(rows) == 0: continue`, leave it out. A call that prints, logs or shows progress
+condition only saves work, as in `if len(rows) == 0: continue`, remove it. A call that prints, logs or shows progress
 can be left out under `torch.compiler.is_compiling()`. For Python's random numbers and clock, for `str(x)`, and for
 exceptions that the program catches, there is no fix: move them out of what is compiled.
 

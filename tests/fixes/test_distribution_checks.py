@@ -32,7 +32,7 @@ def fixed(body: str, failing: str) -> str | None:
     ("body", "failing", "new"),
     [
         ("return Normal(mean, std)", "Normal(mean, std)", "return Normal(mean, std, validate_args=False)\n"),
-        ("return Normal(mean, (std),)", "Normal(mean, std)", "return Normal(mean, (std),validate_args=False)\n"),
+        ("return Normal(mean, (std),)", "Normal(mean, std)", "return Normal(mean, (std), validate_args=False)\n"),
         (
             "return torch.distributions.Categorical(logits=(x))",
             "torch.distributions.Categorical(logits=x)",
@@ -47,6 +47,23 @@ def fixed(body: str, failing: str) -> str | None:
             "return Normal(mean, std).log_prob(x)",
             "Normal(mean, std).log_prob(x)",
             "return Normal(mean, std, validate_args=False).log_prob(x)\n",
+        ),
+        (
+            "return Normal(\n    mean,\n    std,\n)",
+            "Normal(mean, std)",
+            "return Normal(\n    mean,\n    std, validate_args=False)\n",
+        ),
+        ("return Normal(mean, std).sample().item()", "Normal(mean, std).sample().item()", None),
+        ("return Normal(mean, std, True)", "Normal(mean, std, True)", None),
+        (
+            "return torch.distributions.AffineTransform(mean, std)",
+            "torch.distributions.AffineTransform(mean, std)",
+            None,
+        ),
+        (
+            "return torch.distributions.constraints.simplex.check(x)",
+            "torch.distributions.constraints.simplex.check(x)",
+            None,
         ),
         ("return Normal(mean, std, validate_args=True)", "Normal(mean, std, validate_args=True)", None),
         ("return Normal(mean, **std)", "Normal(mean, **std)", None),

@@ -15,7 +15,8 @@ HEAD = "import torch\nfrom tqdm import tqdm, trange\n\ndef f(x):\n"
 def fixed(body: str) -> str | None:
     """The new body; None if nothing is offered for the first call in it that prints or logs."""
     text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
-    call = next(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    call = next(node for node in calls if ast.unparse(node.func) != "enumerate")
     span = Span("f.py", call.lineno, call.col_offset, call.end_lineno or 0, call.end_col_offset or 0)
     step = Step("log", Span("library.py", 1, 0, 1, 5))  # where the graph breaks must not matter
     found = list(fixes(Failure("graph-break", "", (Step("f", span), step)), {"f.py": text}.get))
@@ -85,7 +86,19 @@ def test_a_branch_that_only_prints_or_logs_is_not_decided(body: str, new: str | 
             "y = [i for i in tqdm(x)]",
             "y = [i for i in (x if torch.compiler.is_compiling() else tqdm(x))]\n",
         ),
+        (
+            "for i, y in enumerate(tqdm(a if b else c)):\n    x = x + i",
+            "for i, y in enumerate((a if b else c) if torch.compiler.is_compiling() else tqdm(a if b else c)):\n"
+            "    x = x + i\n",
+        ),
+        (
+            "for i in tqdm(\n    [1] +\n    [2],\n):\n    x = x + i",
+            "for i in ([1] +\n    [2]) if torch.compiler.is_compiling() else "
+            "tqdm(\n    [1] +\n    [2],\n):\n    x = x + i\n",
+        ),
         ("bar = tqdm(total=3)", None),
+        ("bar = tqdm(x)", None),
+        ("with tqdm(x) as bar:\n    x = x + 1", None),
         ("for i in tqdm(*x):\n    pass", None),
         ("for i in track(x):\n    pass", None),
     ],

@@ -20,13 +20,14 @@ WITHOUT = """\
 return x * 2"""
 GUARDED = """\
 y = torch.relu(x)
-if x.numel() > 0:
+if x.numel() > 0:  # not for an empty one
     # what is negative
     y[y < 0] = 0
     y = y + 1
 return y"""
 ALWAYS = """\
 y = torch.relu(x)
+# not for an empty one
 # what is negative
 y[y < 0] = 0
 y = y + 1
@@ -49,8 +50,8 @@ return y"""
 @pytest.mark.parametrize(
     ("bad", "good", "title"),
     [
-        (SHORTCUT, WITHOUT, "Leave the shortcut out"),
-        (LOOP, EVERY_TURN, "Leave the shortcut out"),
+        (SHORTCUT, WITHOUT, "Remove the shortcut"),
+        (LOOP, EVERY_TURN, "Remove the shortcut"),
     ],
 )
 def test_what_the_condition_saves_is_done(tmp_path: Path, bad: str, good: str, title: str) -> None:
@@ -59,7 +60,7 @@ def test_what_the_condition_saves_is_done(tmp_path: Path, bad: str, good: str, t
 
 def test_what_the_condition_guards_is_done_in_any_case(tmp_path: Path) -> None:
     fix = check(tmp_path, fixes, function(GUARDED), function(ALWAYS), then="y[y < 0] = 0")
-    assert fix.title == "Run what the condition guards in any case"
+    assert fix.title == "Always run the body of this `if`"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,8 @@ def test_what_the_condition_guards_is_done_in_any_case(tmp_path: Path) -> None:
         "if x.sum() > 0:\n    y = x\nelse:\n    y = -x\nreturn y",
         "if (total := x.sum()) > 0:\n    x = x + total\nreturn x",
         "if x.sum() > 0: x = x + 1\nreturn x",
+        "if torch.is_grad_enabled() and x.sum() > 0:\n    x = x + 1\nreturn x",
+        "if x.shape[0] == 0 or x.sum() > 0:\n    return x\nreturn x + 1",
         "y = x if x.sum() > 0 else -x\nreturn y",
         "while x.sum() > 0:\n    x = x - 1\nreturn x",
     ],

@@ -82,22 +82,18 @@ def directed(built: Built, recipe: Recipe, file: str, namespace: dict[str, Any])
     return replace(built, concrete_args=concrete_args, tracer=tracer)
 
 
-def part_of(host: Built, cls: Any) -> Built:
+def part_of(host: Built, cls: Any, *, of_heirs: bool = False) -> Built:
     """The first submodule of ``host`` whose class is ``cls``, or else ``host`` if it has that class.
 
-    If there is none, the same with a class that inherits its ``forward`` from ``cls``. Raises `LookupError` if there is
-    none of these, either.
+    ``of_heirs``: a module whose class inherits its ``forward`` from ``cls`` is wanted instead. Raises `LookupError` if
+    there is none.
     """
     first, *below = host.root.named_modules() if isinstance(host.root, torch.nn.Module) else [("", host.root)]
-    parts = [*below, first]
-    found = [part for part in parts if type(part[1]) is cls] or [
-        part for part in parts if inherits_forward(type(part[1]), cls)
-    ]
-    if found:
-        path, part = found[0]
-        indexed = re.sub(r"\.(\d+)", r"[\1]", f".{path}") if path else ""  # `.layers[0].attn` for `layers.0.attn`
-        recipe = replace(host.recipe, inputs=None)  # these are the host's
-        return replace(host, root=part, concrete_args=None, recipe=recipe, shown=f"{host.shown}{indexed}")
+    for path, part in (*below, first):
+        if inherits_forward(type(part), cls) if of_heirs else type(part) is cls:
+            indexed = re.sub(r"\.(\d+)", r"[\1]", f".{path}") if path else ""  # `.layers[0].attn` for `layers.0.attn`
+            recipe = replace(host.recipe, inputs=None)  # these are the host's
+            return replace(host, root=part, concrete_args=None, recipe=recipe, shown=f"{host.shown}{indexed}")
     raise LookupError(f"{host.shown} has no submodule of the class {getattr(cls, '__name__', cls)}")
 
 

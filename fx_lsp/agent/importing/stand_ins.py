@@ -156,14 +156,13 @@ class StandIn:
     def __iter__(self) -> Iterator[Any]:
         """Iterate over nothing, or over as many items as the program takes this apart into.
 
-        Such items matter only once they are used, as do those of `__getitem__`. One that the program only uses as the
-        name of an attribute is a string that names nothing else.
+        Such items matter only once they are used, as do those of `__getitem__`.
         """
         targets = targets_of(sys._getframe(1))
         if targets:
-            made = (f"{self._name}[{index}]"[:200] for index in range(len(targets)))
+            items = [f"{self._name}[{index}]"[:200] for index in range(len(targets))]
             return iter(
-                [_new_name(one) if is_name else StandIn(one) for one, is_name in zip(made, targets, strict=True)]
+                [_UnknownName(one) if names else StandIn(one) for one, names in zip(items, targets, strict=True)]
             )
         note_use(self._name)
         return iter(())
@@ -203,12 +202,59 @@ class StandIn:
         return False
 
 
-_names_made = itertools.count()
+class _UnknownName(str):
+    """Stands for a string that the program uses as the name of an attribute: only its text is made up.
 
+    Such a use does not depend on the text; all others are noted.
+    """
 
-def _new_name(item: str) -> str:
-    """A name for an attribute, whose true name is the missing ``item``."""
-    return f"missing_{re.sub(r'[^a-zA-Z0-9]+', '_', item).strip('_')}_{next(_names_made)}"
+    _numbers = itertools.count()
+
+    def __new__(cls, item: str) -> _UnknownName:
+        """``item`` says what the string is, e.g. ``mmcv.cnn.build_norm_layer()[0]``."""
+        words = re.sub(r"[^a-zA-Z0-9]+", "_", item).strip("_")
+        made = super().__new__(cls, f"missing_{words}_{next(cls._numbers)}")
+        made._item = item
+        return made
+
+    _item: str
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("_"):  # a method of strings
+            note_use(self._item)
+        return super().__getattribute__(name)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare; it is known that the name is not empty, and it is found again where it was stored."""
+        is_same = super().__eq__(other)
+        if other != "" and not is_same:
+            note_use(self._item)
+        return is_same
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __contains__(self, text: str) -> bool:  # type: ignore[override]
+        """Whether ``text`` is part of it; no name of a submodule has a dot, which ``add_module`` makes sure of."""
+        if text != ".":
+            note_use(self._item)
+        return super().__contains__(text)
+
+    def _noted(self, *args: Any) -> Any:
+        note_use(self._item)
+        return NotImplemented
+
+    __lt__ = __le__ = __gt__ = __ge__ = _noted
+
+    def __getitem__(self, key: Any) -> str:
+        note_use(self._item)
+        return super().__getitem__(key)
+
+    def __len__(self) -> int:
+        note_use(self._item)
+        return super().__len__()
 
 
 class _Method(StandIn):
@@ -397,7 +443,7 @@ def add_as_modules() -> None:
 
 
 def _adding(add: Callable[..., None]) -> Callable[..., None]:
-    """``add_module``, which refuses what is no module, for stand-ins as well."""
+    """``add_module``, made to accept stand-ins too."""
 
     @functools.wraps(add)
     def adding(self: torch.nn.Module, name: str, module: Any) -> None:

@@ -22,7 +22,13 @@ from typing import Any
 from fx_lsp.agent.inventing import argument_plan
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
-from fx_lsp.agent.inventing.failed_checks import flags_before, names_in_check, passing_options, passing_values
+from fx_lsp.agent.inventing.failed_checks import (
+    flags_before,
+    lists_in_check,
+    names_in_check,
+    passing_options,
+    passing_values,
+)
 from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
 from fx_lsp.agent.inventing.frame_code import tree_of
 from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, TooLarge
@@ -163,7 +169,9 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     names = _QUOTED.findall(text)
     for path in plan.last_unpacked:
         yield Change(path, settings=tuple(names))
-    yield Change(extra=plan.taken(names))
+    named = plan.taken(names)
+    yield Change(extra=named)
+    yield Change(extra=tuple(dict.fromkeys((*named, *plan.inherited))))  # Python names those by keyword last
     prefixes = _prefixes(plan.cls)
     if prefixes:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
@@ -373,7 +381,9 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
             yield Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
     for option, value in passing_options(traceback.tb_frame, traceback.tb_lineno):
         for path in plan.taken([option], by_name=True):
-            yield Change(path, ArgumentKind("value", value), (path,))
+            yield Change(path, ArgumentKind("value", value), (path,), is_due=isinstance(value, str))
+    for path in plan.taken(lists_in_check(traceback.tb_frame, traceback.tb_lineno), by_name=True):
+        yield Change(path, ArgumentKind("list", items_of(path)), (path,))
     for path in plan.taken(names_in_check(traceback.tb_frame, traceback.tb_lineno), by_name=True):
         yield Change(extra=(path,))  # the check may refuse its default
 
@@ -395,7 +405,7 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
             except (Exception, Misused):
                 continue
             path = _path_of(value, plan.made)
-            for asked in classes if isinstance(classes, tuple) else (classes,):
+            for asked in classes if isinstance(classes, tuple) else typing.get_args(classes) or (classes,):
                 origin: Any = typing.get_origin(asked)
                 cls = asked if origin is None else origin  # `typing.Sequence` stands for `collections.abc.Sequence`
                 is_own = isinstance(cls, type) and cls.__module__ != "builtins"

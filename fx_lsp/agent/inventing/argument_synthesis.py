@@ -98,7 +98,7 @@ def invent_arguments(
     plan = ArgumentPlan(cls, namespace, on_meta, files=files)
     search = _ArgumentSearch(plan, traced)
     end = search.run()
-    modules = 0  # those of the first search don't count: it may have come to nothing only after thousands
+    modules = 0  # the first search's modules don't count: it may have created thousands in vain
     for settings in written(_names_in(plan.kinds)) if end.error is not None and not search.needs_values else ():
         other = ArgumentPlan(cls, namespace, on_meta, written=settings, files=files)
         search = _ArgumentSearch(other, traced, modules)

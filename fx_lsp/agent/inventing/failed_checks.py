@@ -126,6 +126,18 @@ def names_in_check(frame: FrameType, line: int) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
+def lists_in_check(frame: FrameType, line: int) -> Iterator[str]:
+    """The names of the variables that the check that raised at ``line`` of ``frame`` wants to be lists or tuples."""
+    for check in _checks_at(frame.f_code, line):
+        for test in check.tests:
+            match test, check.passes:
+                case (ast.Call() as call, True) | (ast.UnaryOp(op=ast.Not(), operand=ast.Call() as call), False):
+                    if ast.unparse(call.func) == "isinstance" and len(call.args) == 2:
+                        kinds = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)}
+                        if kinds and kinds <= {"list", "tuple", "Sequence", "Iterable"}:
+                            yield _name_of(call.args[0])
+
+
 def _option(test: ast.expr, *, passes: bool) -> tuple[str, Any] | None:
     """The option that ``test`` reads, and a value with which the test holds (``passes``) or does not hold."""
     match test:

@@ -45,6 +45,13 @@ class MissingModule(torch.nn.Module):
                 raise
         return self._used(f".{name}")
 
+    def register_module(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a submodule; with other arguments, what a registry's method returns: ``@BACKBONES.register_module()``."""
+        match args:
+            case [str(), torch.nn.Module() | None] if not kwargs:
+                return super().register_module(*args)
+        return self._used(".register_module")(*args, **kwargs)
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Raises RuntimeError, since the result is unknown. This is not run in a trace, where the module is a leaf."""
         self._used("()")

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from fx_lsp.agent.processes.framing import CHUNK, write_all
+from fx_lsp.agent.processes.limits import lift_memory_limit
 from fx_lsp.agent.processes.watchdog import ChildProcess, Gone, Hear, HeartbeatTimer, time_left
 from fx_lsp.agent.wire import encode
 
@@ -234,6 +235,7 @@ def run_and_exit(job: Job, emit: Emit) -> NoReturn:
         job(emit)
         status = 0
     except BaseException:
+        lift_memory_limit()  # it takes some memory to print a traceback
         traceback.print_exc()
     finally:
         with contextlib.suppress(Exception):

@@ -67,7 +67,7 @@ class HasParts:
     """What the module that was built tells about other targets."""
 
     keys: tuple[str, ...]
-    """The targets of whose classes it has submodules."""
+    """The targets whose classes its submodules have."""
     inherited: tuple[str, ...] = ()
     """The targets from whose classes it or a submodule inherits ``forward``."""
 
@@ -82,7 +82,9 @@ class Attempt:
     last: Report | None = None
     """The last report on ``target``."""
     parts: tuple[Target, ...] = ()
-    """The targets to report on instead of ``target``, which has submodules of their classes or of subclasses."""
+    """The targets to report on instead of ``target``, which has submodules of their classes."""
+    of_heirs: bool = False
+    """Whether the submodules, or ``target`` itself, are of subclasses that inherit ``forward`` from these classes."""
 
 
 def run_attempt(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
@@ -194,7 +196,7 @@ def with_notices(report: Report, notices: tuple[Failure, ...]) -> Report:
 def _trace_parts(attempt: Attempt, request: Trace, file: ImportedFile, emit: Emit) -> None:
     """Trace the parts of one target, and emit reports on the targets for the parts' classes."""
     known, seconds = file.workspace.dependencies, request.limits.seconds
-    host = Host(request.id, file, partial(_host, attempt, file))
+    host = Host(request.id, file, partial(_host, attempt, file), of_heirs=attempt.of_heirs)
     for part in attempt.parts:
         emit(Heartbeat(request.id))  # each part may take the whole time limit
         with time_limit(seconds, lambda frame: None), contextlib.suppress(Exception):

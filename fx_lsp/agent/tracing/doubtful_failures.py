@@ -6,6 +6,7 @@ import ast
 import contextlib
 import inspect
 import itertools
+import linecache
 import re
 import textwrap
 import traceback
@@ -121,8 +122,10 @@ def reason_for_doubt(error: BaseException, built: Built, intent: Intent, belongs
     may_be_missing = raised_by_program and not _is_undefined_name(cause)
     if may_be_missing and (called := next(itertools.chain(*called_stand_ins()), None)):
         return f"it raises {type(cause).__name__}, possibly because `{called}` is missing"
-    if may_be_missing and (bases := missing_parts(built.root)[1]):
-        return f"it raises {type(cause).__name__}, possibly because `{bases[0]}` is missing"
+    modules, bases = missing_parts(built.root)
+    made = [name for name in modules if name.endswith(("]", ")"))]  # by a function: what kind of modules is not known
+    if may_be_missing and (absent := [*made, *bases]):
+        return f"it raises {type(cause).__name__}, possibly because `{absent[0]}` is missing"
     if not built.recipe.made_up and not weights_are_missing():
         return None
     is_certain = isinstance(cause, NameError) or _refused_by_library(cause, belongs) or _refuses_symbols(cause, belongs)
@@ -179,13 +182,16 @@ def _has_proxy(value: object) -> bool:
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
-    That is assumed if its message names their type, as ``f"expected a list, not {type(x)}"`` does, or if all parameters
-    of the function that raised it, or all variables in the test of the ``if`` around the ``raise``, are traced values.
+    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message, or if all
+    parameters of the function that raised it, or all variables in the test of the ``if`` around the ``raise``, are
+    traced values.
     """
     *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
     if frame is None or not belongs(frame.f_code.co_filename):
         return False
-    if f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error):
+    statement = linecache.getline(frame.f_code.co_filename, line)
+    is_about_type = isinstance(error, TypeError) or (isinstance(error, AssertionError) and "isinstance(" in statement)
+    if is_about_type and f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error):
         return True
     code, names = frame.f_code, frame.f_locals
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -29,8 +29,9 @@ from fxcore.failures import TraceFailure
 def held_classes(
     root: object, targets: tuple[Target, ...], file: ImportedFile
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The keys of those ``targets`` whose class is the class of a module below ``root``; and of those others whose
-    ``forward`` ``root`` or such a module inherits.
+    """The keys of the ``targets`` whose class a module below ``root`` has, and of other targets.
+
+    These are the ones whose ``forward`` is inherited by ``root`` or by such a module.
     """
     if not isinstance(root, torch.nn.Module):
         return (), ()
@@ -50,8 +51,10 @@ def held_classes(
 class Host:
     """A module with parts, which is built again before a trace if an earlier one has modified it."""
 
-    def __init__(self, request: int, file: ImportedFile, make: Callable[[], Built]) -> None:
+    def __init__(self, request: int, file: ImportedFile, make: Callable[[], Built], *, of_heirs: bool = False) -> None:
+        """``of_heirs``: a part stands for a base class whose ``forward`` it inherits."""
         self._request = request
+        self._of_heirs = of_heirs
         self._file = file
         self._shared = SharedBuild(lambda on_meta: make())
         self._built: Built | None = None
@@ -66,15 +69,12 @@ class Host:
             report = run.run(on_meta=True)
         except InconclusiveOnMeta:
             report = run.report("unchecked", reason="traced on its own, it raises an error")
-        heir = type(run.root) if run.root is not None and type(run.root) is not cls else None
         if report.outcome == "traced":
             self.traced.append(run)
-            conditions = filter(None, (f"as its subclass `{heir.__name__}`" if heir else "", report.reason))
-            return dataclasses.replace(report, reason=", ".join(conditions))
+            return self._as_heir(report, type(run.root).__name__) if self._of_heirs else report
         self._built = None
-        if heir is not None:
-            is_inherited = report.outcome == "failed" and _is_of(cls, heir, report.failures[0])
-            return dataclasses.replace(report, intent="assumed") if is_inherited else None
+        if self._of_heirs:  # what fails may be the subclass's own work
+            return None
         if report.outcome not in ("failed", "unchecked"):
             return None
         in_host = self._watched.report_on(cls, report)
@@ -82,21 +82,22 @@ class Host:
             return in_host
         return dataclasses.replace(report, intent="assumed")
 
+    @staticmethod
+    def _as_heir(report: Report, heir: str) -> Report:
+        """``report`` with the condition that it holds for the subclass ``heir``."""
+        return dataclasses.replace(report, reason=", ".join(filter(None, (f"as its subclass `{heir}`", report.reason))))
+
     def _part(self, cls: type, recipe: Recipe) -> Built:
-        """The part of the class ``cls``, to be traced as the directives of ``recipe`` say."""
+        """The part of the class ``cls``, or of its heir, to be traced as the directives of ``recipe`` say."""
         if self._built is None:
             self._built = self._shared.get(on_meta=True)
-        return directed(part_of(self._built, cls), recipe, self._file.workspace.file, self._file.namespace)
+        return directed(
+            part_of(self._built, cls, of_heirs=self._of_heirs), recipe, self._file.workspace.file, self._file.namespace
+        )
 
     @cached_property
     def _watched(self) -> _HostTrace:
         return _HostTrace(self._shared.get(on_meta=True))
-
-
-def _is_of(cls: type, heir: type, failure: Failure) -> bool:
-    """Whether ``heir`` has inherited the method that failed from ``cls``."""
-    name = failure.chain[-1].name.rpartition(".")[2] if failure.chain else ""
-    return hasattr(cls, name) and getattr(cls, name) is getattr(heir, name)
 
 
 class _HostTrace:

@@ -59,7 +59,7 @@ class TargetRounds:
         self._hosts: dict[str, tuple[Attempt, tuple[str, ...]]] = {}
         """By the key of a target that has parts: the attempt, and the keys of the targets of the parts' classes."""
         self._heirs: dict[str, tuple[Attempt, tuple[str, ...]]] = {}
-        """The same of classes whose ``forward`` is inherited."""
+        """The same for targets whose ``forward`` is inherited by what was built."""
 
     def steps(self) -> Iterator[None]:
         """Trace all targets, and emit a `Report` for each; yields whenever it has to wait for a process."""
@@ -94,7 +94,8 @@ class TargetRounds:
     def _heir_attempts(self) -> list[Attempt]:
         """The attempts at targets without a verdict whose ``forward`` is inherited by what was built."""
         undecided = {key for key, (report, _) in self._provisional.items() if report.outcome == "unchecked"}
-        return self._attempts_in(self._heirs, undecided & set(self._open))
+        attempts = self._attempts_in(self._heirs, undecided)
+        return [Attempt(one.target, one.on_meta, parts=one.parts, of_heirs=True) for one in attempts]
 
     def _attempts_in(self, hosts: Mapping[str, tuple[Attempt, tuple[str, ...]]], left: set[str]) -> list[Attempt]:
         """The attempts at the targets ``left`` in ``hosts``, the host with the most of them first.
@@ -207,16 +208,17 @@ def _repeats(report: Report, before: Report) -> bool:
     """Whether the search for arguments ended in the same error as the workspace's own call.
 
     Only an error counts that neither a missing file nor a missing value explains: a TypeError, e.g. for a size that is
-    a float, and the lack of a name in an installed module, e.g. of ``np.float``.
+    a float, or an AttributeError for a name that the installed NumPy or SciPy lacks, such as ``np.float``.
     """
     if before.outcome != "not-built" or before.reason or report.outcome != "unchecked" or not before.failures:
         return False
     failure = before.failures[0]
     is_own = failure.error.startswith("TypeError: ") and not _OF_NONE.search(failure.error)
-    is_in_part = any(notice.kind in ("import", "definitions-only") for notice in before.notices)
-    is_old_name = failure.error.startswith("AttributeError: module '") and not is_in_part
-    return (is_own or is_old_name) and report.reason == could_not_invent(failure)
+    return (is_own or _OLD_NAME.match(failure.error) is not None) and report.reason == could_not_invent(failure)
 
+
+_OLD_NAME = re.compile(r"AttributeError: [Mm]odule '(numpy|scipy)[.']")
+"""An error about a name that these packages, which remove some, don't have."""
 
 _OF_NONE = re.compile(r"'NoneType'|(not|got) NoneType")
 """In the message of an error that ``None`` caused."""

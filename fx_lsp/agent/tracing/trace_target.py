@@ -149,7 +149,13 @@ class TargetRun:
         optional = _optional_inputs(built.root) if self._intent == "assumed" and built.concrete_args is None else {}
         if not optional:
             return None
-        again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
+        try:
+            again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
+        except Exception as error:
+            lift_memory_limit()  # all that is left to do is to report, which takes some memory
+            if not is_out_of_memory(error):
+                raise
+            return None  # there is room for one such program, but not for two
         around = [*decorators(), *context_managers()]
         try:
             forget_uses()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from fx_lsp.fixes.editing.edited_source import Source
+from fx_lsp.fixes.editing.edited_source import Source, first_line
 
 
 def is_plain(source: Source, statement: ast.If) -> bool:
@@ -26,7 +26,7 @@ def lines_of(source: Source, statement: ast.If, side: list[ast.stmt]) -> list[st
     old, new = source.indent(first), source.indent(statement)
     if old.strip():
         return None
-    top = first.lineno
+    top = first_line(first)
     while source.lines.line(top - 2).strip().startswith("#"):
         top -= 1
     text = source.text[source.lines.offset_of_python(top, 0) : end]

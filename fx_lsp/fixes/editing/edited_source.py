@@ -118,7 +118,7 @@ class Source:
 
     def is_elif(self, statement: ast.stmt) -> bool:
         """Whether ``statement`` is an ``if`` that is written as the ``elif`` of another ``if``."""
-        return self.text.startswith("elif", self.offsets(statement)[0])
+        return isinstance(statement, ast.If) and self.text.startswith("elif", self.offsets(statement)[0])
 
     def indent(self, statement: ast.stmt) -> str:
         """The text before ``statement`` on its line: white space, unless another statement comes first."""

@@ -154,6 +154,52 @@ class A(nn.Module):
     def forward(self, x):
         return self.layer(getattr(self, self.norm_name)(x))
 """,
+    "a name that decides in a subclass": """
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm_name, norm = nowhere.build_norm({"type": "BN"}, 3)
+        self.add_module(self.norm_name, norm)
+
+class A(Base):
+    def forward(self, x):
+        if self.norm_name.startswith("bn"):
+            return getattr(self, self.norm_name)(x)
+        return x if x.sum() > 0 else -x
+""",
+    "an attribute of another name": """
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()
+        name, norm = nowhere.build_norm({"type": "BN"}, 3)
+        self.add_module(name, norm)
+
+    def forward(self, x):
+        return self.bn1(x)
+""",
+    "the names of submodules": """
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()
+        name, norm = nowhere.build_norm({"type": "BN"}, 3)
+        self.add_module(name, norm)
+
+    def forward(self, x):
+        for name, part in self.named_children():
+            if name != "bn":
+                raise ValueError(name)
+            x = part(x)
+        return x
+""",
+    "the parts of a module that a function returns": """
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nowhere.build_layers(3))
+
+    def forward(self, x):
+        return self.layers[1](self.layers[0](x))
+""",
     "a size among several values": """
 class A(Net):
     def __init__(self):
@@ -208,6 +254,10 @@ async def test_what_a_stand_in_decides_is_not_known(client: Client, definition: 
 KNOWN = {
     "a class decorator": ("@nowhere.register()\nclass A(Net): pass", ""),
     "a class decorator without arguments": ("@nowhere.register\nclass A(Net): pass", ""),
+    "a class decorator of a registry that the program makes": (
+        "MODELS = nowhere.Registry('models')\n@MODELS.register_module()\nclass A(Net): pass",
+        "",
+    ),
     "a class that a registry is given": ("class A(Net): pass\nA = nowhere.models.register_module(A)", ""),
     "a decorator on a method that is not called": (
         "class A(Net):\n    @nowhere.cached\n    def extra(self): pass",

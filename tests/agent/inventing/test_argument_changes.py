@@ -328,3 +328,57 @@ class TestWeights:
         root = invent_arguments(Net, globals(), partial(own_error, tracer, None), on_meta=False).root
         assert filled == [False, True]
         assert root.weight.any()
+
+
+class Head(nn.Module):
+    """What most heads of a toolbox share."""
+
+    def __init__(
+        self, in_channels: Any, channels: int, *, num_classes: int, in_index: Any = -1, select: str | None = None
+    ) -> None:
+        super().__init__()
+        if select is not None:
+            assert isinstance(in_channels, list | tuple)
+            assert isinstance(in_index, (list, tuple))
+            assert len(in_channels) == len(in_index)
+            in_channels = sum(in_channels)
+        self.select = select
+        self.layer = nn.Linear(in_channels, channels)
+        self.classes = nn.Linear(channels, num_classes)
+
+    def forward(self, x: Any) -> Any:
+        return self.classes(self.layer(x))
+
+
+class PlainHead(Head):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+
+class ListHead(Head):
+    def __init__(self, width: int, **kwargs: Any) -> None:
+        super().__init__(select="all", **kwargs)
+        self.width = width
+
+
+class ParticularHead(Head):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if self.select != "all":
+            raise ValueError("this head needs select='all'")
+
+
+def test_what_a_base_requires_by_keyword_is_given_together_with_the_rest() -> None:
+    assert invented(PlainHead).shown == "PlainHead(in_channels=64, channels=64, num_classes=10)"
+
+
+def test_a_check_may_want_a_list_in_place_of_a_default() -> None:
+    shown = invented(ListHead).shown
+    sizes = "in_channels=[64, 64, 64, 64], channels=64, num_classes=10, in_index=[0, 0, 0, 0]"
+    assert shown == f"ListHead(width=64, {sizes})"
+
+
+def test_an_option_that_a_class_insists_on_may_lead_to_an_earlier_error_first() -> None:
+    shown = invented(ParticularHead).shown
+    assert "select='all'" in shown
+    assert "in_index=[" in shown

@@ -32,6 +32,12 @@ def refuses(x: Any, width: int = 4) -> Any:
     return x
 
 
+def refuses_a_number(x: Any, width: int = 4) -> Any:
+    if width:
+        raise NotImplementedError(f"no width {width} for {type(x)}, which is no list")
+    return x
+
+
 def refuses_silently(x: Any, width: int = 4) -> Any:
     if not isinstance(x, list) and width:
         raise TypeError("a list is expected")
@@ -46,6 +52,7 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
         (lambda self, x: [x for _ in range(0.5)], False),  # type: ignore[call-overload]
         (lambda self, x: refuses(x), True),
         (lambda self, x: refuses_silently(x), False),
+        (lambda self, x: refuses_a_number(x), False),
     ],
     ids=[
         "a symbol among its arguments",
@@ -53,6 +60,7 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
         "a made-up number for Python's own function",
         "the program names the type of a symbol",
         "the program names no type",
+        "another error that names the type",
     ],
 )
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:

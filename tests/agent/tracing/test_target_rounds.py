@@ -148,6 +148,7 @@ def test_a_doubtful_result_tells_less_than_a_class_that_refuses_its_own_defaults
 
 AT = Step("__init__", Span("model.py", 3, 0, 3, 9))
 OLD_NAME = "AttributeError: module 'numpy' has no attribute 'float'."
+OF_OWN_MODULE = "AttributeError: module 'config' has no attribute 'DEPTH'"
 OF_OBJECT = "AttributeError: 'Net' object has no attribute 'size'"
 
 
@@ -163,6 +164,7 @@ OF_OBJECT = "AttributeError: 'Net' object has no attribute 'size'"
         ("KeyError: 'size'", "", "KeyError: 'size'", "unchecked"),
         (OLD_NAME, "", OLD_NAME, "not-built"),
         (OF_OBJECT, "", OF_OBJECT, "unchecked"),
+        (OF_OWN_MODULE, "", OF_OWN_MODULE, "unchecked"),
     ],
 )
 def test_an_error_of_both_the_call_and_invented_arguments_is_the_class_s_own(
@@ -176,16 +178,6 @@ def test_an_error_of_both_the_call_and_invented_arguments_is_the_class_s_own(
     assert [outcome for _, outcome, _ in processes.told] == [told]
 
 
-def test_a_name_may_be_missing_because_a_module_was_imported_only_in_part() -> None:
-    processes = Processes("Net", made_up=True)
-    failure, in_part = Failure("build", OLD_NAME, (AT,)), Failure("import", "OSError: no such file", (AT,))
-    processes.say(0, Report(0, "Net", "not-built", (failure,), notices=(in_part,)))
-    processes.end(0)
-    processes.say(1, Report(0, "Net", "unchecked", reason=could_not_invent(failure)))
-    processes.end(1)
-    assert [outcome for _, outcome, _ in processes.told] == ["unchecked"]
-
-
 @pytest.mark.parametrize(("alone", "told"), [("unchecked", "traced"), ("failed", "failed")])
 def test_a_class_without_a_verdict_is_traced_as_its_subclass(alone: Outcome, told: Outcome) -> None:
     processes = Processes("Base", "Net")
@@ -197,6 +189,7 @@ def test_a_class_without_a_verdict_is_traced_as_its_subclass(alone: Outcome, tol
     processes.end(1)
     if len(processes.started) > 2:
         assert [part.key for part in processes.started[2][0].parts] == ["Base"]
+        assert processes.started[2][0].of_heirs
         processes.say(2, Report(0, "Base", "traced"))
         processes.end(2)
     assert processes.told == [("Net", "traced", 0), ("Base", told, len(failures))]
