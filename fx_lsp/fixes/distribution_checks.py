@@ -14,6 +14,10 @@ from fx_lsp.fixes.editing.expression_values import Values
 _PACKAGE = "torch.distributions."
 
 
+_MOST_POSITIONAL = 2
+"""How many parameters a distribution has before ``validate_args``, at most."""
+
+
 def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
     """One fix if the innermost editable expression creates a distribution of torch, or calls a method of one."""
     for source, node in itertools.islice(editable(failure.chain, read), 1):
@@ -23,8 +27,8 @@ def fixes(failure: Failure, read: ReadText) -> Iterator[Fix]:
         values = [*created.args, *(keyword.value for keyword in created.keywords)]
         last = max(values, key=source.offsets) if values else created.func
         start, end = source.offsets(last)[1], source.offsets(created)[1] - len(")")
-        is_switch = isinstance(last, ast.Constant) and isinstance(last.value, bool)  # it may be `validate_args`
-        if values and not is_switch and not source.comments_between(start, end):
+        is_given = len(created.args) > _MOST_POSITIONAL
+        if values and not is_given and "#" not in source.text[start:end]:
             rest = source.text[start:end].rstrip().removesuffix(",")
             change = TextChange(source.span(last, to=created), f"{source.slice(last)}{rest}, validate_args=False)")
             yield Fix("Create the distribution with `validate_args=False`", (change,))
@@ -40,5 +44,6 @@ def _created(source: Source, node: ast.expr) -> ast.Call | None:
 
 def _is_distribution(source: Source, function: ast.expr) -> bool:
     name = source.names.qualified(function) or ""
-    last = name.rpartition(".")[2]
-    return name.startswith(_PACKAGE) and last[:1].isupper() and not last.endswith("Transform")
+    module, _, last = name.removeprefix(_PACKAGE).rpartition(".")
+    is_class = last[:1].isupper() and not last.endswith(("Transform", "Independent"))
+    return name.startswith(_PACKAGE) and is_class and module not in ("constraints", "transforms", "utils")

@@ -15,8 +15,8 @@ from fx_lsp.fixes.editing.branch_sides import is_plain, lines_of
 from fx_lsp.fixes.editing.data_flow import leaves
 from fx_lsp.fixes.editing.edited_source import Source, first_line, for_failing_expression
 
-_MORE = (ast.NamedExpr, ast.BoolOp)
-"""Parts of conditions that do more than ask whether there is work to do."""
+_MORE = (ast.NamedExpr, ast.BoolOp, ast.IfExp)
+"""Parts of a condition that may do more than ask whether there is work to do."""
 
 
 @for_failing_expression
@@ -57,7 +57,7 @@ def _always(source: Source, statement: ast.If) -> TextChange | None:
     lines = lines_of(source, statement, statement.body)
     if lines is None:
         return None
-    indent, end = source.indent(statement), source.lines.offset_of_python(statement.test.end_lineno or 0, 0)
-    end = source.text.find("\n", end)
-    comments = [f"{indent}{comment}" for comment in source.comments_between(source.offsets(statement)[0], end)]
+    indent, top = source.indent(statement), (statement.end_lineno or 0) - len(lines) + 1
+    above = source.comments_between(source.offsets(statement)[0], source.lines.offset_of_python(top, 0))
+    comments = [f"{indent}{comment}" for comment in above]
     return source.replaced(statement, "\n".join([*comments, *lines]).lstrip())

@@ -55,6 +55,10 @@ def fixed(body: str, failing: str) -> str | None:
         ),
         ("return Normal(mean, std).sample().item()", "Normal(mean, std).sample().item()", None),
         ("return Normal(mean, std, True)", "Normal(mean, std, True)", None),
+        ("return Normal(mean, (std)  # of x\n)", "Normal(mean, std)", None),
+        ("return Normal(mean, std, x)", "Normal(mean, std, x)", None),
+        ("return torch.distributions.Independent(mean, 1)", "torch.distributions.Independent(mean, 1)", None),
+        ("return torch.distributions.constraints.Constraint(x)", "torch.distributions.constraints.Constraint(x)", None),
         (
             "return torch.distributions.AffineTransform(mean, std)",
             "torch.distributions.AffineTransform(mean, std)",

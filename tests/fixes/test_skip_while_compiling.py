@@ -96,6 +96,11 @@ def test_a_branch_that_only_prints_or_logs_is_not_decided(body: str, new: str | 
             "for i in ([1] +\n    [2]) if torch.compiler.is_compiling() else "
             "tqdm(\n    [1] +\n    [2],\n):\n    x = x + i\n",
         ),
+        (
+            "for i in tqdm(\n    x\n    .values()\n):\n    x = x + i",
+            "for i in (x\n    .values()) if torch.compiler.is_compiling() else "
+            "tqdm(\n    x\n    .values()\n):\n    x = x + i\n",
+        ),
         ("bar = tqdm(total=3)", None),
         ("bar = tqdm(x)", None),
         ("with tqdm(x) as bar:\n    x = x + 1", None),

@@ -20,14 +20,18 @@ WITHOUT = """\
 return x * 2"""
 GUARDED = """\
 y = torch.relu(x)
-if x.numel() > 0:  # not for an empty one
+if (
+    x.numel() > 0  # not for an empty one
+):  # here
     # what is negative
+
     y[y < 0] = 0
     y = y + 1
 return y"""
 ALWAYS = """\
 y = torch.relu(x)
 # not for an empty one
+# here
 # what is negative
 y[y < 0] = 0
 y = y + 1
@@ -71,6 +75,7 @@ def test_what_the_condition_guards_is_done_in_any_case(tmp_path: Path) -> None:
         "if x.sum() > 0:\n    y = x\nelse:\n    y = -x\nreturn y",
         "if (total := x.sum()) > 0:\n    x = x + total\nreturn x",
         "if x.sum() > 0: x = x + 1\nreturn x",
+        "if (torch.is_grad_enabled() if TABLE is None else x.sum() > 0):\n    x = x + 1\nreturn x",
         "if torch.is_grad_enabled() and x.sum() > 0:\n    x = x + 1\nreturn x",
         "if x.shape[0] == 0 or x.sum() > 0:\n    return x\nreturn x + 1",
         "y = x if x.sum() > 0 else -x\nreturn y",

@@ -25,6 +25,7 @@ from typing import Any
 
 import torch
 
+from fx_lsp.agent.importing.unknown_name import UnknownName
 from fx_lsp.agent.importing.unpacked_targets import targets_of
 from fx_lsp.agent.inventing.argument_kinds import is_settings_class
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
@@ -162,7 +163,7 @@ class StandIn:
         if targets:
             items = [f"{self._name}[{index}]"[:200] for index in range(len(targets))]
             return iter(
-                [_UnknownName(one) if names else StandIn(one) for one, names in zip(items, targets, strict=True)]
+                [UnknownName(one) if names else StandIn(one) for one, names in zip(items, targets, strict=True)]
             )
         note_use(self._name)
         return iter(())
@@ -200,61 +201,6 @@ class StandIn:
 
     def __subclasscheck__(self, subclass: type) -> bool:
         return False
-
-
-class _UnknownName(str):
-    """Stands for a string that the program uses as the name of an attribute: only its text is made up.
-
-    Such a use does not depend on the text; all others are noted.
-    """
-
-    _numbers = itertools.count()
-
-    def __new__(cls, item: str) -> _UnknownName:
-        """``item`` says what the string is, e.g. ``mmcv.cnn.build_norm_layer()[0]``."""
-        words = re.sub(r"[^a-zA-Z0-9]+", "_", item).strip("_")
-        made = super().__new__(cls, f"missing_{words}_{next(cls._numbers)}")
-        made._item = item
-        return made
-
-    _item: str
-
-    def __getattribute__(self, name: str) -> Any:
-        if not name.startswith("_"):  # a method of strings
-            note_use(self._item)
-        return super().__getattribute__(name)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare; it is known that the name is not empty, and it is found again where it was stored."""
-        is_same = super().__eq__(other)
-        if other != "" and not is_same:
-            note_use(self._item)
-        return is_same
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
-    def __contains__(self, text: str) -> bool:  # type: ignore[override]
-        """Whether ``text`` is part of it; no name of a submodule has a dot, which ``add_module`` makes sure of."""
-        if text != ".":
-            note_use(self._item)
-        return super().__contains__(text)
-
-    def _noted(self, *args: Any) -> Any:
-        note_use(self._item)
-        return NotImplemented
-
-    __lt__ = __le__ = __gt__ = __ge__ = _noted
-
-    def __getitem__(self, key: Any) -> str:
-        note_use(self._item)
-        return super().__getitem__(key)
-
-    def __len__(self) -> int:
-        note_use(self._item)
-        return super().__len__()
 
 
 class _Method(StandIn):
@@ -342,11 +288,20 @@ class StandInBase:
             except AttributeError:
                 if name in _OF_ANY_MODEL:
                     return _OF_ANY_MODEL[name]
-        if not (name.startswith("__") and name.endswith("__")):
-            if _is_about_to_call(sys._getframe(1)):
+        reader = sys._getframe(1)
+        is_of_torch = reader.f_globals.get("__name__") == torch.nn.Module.__module__  # it asks before it adds something
+        if not (name.startswith("__") and name.endswith("__")) and not is_of_torch:
+            if _is_about_to_call(reader):
                 return _Method(f"{self._name}.{name}")
             note_use(f"{self._name}.{name}")
         raise AttributeError(f"{self._name} is missing, and so is its {name}")
+
+    def register_module(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a submodule; with other arguments, what a registry's method returns: ``@MODELS.register_module()``."""
+        match args:
+            case [str(), torch.nn.Module() | None] if isinstance(self, torch.nn.Module) and not kwargs:
+                return torch.nn.Module.register_module(self, *args)
+        return _Method(f"{self._name}.register_module")(*args, **kwargs)
 
     def forward(self, *args: object, **kwargs: object) -> Any:
         """Raises RuntimeError, since what the true base does is not known."""

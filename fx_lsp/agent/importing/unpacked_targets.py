@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import dis
 import functools
-import linecache
+import inspect
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
+
+from fx_lsp.agent.inventing.frame_code import tree_of
 
 _UNPACK = dis.opmap["UNPACK_SEQUENCE"]
 
@@ -26,29 +28,21 @@ def targets_of(frame: FrameType) -> tuple[bool, ...]:
     code, at = frame.f_code.co_code, frame.f_lasti
     if at < 0 or code[at] != _UNPACK:
         return ()
-    return _targets_at(frame.f_code.co_filename, frame.f_lineno, code[at + 1])
+    return _targets_at(frame.f_code, frame.f_lineno, code[at + 1])
 
 
 @functools.lru_cache(maxsize=1000)
-def _targets_at(file: str, line: int, count: int) -> tuple[bool, ...]:
-    """The same for ``count`` targets at a line (from 1) of a file."""
-    functions = [one for one in ast.walk(_tree(file)) if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    around = [one for one in functions if one.lineno <= line <= (one.end_lineno or 0)]
-    for node in ast.walk(around[-1]) if around else ():  # the innermost comes last
+def _targets_at(code: CodeType, line: int, count: int) -> tuple[bool, ...]:
+    """The same for ``count`` targets at a line (from 1) of a function."""
+    is_function = bool(code.co_flags & inspect.CO_OPTIMIZED)
+    function: ast.AST = (tree_of(code) if is_function else None) or ast.Pass()
+    for node in ast.walk(function):
         match node:
             case ast.Tuple(elts=targets, ctx=ast.Store()) | ast.List(elts=targets, ctx=ast.Store()):
                 if len(targets) == count and node.lineno <= line <= (node.end_lineno or 0):
-                    names = {ast.unparse(name) for name in _attribute_names(around[-1])}
+                    names = {ast.unparse(name) for name in _attribute_names(function)}
                     return tuple(ast.unparse(target) in names for target in targets)
     return (False,) * count
-
-
-@functools.lru_cache(maxsize=16)
-def _tree(file: str) -> ast.Module:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return ast.Module([], [])
 
 
 def _attribute_names(function: ast.AST) -> Iterator[ast.expr]:

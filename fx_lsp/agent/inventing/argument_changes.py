@@ -26,6 +26,7 @@ from fx_lsp.agent.inventing.failed_checks import (
     flags_before,
     lists_in_check,
     names_in_check,
+    passing_defaults,
     passing_options,
     passing_values,
 )
@@ -171,7 +172,8 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
         yield Change(path, settings=tuple(names))
     named = plan.taken(names)
     yield Change(extra=named)
-    yield Change(extra=tuple(dict.fromkeys((*named, *plan.inherited))))  # Python names those by keyword last
+    if more := [one for one in plan.inherited if one not in named]:
+        yield Change(extra=(*named, *more))  # Python names keyword-only arguments only once no others are missing
     prefixes = _prefixes(plan.cls)
     if prefixes:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
@@ -374,18 +376,27 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
         traceback = traceback.tb_next
     if traceback is None:
         return
-    for passing in passing_values(traceback.tb_frame, traceback.tb_lineno, lambda value: _path_of(value, plan.made)):
+    frame, line = traceback.tb_frame, traceback.tb_lineno
+    for passing in passing_values(frame, line, lambda value: _path_of(value, plan.made)):
         kind = plan.kinds.get(passing.path)
         if kind is not None:
             name: KindName = kind.name if passing.is_length else "number"
             yield Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
-    for option, value in passing_options(traceback.tb_frame, traceback.tb_lineno):
+    for option, value in passing_options(frame, line):
         for path in plan.taken([option], by_name=True):
             yield Change(path, ArgumentKind("value", value), (path,), is_due=isinstance(value, str))
-    for path in plan.taken(lists_in_check(traceback.tb_frame, traceback.tb_lineno), by_name=True):
-        yield Change(path, ArgumentKind("list", items_of(path)), (path,))
-    for path in plan.taken(names_in_check(traceback.tb_frame, traceback.tb_lineno), by_name=True):
+    for sequence, kind_of_sequence in lists_in_check(frame, line):
+        for path in _defaults(plan, sequence):
+            yield Change(path, ArgumentKind(kind_of_sequence, items_of(path)), (path,))
+    for path in plan.taken(names_in_check(frame, line), by_name=True):
         yield Change(extra=(path,))  # the check may refuse its default
+    for passing in passing_defaults(frame, line, lambda name: _defaults(plan, name)):
+        yield Change(passing.path, ArgumentKind("number", passing.value), (passing.path,))
+
+
+def _defaults(plan: ArgumentPlan, name: str) -> list[str]:
+    """The path of the parameter with a name, if it has its default."""
+    return [path for path in plan.taken([name], by_name=True) if path not in plan.kinds]
 
 
 def _compared_with(plan: ArgumentPlan) -> Iterator[Change]:

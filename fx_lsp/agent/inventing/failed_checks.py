@@ -11,10 +11,10 @@ import ast
 import contextlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Literal
 
 from fx_lsp.agent.inventing.frame_code import is_pure, names_in, tree_of, value_of
 
@@ -56,13 +56,28 @@ def passing_values(frame: FrameType, line: int, path_of: Callable[[Any], str]) -
 
     ``path_of`` returns the path of an invented value, and an empty string for any other value.
     """
+    yield from _passing(frame, line, lambda tests, names: _invented_parts(tests, names, path_of))
+
+
+def passing_defaults(frame: FrameType, line: int, paths_named: Callable[[str], Sequence[str]]) -> Iterator[Passing]:
+    """Numbers that would make the same check pass in place of parameters' defaults.
+
+    ``paths_named`` returns the path of the parameter with a name, if there is one for which no value was invented.
+    """
+    yield from _passing(frame, line, lambda tests, names: _named_numbers(tests, names, paths_named))
+
+
+_Parts = Callable[[tuple[ast.expr, ...], dict[str, Any]], Iterable[tuple[str, Any, str]]]
+"""Finds the expressions in tests that may have other values, given the names: with their values and their paths."""
+
+
+def _passing(frame: FrameType, line: int, parts_of: _Parts) -> Iterator[Passing]:
     names = names_in(frame, line)
     for check in _checks_at(frame.f_code, line):
         if not all(map(is_pure, check.tests)):
             continue
-        parts = _invented_parts(check.tests, names, path_of)
         numbers = _numbers_in(check.tests, names)
-        for part, value, path in parts:
+        for part, value, path in parts_of(check.tests, names):
             is_length = not isinstance(value, int)
             candidates: Sequence[int] = _LENGTHS if is_length else _candidates(int(value), numbers)
             substitutes = ((one, _resized(value, one) if is_length else one) for one in candidates)
@@ -126,8 +141,11 @@ def names_in_check(frame: FrameType, line: int) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
-def lists_in_check(frame: FrameType, line: int) -> Iterator[str]:
-    """The names of the variables that the check that raised at ``line`` of ``frame`` wants to be lists or tuples."""
+def lists_in_check(frame: FrameType, line: int) -> Iterator[tuple[str, Literal["list", "tuple"]]]:
+    """The names of the variables that the check that raised at ``line`` of ``frame`` wants to be lists or tuples.
+
+    Each comes with which of the two it may be.
+    """
     for check in _checks_at(frame.f_code, line):
         for test in check.tests:
             match test, check.passes:
@@ -135,7 +153,7 @@ def lists_in_check(frame: FrameType, line: int) -> Iterator[str]:
                     if ast.unparse(call.func) == "isinstance" and len(call.args) == 2:
                         kinds = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)}
                         if kinds and kinds <= {"list", "tuple", "Sequence", "Iterable"}:
-                            yield _name_of(call.args[0])
+                            yield _name_of(call.args[0]), "tuple" if kinds == {"tuple"} else "list"
 
 
 def _option(test: ast.expr, *, passes: bool) -> tuple[str, Any] | None:
@@ -213,6 +231,17 @@ def _invented_parts(
         if path:
             found[source] = source, value, path
     return list(found.values())
+
+
+def _named_numbers(
+    tests: tuple[ast.expr, ...], names: dict[str, Any], paths_named: Callable[[str], Sequence[str]]
+) -> Iterator[tuple[str, Any, str]]:
+    """The variables in ``tests`` that have the name of a parameter, with their numbers and the parameters' paths."""
+    for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.Name | ast.Attribute)):
+        with contextlib.suppress(Exception):
+            value = value_of(node, names)
+            if type(value) is int:
+                yield from ((ast.unparse(node), value, path) for path in paths_named(_name_of(node)))
 
 
 def _numbers_in(tests: tuple[ast.expr, ...], names: dict[str, Any]) -> list[int]:

@@ -19,7 +19,13 @@ from fx_lsp.agent.building.build import Built, directed, inherits_forward, part_
 from fx_lsp.agent.building.random_seeds import seed
 from fx_lsp.agent.building.shared_build import SharedBuild
 from fx_lsp.agent.messages import Failure, Recipe, Report, Target
-from fx_lsp.agent.missing.missing_uses import called_stand_ins, context_managers, decorators, forget_uses
+from fx_lsp.agent.missing.missing_uses import (
+    called_stand_ins,
+    context_managers,
+    decorators,
+    forget_uses,
+    used_stand_in,
+)
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.agent.tracing.doubtful_failures import condition_of, missing_dependency
 from fx_lsp.agent.tracing.trace_target import ImportedFile, InconclusiveOnMeta, TargetRun
@@ -29,9 +35,9 @@ from fxcore.failures import TraceFailure
 def held_classes(
     root: object, targets: tuple[Target, ...], file: ImportedFile
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The keys of the ``targets`` whose class a module below ``root`` has, and of other targets.
+    """Two groups of keys of ``targets``: those whose class a module below ``root`` has, and certain others.
 
-    These are the ones whose ``forward`` is inherited by ``root`` or by such a module.
+    In the second group are those whose ``forward`` is inherited by ``root`` or by such a module.
     """
     if not isinstance(root, torch.nn.Module):
         return (), ()
@@ -56,8 +62,11 @@ class Host:
         self._request = request
         self._of_heirs = of_heirs
         self._file = file
-        self._shared = SharedBuild(lambda on_meta: make())
+        self._make = make
+        self._shared = SharedBuild(lambda on_meta: self._made())
         self._built: Built | None = None
+        self._used: str | None = None
+        """The first stand-in that building the host used."""
         self.traced: list[TargetRun] = []
         """The runs of the parts that could be traced alone."""
 
@@ -69,6 +78,8 @@ class Host:
             report = run.run(on_meta=True)
         except InconclusiveOnMeta:
             report = run.report("unchecked", reason="traced on its own, it raises an error")
+        if self._used is not None:
+            return None
         if report.outcome == "traced":
             self.traced.append(run)
             return self._as_heir(report, type(run.root).__name__) if self._of_heirs else report
@@ -81,6 +92,13 @@ class Host:
         if in_host is not None or report.outcome == "unchecked":
             return in_host
         return dataclasses.replace(report, intent="assumed")
+
+    def _made(self) -> Built:
+        """The host; what building it uses of missing packages is remembered for all parts."""
+        forget_uses()
+        built = self._make()
+        self._used = used_stand_in()
+        return built
 
     @staticmethod
     def _as_heir(report: Report, heir: str) -> Report:

@@ -92,7 +92,7 @@ class TargetRounds:
         return self._attempts_in(self._hosts, set(self._open))
 
     def _heir_attempts(self) -> list[Attempt]:
-        """The attempts at targets without a verdict whose ``forward`` is inherited by what was built."""
+        """The attempts at targets without a verdict whose ``forward`` is inherited by what was built: one for each."""
         undecided = {key for key, (report, _) in self._provisional.items() if report.outcome == "unchecked"}
         attempts = self._attempts_in(self._heirs, undecided)
         return [Attempt(one.target, one.on_meta, parts=one.parts, of_heirs=True) for one in attempts]

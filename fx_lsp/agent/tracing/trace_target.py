@@ -143,19 +143,17 @@ class TargetRun:
         """Trace again without the optional inputs, if no code shows how to call the program.
 
         With proxies for these inputs, the program takes paths that hardly any caller takes. None if there are no
-        optional inputs, if the program requires one of them all the same, or if nothing certain is known without them
-        either.
+        optional inputs, if the program requires one of them all the same or can't be built again, or if nothing certain
+        is known without them either.
         """
         optional = _optional_inputs(built.root) if self._intent == "assumed" and built.concrete_args is None else {}
         if not optional:
             return None
         try:
             again = self._built = dataclasses.replace(self._build(on_meta), concrete_args=optional)
-        except Exception as error:
+        except Exception:  # for example, there may be room for one such program, but not for two
             lift_memory_limit()  # all that is left to do is to report, which takes some memory
-            if not is_out_of_memory(error):
-                raise
-            return None  # there is room for one such program, but not for two
+            return None
         around = [*decorators(), *context_managers()]
         try:
             forget_uses()

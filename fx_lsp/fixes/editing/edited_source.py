@@ -114,7 +114,7 @@ class Source:
     def operand(self, node: ast.expr) -> str:
         """The text of ``node`` for use beside an operator or before a dot, in parentheses if necessary."""
         text = self.slice(node)
-        return text if isinstance(node, _OPERANDS) else f"({text})"
+        return text if isinstance(node, _OPERANDS) and _stands_alone(text) else f"({text})"
 
     def is_elif(self, statement: ast.stmt) -> bool:
         """Whether ``statement`` is an ``if`` that is written as the ``elif`` of another ``if``."""
@@ -200,6 +200,14 @@ class Source:
         except (tokenize.TokenError, IndentationError):
             return []
         return [token.string for token in tokens if token.type == tokenize.COMMENT]
+
+
+def _stands_alone(expression: str) -> bool:
+    """Whether the text of an expression needs no brackets around it because of its line breaks."""
+    try:
+        return "\n" not in expression or bool(ast.parse(expression, mode="eval"))
+    except SyntaxError:
+        return False
 
 
 def first_line(statement: ast.stmt) -> int:

@@ -154,6 +154,17 @@ class A(nn.Module):
     def forward(self, x):
         return self.layer(getattr(self, self.norm_name)(x))
 """,
+    "a name that is written into a text": """
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()
+        name, norm = nowhere.build_norm({"type": "BN"}, 3)
+        self.add_module(name, norm)
+        self.layer = nn.Linear(3, 4 if f"{name}".startswith("bn") else 1)
+
+    def forward(self, x):
+        return self.layer(x)
+""",
     "a name that decides in a subclass": """
 class Base(nn.Module):
     def __init__(self):
@@ -258,6 +269,17 @@ KNOWN = {
         "MODELS = nowhere.Registry('models')\n@MODELS.register_module()\nclass A(Net): pass",
         "",
     ),
+    "a class decorator of a registry of the program's own class": (
+        """
+class Builder(nowhere.Registry):
+    pass
+
+MODELS = Builder('models')
+@MODELS.register_module()
+class A(Net): pass
+""",
+        "",
+    ),
     "a class that a registry is given": ("class A(Net): pass\nA = nowhere.models.register_module(A)", ""),
     "a decorator on a method that is not called": (
         "class A(Net):\n    @nowhere.cached\n    def extra(self): pass",
@@ -348,6 +370,22 @@ class A(nowhere.BaseModule):
 """,
         "if `nowhere.BaseModule` (missing) does no more than nn.Module",
     ),
+    "a parameter and a buffer beside a base": (
+        """
+import torch
+
+class A(nowhere.BaseModule):
+    def __init__(self):
+        super().__init__(init_cfg=None)
+        self.scale = nn.Parameter(torch.ones(3))
+        self.register_buffer("shift", torch.ones(3))
+        self.add_module("layer", nn.Linear(3, 3))
+
+    def forward(self, x):
+        return self.layer(x) * self.scale + self.shift
+""",
+        "if `nowhere.BaseModule` (missing) does no more than nn.Module",
+    ),
     "the device of a base": (
         """
 class A(nowhere.Module):
@@ -388,6 +426,25 @@ class A(nn.Module):
 
     def forward(self, x):
         return getattr(self, self.norm2_name)(self.norm1(x))
+""",
+        "up to `nowhere.build_norm()[1]` (missing, so not looked into)",
+    ),
+    "a submodule whose copies are known by the same name": (
+        """
+import copy
+
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.key, norm = nowhere.build_norm({"type": "BN"}, 3)
+        block = nn.Module()
+        block.add_module(self.key, norm)
+        self.blocks = nn.ModuleList([copy.deepcopy(block) for _ in range(2)])
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = getattr(block, self.key)(x)
+        return x
 """,
         "up to `nowhere.build_norm()[1]` (missing, so not looked into)",
     ),

@@ -382,3 +382,40 @@ def test_an_option_that_a_class_insists_on_may_lead_to_an_earlier_error_first() 
     shown = invented(ParticularHead).shown
     assert "select='all'" in shown
     assert "in_index=[" in shown
+
+
+class Windows(nn.Module):
+    def __init__(self, width: int, window: Any = 7) -> None:
+        super().__init__()
+        assert isinstance(window, tuple)
+        self.layer = nn.Linear(width, len(window))
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x)
+
+
+def test_a_check_may_want_a_tuple() -> None:
+    assert invented(Windows).shown.startswith("Windows(width=64, window=(")
+
+
+class Grouped(nn.Module):
+    def __init__(self, channels: int, group: int) -> None:
+        super().__init__()
+        if channels % group != 0:
+            raise ValueError(f"channels must be divisible by group, but got {channels} and {group}")
+        self.conv = nn.Conv2d(channels, channels, 1, groups=group)
+
+
+class Stages(nn.Module):
+    """Its defaults do not suit one another."""
+
+    def __init__(self, kernel: int, channels: int = 64, groups: Any = (3, 6)) -> None:
+        super().__init__()
+        self.stages = nn.Sequential(*(Grouped(channels * 2**at, group) for at, group in enumerate(groups)))
+
+    def forward(self, x: Any) -> Any:
+        return self.stages(x)
+
+
+def test_a_check_may_want_another_number_than_the_default_of_that_name() -> None:
+    assert invented(Stages).shown == "Stages(kernel=3, channels=3)"

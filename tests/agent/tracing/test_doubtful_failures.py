@@ -34,7 +34,7 @@ def refuses(x: Any, width: int = 4) -> Any:
 
 def refuses_a_number(x: Any, width: int = 4) -> Any:
     if width:
-        raise NotImplementedError(f"no width {width} for {type(x)}, which is no list")
+        raise NotImplementedError(f"no width {width} for {type(x)}, which is not a list")
     return x
 
 
