@@ -189,6 +189,7 @@ class TestCheck:
             "Choose with torch.sym_ite",
             'Insert torch.fx.wrap("pad_to_multiple") in encoder.py',
             "Move the if into _pad_to_multiple_x and record its call",
+            "Always run the body of this `if`",
             "Require missing <= 0",
             "Require missing > 0",
         ]
