@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import itertools
 import linecache
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from textwrap import indent
+from textwrap import dedent, indent
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from fx_lsp.agent.messages import Failure, Span
+from fx_lsp.agent.messages import Failure, Span, Step
 from fx_lsp.agent.traceback_steps import to_failure
 from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes import Fix, TextChange
@@ -166,6 +167,21 @@ def check(
     if line is None:
         assert same(mended.traced_outputs(inputs), outputs)
     return fix
+
+
+def edited_body(
+    fixes: Callable[..., Any], kind: str, head: str, body: str, fails: Callable[[ast.Call], bool]
+) -> str | None:
+    """``body`` after the first fix for a failure of this kind in a library that the first call with ``fails`` calls.
+
+    None if nothing is offered. ``head`` is what the file begins with, down to the line of the ``def``.
+    """
+    text = f"{head}{indent(body, '    ')}\n"
+    call = next(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and fails(node))
+    span = Span("f.py", call.lineno, call.col_offset, call.end_lineno or 0, call.end_col_offset or 0)
+    within = Step("called", Span("library.py", 1, 0, 1, 5))  # where it fails in the library must not matter
+    offered = list(fixes(Failure(kind, "", (Step("f", span), within)), {"f.py": text}.get))
+    return dedent(applied(text, offered[0].changes).removeprefix(head)) if offered else None
 
 
 def refuse(folder: Path, fixes: Callable[..., Any], source: str) -> None:

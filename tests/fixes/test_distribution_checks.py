@@ -6,26 +6,15 @@ import ast
 
 import pytest
 
-from fx_lsp.agent.messages import Failure, Span, Step
-from fx_lsp.documents.positions import LineIndex
 from fx_lsp.fixes.distribution_checks import fixes
-from fx_lsp.fixes.editing.text_edits import applied
+from tests.fixes.fixing import edited_body
 
 HEAD = "import torch\nfrom torch.distributions import Normal\n\ndef f(mean, std, x):\n"
 
 
 def fixed(body: str, failing: str) -> str | None:
     """The new body; None if nothing is offered where ``failing`` fails."""
-    text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
-    found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and ast.unparse(node) == failing)
-    call = next(found)
-    span = Span("f.py", call.lineno, call.col_offset, call.end_lineno or 0, call.end_col_offset or 0)
-    step = Step("__init__", Span("distribution.py", 1, 0, 1, 5))
-    offered = list(fixes(Failure("data-dependent-guard", "", (Step("f", span), step)), {"f.py": text}.get))
-    if not offered:
-        return None
-    (new,) = applied(offered[0].changes, lambda path: LineIndex(text)).values()
-    return "".join(line.removeprefix("    ") for line in new.removeprefix(HEAD).splitlines(keepends=True))
+    return edited_body(fixes, "data-dependent-guard", HEAD, body, lambda call: ast.unparse(call) == failing)
 
 
 @pytest.mark.parametrize(

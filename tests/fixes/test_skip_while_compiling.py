@@ -4,26 +4,15 @@ import ast
 
 import pytest
 
-from fx_lsp.agent.messages import Failure, Span, Step
-from fx_lsp.documents.positions import LineIndex
-from fx_lsp.fixes.editing.text_edits import applied
 from fx_lsp.fixes.skip_while_compiling import fixes
+from tests.fixes.fixing import edited_body
 
 HEAD = "import torch\nfrom tqdm import tqdm, trange\n\ndef f(x):\n"
 
 
 def fixed(body: str) -> str | None:
     """The new body; None if nothing is offered for the first call in it that prints or logs."""
-    text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
-    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
-    call = next(node for node in calls if ast.unparse(node.func) != "enumerate")
-    span = Span("f.py", call.lineno, call.col_offset, call.end_lineno or 0, call.end_col_offset or 0)
-    step = Step("log", Span("library.py", 1, 0, 1, 5))  # where the graph breaks must not matter
-    found = list(fixes(Failure("graph-break", "", (Step("f", span), step)), {"f.py": text}.get))
-    if not found:
-        return None
-    (new,) = applied(found[0].changes, lambda path: LineIndex(text)).values()
-    return "".join(line.removeprefix("    ") for line in new.removeprefix(HEAD).splitlines(keepends=True))
+    return edited_body(fixes, "graph-break", HEAD, body, lambda call: ast.unparse(call.func) != "enumerate")
 
 
 @pytest.mark.parametrize(

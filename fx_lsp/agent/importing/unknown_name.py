@@ -16,7 +16,7 @@ _numbers = itertools.count()
 
 
 def _noting(method: str) -> Any:
-    """The ``method`` of strings. Each use is noted, unless it is one of `_TREAT_NAMES_ALIKE`."""
+    """The ``method`` of strings. Each use is noted, unless one of the packages in `_TREAT_NAMES_ALIKE` makes it."""
 
     def noting(self: Any, *args: Any) -> Any:
         if str(sys._getframe(1).f_globals.get("__name__")).partition(".")[0] not in _TREAT_NAMES_ALIKE:
