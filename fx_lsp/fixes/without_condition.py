@@ -18,6 +18,9 @@ from fx_lsp.fixes.editing.edited_source import Source, first_line, for_failing_e
 _MORE = (ast.NamedExpr, ast.BoolOp, ast.IfExp)
 """Parts of a condition that may do more than ask whether there is work to do."""
 
+_COUNTS = frozenset({"dim", "len", "ndim", "nelement", "numel", "shape", "size"})
+"""The names by which a condition asks how much there is, rather than what it contains."""
+
 
 @for_failing_expression
 def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
@@ -28,12 +31,35 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
     statement = source.statement(node)
     if not isinstance(statement, ast.If) or not source.contains(statement.test, node) or statement.orelse:
         return
-    if not is_plain(source, statement) or any(isinstance(part, _MORE) for part in ast.walk(statement.test)):
+    if not is_plain(source, statement) or not _may_only_save_work(statement.test):
         return
     is_shortcut = leaves(statement.body)
     change = _without(source, statement) if is_shortcut else _always(source, statement)
     if change is not None:
         yield Fix("Remove the shortcut" if is_shortcut else "Always run the body of this `if`", (change,))
+
+
+def _may_only_save_work(condition: ast.expr) -> bool:
+    """Whether ``condition`` may ask only if there is work to do.
+
+    ``images.max() > 1`` doesn't: a number other than zero that a value is compared with is a choice of the program's.
+    """
+    parts = list(ast.walk(condition))
+    if any(isinstance(part, _MORE) for part in parts):
+        return False
+    names = {part.id if isinstance(part, ast.Name) else getattr(part, "attr", "") for part in parts}
+    operands = [
+        operand for part in parts if isinstance(part, ast.Compare) for operand in (part.left, *part.comparators)
+    ]
+    return not names.isdisjoint(_COUNTS) or not any(_is_number_but_zero(operand) for operand in operands)
+
+
+def _is_number_but_zero(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=float() | int() as value):
+            return not isinstance(value, bool) and value != 0
+        case _:
+            return False
 
 
 def _without(source: Source, shortcut: ast.If) -> TextChange | None:
