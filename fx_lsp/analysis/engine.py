@@ -81,8 +81,8 @@ class Engine:
         folder's agent changes, and ``on_result`` whenever `Scheduler.on_result` is. Traces are kept in ``cache``,
         targets and fixes in ``findings_cache``. If there is a ``cluster``, its workers trace. ``interactive``: someone
         is editing the files, so agents start before they are needed, and idle time is used to describe graphs, to try
-        fixes and to count what models cost. ``one_run``: many files are traced once, so the Python of each folder is
-        chosen once.
+        fixes and to count what models cost. ``one_run``: someone waits until many files are traced once, so agents do
+        not give way to other processes, and the Python of each folder is chosen once.
         """
         self.settings_of = settings_of
         self.documents = Documents(encoding)
@@ -304,6 +304,7 @@ class Engine:
             env=settings.env,
             log=lambda line: log.info("agent: %s", line),
             on_state=on_state,
+            urgency="foreground" if self._one_run else "background",
         )
         if self._cache is None or not settings.cache:
             return agent

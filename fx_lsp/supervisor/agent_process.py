@@ -34,6 +34,7 @@ from fx_lsp.agent.messages import (
     Trace,
 )
 from fx_lsp.agent.processes.patience import SLEEP_FACTOR, Patience
+from fx_lsp.agent.processes.priority import Urgency
 from fx_lsp.agent.wire import HEADER, body_length, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_environment import without_secrets
@@ -63,7 +64,7 @@ BOOT = f"""{LOAD}
 from fx_lsp.agent.serving.agent_main import main
 main(*sys.argv[2:])
 """
-"""The agent. Its arguments are the folders of fx_lsp.agent, fxcore and scratch files."""
+"""The agent. Its arguments are the folders of fx_lsp.agent, fxcore and scratch files, and its `Urgency`."""
 
 REPRODUCIBLE = {"PYTHONHASHSEED": "0"}
 """Environment variables of every agent, unless the user sets them. They fix the order of sets, so that all agents
@@ -123,14 +124,20 @@ class AgentProcess:
 
     @classmethod
     async def start(
-        cls, python: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None, log: Callable[[str], None]
+        cls,
+        python: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None,
+        log: Callable[[str], None],
+        urgency: Urgency = "background",
     ) -> AgentProcess:
         """Start an agent and wait for its `Hello`. Raises AgentFailed if it does not start.
 
         ``env`` is set in addition to the environment variables that the agent inherits.
         """
         scratch = tempfile.mkdtemp(prefix="fx-lsp-")
-        arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch)
+        arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch, urgency)
         environ = {**REPRODUCIBLE, **without_secrets(os.environ), **(env or {})}
         try:
             process = await asyncio.create_subprocess_exec(

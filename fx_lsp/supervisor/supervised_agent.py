@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from fx_lsp.agent.messages import Costs, Details, Done, Failure, Hello, Preload, Proof, Prove, Release, Report, Trace
+from fx_lsp.agent.processes.priority import Urgency
 from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProcess, Answer
 
@@ -61,6 +62,7 @@ class SupervisedAgent:
         env: Mapping[str, str] | None,
         log: Callable[[str], None],
         on_state: Callable[[AgentState], None],
+        urgency: Urgency = "background",
     ) -> None:
         """``python`` is the command that runs the user's Python. Each line that it writes to standard error is passed
         to ``log``. ``env`` is added to its environment, which is otherwise the server's own without secrets."""
@@ -69,6 +71,7 @@ class SupervisedAgent:
         self._env = env
         self._log = log
         self._on_state = on_state
+        self._urgency = urgency
         self._numbers = itertools.count(1)
         self._process: AgentProcess | None = None
         self._launch: asyncio.Task[None] | None = None
@@ -211,7 +214,9 @@ class SupervisedAgent:
                 raise AgentFailed(f"The tracing process died {self._deaths} times in a row.")
             self._set_state(AgentState("starting"))
             await asyncio.sleep(BACK_OFF_SECONDS[self._deaths])
-            process = await AgentProcess.start(self._python, cwd=self._cwd, env=self._env, log=self._log)
+            process = await AgentProcess.start(
+                self._python, cwd=self._cwd, env=self._env, log=self._log, urgency=self._urgency
+            )
         except AgentKilled:
             self._deaths += 1
             self._set_state(AgentState("stopped"))

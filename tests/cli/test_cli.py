@@ -300,6 +300,12 @@ class TestCheck:
             rf"fx-lsp: {re.escape(str(python))} \(from --python\) has no usable PyTorch\. .+\n", done.stderr
         )
 
+    @pytest.mark.skipif(not hasattr(os, "getpriority"), reason="Windows has no niceness")
+    def test_who_waits_for_a_check_need_not_wait_for_other_programs(self, tmp_path: Path) -> None:
+        raising = "raise RuntimeError(f'niceness {os.getpriority(os.PRIO_PROCESS, 0)}')"
+        (tmp_path / "net.py").write_text("import os\n" + GOOD.replace("return x + x", raising), encoding="utf-8")
+        assert f"niceness {os.getpriority(os.PRIO_PROCESS, 0)})" in check("net.py", cwd=tmp_path).stdout
+
     def test_limits_are_kept(self, tmp_path: Path) -> None:
         (tmp_path / "slow.py").write_text(GOOD.replace("return", "while True: pass #"), encoding="utf-8")
         done = check("--time-limit", "1", "slow.py", cwd=tmp_path)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from typing import Literal
+
+Urgency = Literal["background", "foreground"]
+"""Whether an agent works while someone edits, and gives way to other processes, or while someone waits for it."""
 
 NICENESS = 5
 """The agent's niceness (see `os.nice`): a competing process at 0 gets three times as much processor time."""
@@ -19,7 +23,10 @@ much as the whole editor."""
 
 
 def give_way() -> None:
-    """Lower the priority of this process and its future children, if it is not low already; not on Windows."""
+    """Lower the priority of this process and its future children, if it is not low already; not on Windows.
+
+    For an agent in the background.
+    """
     with contextlib.suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
     with contextlib.suppress(OSError):
@@ -27,6 +34,7 @@ def give_way() -> None:
 
 
 def give_way_to_traces() -> None:
-    """Lower the priority of this process, which does something that no one waits for; not on Windows."""
+    """In an agent that gives way: lower the priority of this process, for whose result no one waits; not on Windows."""
     with contextlib.suppress(OSError, AttributeError):
-        os.nice(LESS_URGENT)
+        if os.getpriority(os.PRIO_PROCESS, 0) >= NICENESS:
+            os.nice(LESS_URGENT)

@@ -6,7 +6,10 @@ import gc
 import os
 import platform
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fx_lsp.agent.processes.priority import Urgency
 
 
 def claim_channel() -> tuple[int, int]:
@@ -23,11 +26,12 @@ def claim_channel() -> tuple[int, int]:
     return read, write
 
 
-def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> None:
+def main(fxcore_folder: str, scratch: str, urgency: Urgency, last_words: str | None = None) -> None:
     """Answer the server at the other end of standard input and output until it hangs up.
 
-    ``scratch`` is a folder that the server will remove. If ``last_words``, a path, is given, this process is a worker
-    that an agent has started for one job (see ``worker.py``).
+    ``scratch`` is a folder that the server will remove. ``urgency`` says whether other processes come first. If
+    ``last_words``, a path, is given, this process is a worker that an agent has started for one job (see
+    ``worker.py``).
     """
     read, write = claim_channel()
     # Only now may anything be loaded that could print.
@@ -39,7 +43,8 @@ def main(fxcore_folder: str, scratch: str, last_words: str | None = None) -> Non
     from fx_lsp.agent.serving.warmup import load_torch
     from fx_lsp.agent.wire import encode
 
-    give_way()
+    if urgency == "background":
+        give_way()
     keep_caches_in(scratch)
     with rare_collections():
         torch_version, problem = load_torch(fxcore_folder)
