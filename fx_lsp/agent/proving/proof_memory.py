@@ -51,6 +51,8 @@ class Findings:
     """By `key_of`: the inputs that were found, or that none can be found."""
     failures: dict[str, FoundFailures] = field(default_factory=dict)
     """By capture and `key_of`: where it breaks, with guessed inputs."""
+    met: dict[str, FoundFailures] = field(default_factory=dict)
+    """By `key_of`: where symbolic tracing breaks on the way that the first of its ``inputs`` decides."""
     accepted: dict[str, tuple[Sizes, Input]] = field(default_factory=dict)
     """By `key_of`: an input that the target has accepted, also before its text was changed, and the numbers that the
     target was built with."""

@@ -67,6 +67,10 @@ SHARE_OF_OTHER_TWINS = 1 / 3
 """What share of the budget there is for the search for a further twin's inputs."""
 
 
+SHARE_OF_SIMILAR_SEARCH = 1 / 3
+"""What share there is for the search for inputs of which some are fixed, after a search in which none were."""
+
+
 class _NotRun(ProofEnded):
     """The program was not run: no inputs were found, or it can't be built."""
 
@@ -143,6 +147,8 @@ class _EditProof:
         self._remembered = remembered
         self._emit = emit
         self._runner: tuple[int, ChildRunner | None] = (0, None)
+        self._known_after: dict[str, FoundFailures] = {}
+        """By `key_of`: where the edited program breaks, with guessed inputs."""
 
     def run(self) -> str:
         """Try the edit; return in one sentence why it is proven. Raises `ProofEnded` if it is not proven.
@@ -170,6 +176,7 @@ class _EditProof:
             before = self._apart()(partial(self._explored_before, small=small))
             self._remembered = before.remembered or self._remembered
             after = self._apart()(partial(self._explored_after, before.sizes))
+            self._known_after[key_of(before.sizes)] = after
         except ProofEnded:  # the rest of the proof will say what is wrong
             return
         if not before.mended - before.found.places:
@@ -199,8 +206,7 @@ class _EditProof:
         known = Findings.recalled(self._remembered, file, request.overlays)
         twins = self._known_twins(file, known) if small else None
         sizes = twins[0] if twins else {}
-        with _with_sizes(sizes):
-            found = self._failures(file, request.target)
+        found = self._failures_before(sizes, file, known)
         return _Explored(found, self._mended(file), sizes, known.remembered(file, request.overlays))
 
     def _explored_after(self, sizes: Sizes) -> FoundFailures:
@@ -297,8 +303,7 @@ class _EditProof:
             try:
                 program, runs = self._runs(file, known, sizes, share=share)
                 if self._request.capture == "fx":
-                    on_way = runs.inputs[0].by_parameter(program.built.root)
-                    found = failures_met(self._apart(), program.built, file.workspace.owns, on_way)
+                    found = self._failures_met(program, runs, file, known, sizes)
                     if not mended - found.places:
                         return _Before(found, runs.inputs[0], mended, runs, program.built.shown, sizes)
             except ProofEnded as end:
@@ -309,14 +314,30 @@ class _EditProof:
         self, sizes: Sizes, file: ImportedFile, known: Findings, runs: ProgramRuns | ProofEnded, shown: str = ""
     ) -> _Before:
         """What the program does that is built with ``sizes``, with the failures that guessed inputs lead to."""
-        mended = self._mended(file)
-        if (key := f"{self._request.capture} {key_of(sizes)}") not in known.failures:
-            with _with_sizes(sizes):
-                known.failures[key] = self._failures(file, self._request.target)
-        found = known.failures[key]
+        mended, found = self._mended(file), self._failures_before(sizes, file, known)
         if mended - found.places:
             raise ProofEnded("untried", "the failure that the fix addresses did not occur again")
         return _Before(found, None, mended, runs, shown, sizes)
+
+    def _failures_before(self, sizes: Sizes, file: ImportedFile, known: Findings) -> FoundFailures:
+        """Where the program breaks that is built with ``sizes``, with guessed inputs, which are tried once."""
+        if (key := f"{self._request.capture} {key_of(sizes)}") not in known.failures:
+            with _with_sizes(sizes):
+                known.failures[key] = self._failures(file, self._request.target)
+        return known.failures[key]
+
+    def _failures_met(
+        self, program: Program, runs: ProgramRuns, file: ImportedFile, known: Findings, sizes: Sizes
+    ) -> FoundFailures:
+        """Where tracing the program breaks on the way that the first of its inputs decides; this is traced once."""
+        key = self._key(sizes)
+        if key not in known.met:
+            on_way = runs.inputs[0].by_parameter(program.built.root)
+            known.met[key] = failures_met(self._apart(), program.built, file.workspace.owns, on_way)
+        return known.met[key]
+
+    def _key(self, sizes: Sizes) -> str:
+        return key_of(sizes, self._request.edited_target.recipe.concrete_args)
 
     def _mended(self, file: ImportedFile) -> Places:
         """The places of the failures that the edit should fix."""
@@ -325,16 +346,20 @@ class _EditProof:
     def _runs(
         self, file: ImportedFile, known: Findings, sizes: Sizes, *, few: bool = False, share: float = 1.0
     ) -> tuple[Program, ProgramRuns]:
-        key, watched = key_of(sizes, self._request.edited_target.recipe.concrete_args), self._watched(file)
+        key, watched = self._key(sizes), self._watched(file)
         found = known.inputs.get(key)
         if isinstance(found, ProofEnded):
             raise found
+        if key != key_of(sizes) in known.inputs:
+            share *= SHARE_OF_SIMILAR_SEARCH
         program, run = self._built(file, watched)
         search = self._search(file, program, parts_not_run(watched, run))
         search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
         try:
             runs, known.inputs[key] = run_on_inputs(self._apart(), file, program, search, found)
             known.accepted[key] = sizes, runs.inputs[0]
+            if known.inputs[key] is not found:
+                known.met.pop(key, None)
         except ProofEnded as end:
             if end.lacks_inputs:
                 known.inputs[key] = end
@@ -359,19 +384,24 @@ class _EditProof:
     def _compare(self, before: _Before, file: ImportedFile) -> None:
         request, apart = self._request, self._apart()
         if not isinstance(before.runs, ProgramRuns):
-            self._check_places(before, self._failures(file, request.edited_target))
+            self._check_places(before, self._failures_after(before.sizes, file))
             return
         program = build_program(file, request.edited_target, before.runs.names)
         if request.target.recipe.made_up and program.built.shown != before.shown:
             raise ProofEnded("untried", "for the edited code, fx-lsp invents other arguments")
         if before.on_way is None:
-            found = self._failures(file, request.edited_target)
+            found = self._failures_after(before.sizes, file)
         else:
             found = failures_met(
                 apart, program.built, file.workspace.owns, before.on_way.by_parameter(program.built.root)
             )
         self._check_places(before, found)
         self._check(program, before.runs, must_succeed=not found.places)
+
+    def _failures_after(self, sizes: Sizes, file: ImportedFile) -> FoundFailures:
+        """Where the edited program breaks with guessed inputs. ``sizes`` are those that its constructors receive."""
+        known = self._known_after.get(key_of(sizes))
+        return known or self._failures(file, self._request.edited_target)
 
     def _failures(self, file: ImportedFile, target: Target) -> FoundFailures:
         """The places where the target fails, with guessed inputs. Raises `ProofEnded` if they can't be found."""
