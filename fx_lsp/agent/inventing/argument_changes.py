@@ -19,13 +19,24 @@ from traceback import walk_tb
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
+import torch
+
 from fx_lsp.agent.inventing import argument_plan
-from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, is_side, items_of, number_for
+from fx_lsp.agent.inventing.argument_kinds import (
+    WIDTH,
+    ArgumentKind,
+    KindName,
+    first_guess,
+    is_side,
+    items_of,
+    number_for,
+)
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
 from fx_lsp.agent.inventing.failed_checks import (
     flags_before,
     lists_in_check,
     names_in_check,
+    passing_attributes,
     passing_defaults,
     passing_options,
     passing_values,
@@ -61,6 +72,10 @@ be a number, a string that should be a number, one that should be an integer, on
 
 _TOO_SMALL = re.compile(r"can't be greater than actual input size|[Oo]utput size is too small")
 """torch's messages about an input that is smaller than a kernel."""
+
+_OF_CHANNELS = re.compile(r"to have \d+ channels")
+"""torch's message about an input that is too flat, if its shape should have had the number of channels before a height
+and a width."""
 
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
@@ -209,8 +224,13 @@ def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
 def _of_other_type(
     error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
 ) -> Iterator[Change]:
-    """Values of the type that ``error`` asks for: a string, lists instead of numbers, anything instead of None."""
+    """Values of the type that ``error`` asks for: a string, lists instead of numbers, anything instead of None.
+
+    Or a tensor instead of what lacks an attribute of tensors.
+    """
     text = str(error)
+    if isinstance(error, AttributeError) and hasattr(torch.Tensor, error.name or ""):
+        yield from _tensors(error, plan)
     if not isinstance(error, TypeError | AttributeError):
         return
     if _NO_TEXT.search(text):
@@ -233,6 +253,23 @@ def _of_other_type(
         unset = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if value is None)
         yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
         yield from (Change(extra=paths) for paths in plan.unset(_names_read(error)))
+
+
+def _tensors(error: AttributeError, plan: ArgumentPlan) -> Iterator[Change]:
+    """A tensor instead of the value that lacks an attribute: an invented one, or the default of a parameter."""
+    path, tensor = _path_of(error.obj, plan.made), ArgumentKind("tensor", (WIDTH,))
+    if path in plan.kinds:
+        yield Change(path, tensor)
+    else:
+        named = [source.rpartition(".")[2] for source, value in _used(error) if value is error.obj]
+        yield from (Change(one, tensor, (one,)) for one in plan.taken(named, by_name=True))
+
+
+def _ranks(path: str, kind: ArgumentKind) -> Iterator[Change]:
+    """Tensors of other ranks, with the same size in every dimension."""
+    if kind.name == "tensor":
+        shapes = ((WIDTH, WIDTH), (), (WIDTH,), (1, WIDTH, WIDTH))
+        yield from (Change(path, ArgumentKind("tensor", shape)) for shape in shapes if shape != kind.value)
 
 
 def _numbers_as_sequences(error: BaseException) -> list[str]:
@@ -272,11 +309,18 @@ def _of_same_type(
     if "empty" in str(error):
         empty = [path for path, kind in plan.kinds.items() if kind.name == "text" and not kind.value]
         yield from (Change(path, ArgumentKind("text", SOME_TEXT), others=(*empty,)) for path in empty[:1])
+    if _OF_CHANNELS.search(str(error)):
+        yield from (
+            Change(path, ArgumentKind(kind.name, 3, kind.items))
+            for path, kind in suspects
+            if kind.name in ("list", "tuple")
+        )
     for path, kind in suspects:
         yield from _numbers(path, kind)
         if item := plan.kinds.get(f"{path}[0]"):
             yield from (change for change in _numbers(f"{path}[0]", item) if change.is_of_all)
         yield from _lengths(path, kind, str(error))
+        yield from _ranks(path, kind)
         yield from _options(path, kind, error)
 
 
@@ -382,6 +426,14 @@ def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterato
         if kind is not None:
             name: KindName = kind.name if passing.is_length else "number"
             yield Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
+    yield from _other_options(frame, line, plan)
+
+
+def _other_options(frame: FrameType, line: int, plan: ArgumentPlan) -> Iterator[Change]:
+    """Other settings, and arguments in place of defaults, that would make the check at ``line`` of ``frame`` pass."""
+    for owner, attribute, value in passing_attributes(frame, line):
+        if (path := _path_of(owner, plan.made)) in plan.kinds:
+            yield Change(f"{path}.{attribute}", ArgumentKind("value", value), (f"{path}.{attribute}",))
     for option, value in passing_options(frame, line):
         for path in plan.taken([option], by_name=True):
             yield Change(path, ArgumentKind("value", value), (path,), is_due=isinstance(value, str))

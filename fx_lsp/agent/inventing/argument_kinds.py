@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import torch
 
-KindName = Literal["number", "text", "list", "tuple", "settings", "class", "module", "object", "value"]
+KindName = Literal["number", "text", "list", "tuple", "settings", "class", "module", "tensor", "object", "value"]
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class ArgumentKind:
     """``settings``: an object with attributes and items of any name. ``class``: a callable that returns modules.
     ``object``: an instance of the class ``value``. ``value``: ``value`` itself."""
     value: Any = None
-    """Depends on ``name``: the number, the string, the length of a list or tuple, the class of an object, the value, or
-    the names that settings have from the start (None: no names)."""
+    """Depends on ``name``: the number, the string, the length of a list or tuple, the shape of a tensor, the class of
+    an object, the value, or the names that settings have from the start (None: no names)."""
     items: tuple[Any, ...] = ()
     """The annotations of the items of a list or a tuple, repeated as often as needed, or that of all settings."""
     certain: bool = True
@@ -199,7 +199,7 @@ def _by_class(name: str, cls: type) -> ArgumentKind | None:
     if issubclass(cls, enum.Enum):
         return ArgumentKind("value", next(iter(cls), None))
     if issubclass(cls, torch.Tensor):
-        return ArgumentKind("value", torch.ones(WIDTH))
+        return ArgumentKind("tensor", (WIDTH,))
     if cls is torch.nn.Module:
         return ArgumentKind("module")
     concrete = itertools.filterfalse(inspect.isabstract, _with_subclasses(cls))

@@ -195,7 +195,8 @@ class ArgumentPlan:
             case "settings":
                 known = config_class(self.cls, self.namespace) if "." not in path else None
                 if known is not None:
-                    return self._completed(known(), path)
+                    args, kwargs = self._arguments_of(known, f"{path}.")
+                    return self._completed(known(*args, **kwargs), path)
                 cls = type(path, (InventedSettings,), {}) if self._probing else InventedSettings
                 invented = cls(path, partial(self._setting, kind.items), self.last_unpacked)
                 for one in (*(kind.value or ()), *self.settings.get(path, ())):
@@ -231,6 +232,8 @@ class ArgumentPlan:
                 return probing_module_class(name, path) if self._probing else likely_module_class(name)
             case "module":
                 return invented_module(name, path, self._value)
+            case "tensor":
+                return torch.ones(kind.value)
             case "object":
                 args, kwargs = self._arguments_of(kind.value, f"{path}.")
                 around, self.within = self.within, (f"{path}.", kind.value)

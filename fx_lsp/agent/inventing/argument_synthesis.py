@@ -19,7 +19,7 @@ from torch.nn.modules.module import (
 )
 
 from fx_lsp.agent.inventing.argument_changes import Change, changes_after, is_choice, mentions, positions_of
-from fx_lsp.agent.inventing.argument_kinds import ArgumentKind
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
 from fx_lsp.agent.inventing.called_attributes import called_values
 from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooLarge
@@ -273,6 +273,8 @@ class _ArgumentSearch:
             except Misused as misuse:
                 if misuse.kind == self._plan.kinds.get(misuse.path):
                     return _Progress(misuse, is_built=is_built)
+                if self._is_asked_by_torch(misuse):
+                    continue
                 is_of_all = misuse.kind.name in ("module", "class", "settings")
                 paths = self._paths(Change(misuse.path, is_of_all=is_of_all))
                 if is_built:
@@ -294,6 +296,18 @@ class _ArgumentSearch:
             positions = positions_of(error.__traceback__) if error else ()
             return _Progress(error, is_built, is_built or self._plan.within is None, positions)
         return _NOWHERE
+
+    def _is_asked_by_torch(self, misuse: Misused) -> bool:
+        """Whether only ``torch.Tensor([number])`` has asked a number for its length; if so, make that a plain number.
+
+        For torch, what has a length is a list. The items of the list that then takes the number's place have one, too.
+        """
+        path = misuse.path.removesuffix("[0][0]")
+        if misuse.kind.name != "list" or path == misuse.path:
+            return False
+        self._plan.kinds = {one: kind for one, kind in self._plan.kinds.items() if not one.startswith(f"{path}[")}
+        self._plan.kinds[path] = ArgumentKind("value", number_for(path.rpartition(".")[2]))
+        return True
 
     def _is_new(self, path: str, is_built: bool) -> bool:
         """Make the value at ``path``, which was called, a module if the instance is built, otherwise a class.

@@ -121,6 +121,21 @@ def passing_options(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
                 yield option
 
 
+def passing_attributes(frame: FrameType, line: int) -> Iterator[tuple[Any, str, Any]]:
+    """Objects, each with the name of an attribute and a value with which the check at ``line`` of ``frame`` passes.
+
+    ``assert config.kind == Kind.ENCODER`` passes if ``kind`` is that member of the enumeration.
+    """
+    names = names_in(frame, line)
+    for check in _checks_at(frame.f_code, line):
+        for test in check.tests:
+            match test:
+                case ast.Compare(left=ast.Attribute(value=owner, attr=name), ops=[operation], comparators=[wanted]):
+                    if isinstance(operation, (ast.Eq, ast.Is) if check.passes else (ast.NotEq, ast.IsNot)):
+                        with contextlib.suppress(Exception):
+                            yield value_of(owner, names), name, value_of(wanted, names)
+
+
 def numbers_of_check(frame: FrameType, line: int) -> list[int]:
     """The numbers that the check that raised at ``line`` of ``frame`` compares, including those in tuples and lists."""
     found: dict[int, None] = {}

@@ -47,6 +47,9 @@ class Misused(BaseException):
         self.kind = kind
         """The kind of value that this use requires."""
 
+    def __str__(self) -> str:
+        return f"`{self.path}` is used as if it were of several kinds, the last of which is {self.kind.name!r}"
+
 
 class TooLarge(BaseException):
     """With invented arguments, a class has far more submodules than its author can have meant."""
@@ -65,7 +68,7 @@ class Probe:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in _OF_ARRAYS:
-            raise AttributeError(name)
+            raise AttributeError(name, name=name, obj=self)
         if name in _OF_MODULES:
             raise Misused(self.path, ArgumentKind("module"))
         raise Misused(

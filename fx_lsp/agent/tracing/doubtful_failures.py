@@ -10,7 +10,7 @@ import linecache
 import re
 import textwrap
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
 
@@ -182,9 +182,9 @@ def _has_proxy(value: object) -> bool:
 def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     """Whether the program itself raised ``error`` because of traced values.
 
-    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message, or if all
-    parameters of the function that raised it, or all variables in the test of the ``if`` around the ``raise``, are
-    traced values.
+    That is assumed if a TypeError, or what ``assert isinstance(…)`` raised, names their type in its message, if an
+    ``assert`` asks for the class of one, or if all parameters of the function that raised it, or all variables in the
+    test of the ``if`` around the ``raise``, are traced values.
     """
     *_, (frame, line) = [(None, 0), *traceback.walk_tb(error.__traceback__)]
     if frame is None or not belongs(frame.f_code.co_filename):
@@ -194,6 +194,8 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     if is_about_type and f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error):
         return True
     code, names = frame.f_code, frame.f_locals
+    if isinstance(error, AssertionError) and _asks_for_class(code, line, names):
+        return True
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     is_open = bool(code.co_freevars or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
     asked = [] if is_open else [set(given)]
@@ -201,20 +203,40 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     return any(group and all(isinstance(names.get(name), Proxy) for name in group) for group in asked)
 
 
-def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
-    """The test of each ``if`` whose body has the ``raise`` at ``line`` as one of its statements."""
+def _asks_for_class(code: CodeType, line: int, names: Mapping[str, object]) -> bool:
+    """Whether the ``assert`` at ``line`` cannot hold, since it wants a traced value to be of some class."""
+    for test in [node.test for node in _nodes(code) if isinstance(node, ast.Assert) and _is_at(node, line)]:
+        for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]:
+            match part:
+                case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
+                    if isinstance(names.get(name), Proxy):
+                        return True
+    return False
+
+
+def _nodes(code: CodeType) -> list[ast.AST]:
+    """The syntax of a function, with the line numbers of its file; empty if its source is not known."""
     try:
         lines, first = inspect.getsourcelines(code)
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, SyntaxError):
         return []
     ast.increment_lineno(tree, first - 1)
-    branches = [node for node in ast.walk(tree) if isinstance(node, ast.If)]
+    return list(ast.walk(tree))
+
+
+def _is_at(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or line)
+
+
+def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
+    """The test of each ``if`` whose body has the ``raise`` at ``line`` as one of its statements."""
+    branches = [node for node in _nodes(code) if isinstance(node, ast.If)]
     return [
         node.test
         for node in branches
         for statement in node.body
-        if isinstance(statement, ast.Raise) and statement.lineno <= line <= (statement.end_lineno or line)
+        if isinstance(statement, ast.Raise) and _is_at(statement, line)
     ]
 
 

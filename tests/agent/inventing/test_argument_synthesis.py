@@ -747,3 +747,63 @@ def test_a_file_that_has_to_exist_is_one_of_the_workspace(tmp_path: Path) -> Non
     cls = module(constructor)
     root: Any = invent_arguments(cls, {}, lambda root: None, files=files, on_meta=True).root
     assert root.layer.in_features == 4
+
+
+def test_what_has_an_attribute_of_tensors_is_a_tensor() -> None:
+    def constructor(self: Any, groups: Any) -> None:
+        self.mask = (groups > 0) + 0.0
+        self.count = groups.shape[0]
+
+    assert made(module(constructor)) == "M(groups=torch.ones(64,))"
+
+
+def test_a_tensor_may_need_another_rank() -> None:
+    def constructor(self: Any, matrix: Any) -> None:
+        self.layer = nn.Linear(matrix.shape[1], matrix.shape[0])
+
+    assert made(module(constructor)) == "M(matrix=torch.ones(64, 64))"
+
+
+def test_a_default_that_lacks_an_attribute_of_tensors_is_replaced() -> None:
+    def constructor(self: Any, width: Any, matrix: Any = ()) -> None:
+        self.layer = nn.Linear(width, width)
+        self.matrix = matrix.to(torch.float32)
+
+    assert made(module(constructor)) == "M(width=64, matrix=torch.ones(64,))"
+
+
+def test_a_shape_that_begins_with_channels() -> None:
+    def constructor(self: Any, env: Any) -> None:
+        shape = env.observation_space.shape
+        self.conv = nn.Conv2d(shape[0], 32, 8, stride=4)
+        self.layer = nn.Linear(self.conv(torch.zeros(1, *shape)).flatten(1).shape[1], env.action_space.n)
+
+    assert made(module(constructor)) == "M(env=…)"
+
+
+@pytest.mark.parametrize("tensor", [torch.Tensor, torch.FloatTensor])
+def test_a_number_in_a_tensor_is_a_number(tensor: type) -> None:
+    def constructor(self: Any, gamma: Any) -> None:
+        self.gamma = nn.Parameter(tensor([gamma]), requires_grad=False)
+        self.bound = nn.Parameter(tensor([gamma + 2]), requires_grad=False)
+
+    assert made(module(constructor)) == "M(gamma=0.1)"
+
+
+class Family(enum.Enum):
+    FIRST = 1
+    SECOND = 2
+
+
+@dataclasses.dataclass
+class Choice:
+    width: int = 8
+    family: Family = Family.FIRST
+
+
+def test_a_check_of_an_attribute_changes_the_object_that_has_it() -> None:
+    def constructor(self: Any, choice: Choice) -> None:
+        assert choice.family == Family.SECOND
+        self.layer = nn.Linear(choice.width, 2)
+
+    assert made(module(constructor)) == "M(choice=Choice(…))"

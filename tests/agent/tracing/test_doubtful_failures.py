@@ -44,6 +44,16 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
     return x
 
 
+def asserts_a_class(x: Any, width: int = 4) -> Any:
+    assert isinstance(x, list) and len(x) == width  # noqa: PT018  # one statement, of which the first part fails
+    return x
+
+
+def asserts_a_class_or_a_number(x: Any, width: int = 4) -> Any:
+    assert isinstance(x, list) or width == 5
+    return x
+
+
 @pytest.mark.parametrize(
     ("forward", "is_believed"),
     [
@@ -53,6 +63,8 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
         (lambda self, x: refuses(x), True),
         (lambda self, x: refuses_silently(x), False),
         (lambda self, x: refuses_a_number(x), False),
+        (lambda self, x: asserts_a_class(x), True),
+        (lambda self, x: asserts_a_class_or_a_number(x), False),
     ],
     ids=[
         "a symbol among its arguments",
@@ -61,12 +73,14 @@ def refuses_silently(x: Any, width: int = 4) -> Any:
         "the program names the type of a symbol",
         "the program names no type",
         "another error that names the type",
+        "the program asserts the class of a symbol",
+        "the program asserts that, or something about a made-up number",
     ],
 )
 def test_a_library_that_refuses_a_traced_value_is_a_real_failure(forward: Any, is_believed: bool) -> None:
     net = type("Net", (nn.Module,), {"forward": forward})()
     recipe = Recipe(Snippet("Net", 1), made_up=True)
-    with pytest.raises(Exception, match=r"tensors|large|float|list") as caught:
+    with pytest.raises(Exception, match=r"tensors|large|float|list|assert") as caught:
         fxcore.Tracer().trace(net)
     doubted = reason_for_doubt(
         caught.value, Built(net, None, None, recipe, "Net()"), "assumed", lambda file: file == __file__
