@@ -251,7 +251,7 @@ class _EditProof:
     def _twins(self, file: ImportedFile, known: Findings) -> _Before | None:
         """What the small twins do; None if there are none, or if the edit can't be tried on them."""
         twins = self._known_twins(file, known) or ()
-        for at, sizes in enumerate(twins):
+        for at, sizes in enumerate(twins[:1] if self._fixes_argument else twins):
             with suppress(ProofEnded):
                 before = self._run_with(sizes, file, known, SHARE_OF_OTHER_TWINS if at else 1.0)
                 if before.is_ready:
@@ -278,7 +278,7 @@ class _EditProof:
     def _itself(self, file: ImportedFile, known: Findings) -> _Before:
         """What the program itself does or, if it can't be run, one that fx-lsp's other invented arguments build."""
         before = self._built_with({}, file, known)
-        if not before.is_ready and self._request.target.recipe.made_up:
+        if not before.is_ready and self._request.target.recipe.made_up and not self._fixes_argument:
             with suppress(ProofEnded):
                 for sizes in self._apart()(partial(agreeing_sizes, file, self._request.target)):
                     with suppress(ProofEnded):
@@ -439,13 +439,20 @@ class _EditProof:
         If the edit gives an argument a fixed value, the failing expressions don't count, since the edit may be meant to
         keep the program from reaching them.
         """
-        fixes_argument = self._request.target.recipe.concrete_args != self._request.edited_target.recipe.concrete_args
-        failures = () if fixes_argument else self._request.failures
+        failures = () if self._fixes_argument else self._request.failures
         spans = [span_of(failure, file.workspace.owns) for failure in failures]
         failing = [Part(span.file, range(span.line, span.end_line + 1)) for span in spans if span]
         own_edits = self._edits(self._request.own_part or self._request.edited)
         edited = [replaced_parts(path, old, new) for path, old, new in own_edits]
         return [*failing, *itertools.chain.from_iterable(edited), *self._branches(spans)]
+
+    @property
+    def _fixes_argument(self) -> bool:
+        """Whether the edit gives an argument a fixed value.
+
+        If no inputs are found that go with it, the program usually rejects the value, whatever its sizes are.
+        """
+        return self._request.target.recipe.concrete_args != self._request.edited_target.recipe.concrete_args
 
     def _branches(self, spans: Sequence[Span | None]) -> Iterator[Part]:
         """For a capture, both sides of the branches that it could not decide, in the files that are edited."""
