@@ -53,7 +53,7 @@ def limits_of_batch(root: Callable[..., Any], given: Input) -> tuple[Failure, ..
 
     The module ``root`` can be exported for the example ``given``. None if that has no batch.
     """
-    batched = _batched(given)
+    batched = with_batch_of_two(given)
     return None if batched is None else _limits_of_batch(root, batched)
 
 
@@ -89,8 +89,8 @@ def _operation(error: Exception) -> str:
     return operation_at(frames[-1].place) if frames and frames[-1].place else ""
 
 
-def _batched(given: Input) -> Input | None:
-    """``given`` with a batch of at least 2, since torch takes a size of 1 for a constant; None if it has no batch."""
+def with_batch_of_two(given: Input) -> Input | None:
+    """``given``, with a batch of 2 if it has one of 1, which torch takes for a constant; None if it has no batch."""
     size = batch_size(given)
     if size != 1:
         return given if size else None
@@ -103,7 +103,7 @@ def _twice(tensor: torch.Tensor) -> torch.Tensor:
 
 def exported_with_batch(root: Callable[..., Any], given: Input) -> tuple[torch.fx.GraphModule, Input] | None:
     """``root`` exported with a dynamic batch, and an input with another batch than ``given``; None if that fails."""
-    batched = _batched(given)
+    batched = with_batch_of_two(given)
     if batched is None:
         return None
     try:

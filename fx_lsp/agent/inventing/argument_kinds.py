@@ -89,6 +89,7 @@ _NUMBERS: tuple[tuple[re.Pattern[str], float], ...] = tuple(
         (r"length|len$|(^|_)seq|position|timestep|steps|frames|horizon|tokens|num_patches|context|queries|points", 16),
         (r"(dim|channels?|chans?|chs?|features?|planes|width|units|size_in|size_out)$", 64),
         (_SIDE, 32),
+        (r"(^|_)(n|num)_?(\w+_)?(layer|block|stage|level)$", 2),
         (r"depth|layers|blocks|stages|levels|scales|convs|num_branches|iters?$|n_l$", 2),
         (r"top_?k|num_", 2),
     )

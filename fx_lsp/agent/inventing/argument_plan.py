@@ -30,6 +30,9 @@ from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_weights import without_weights
 
+INVENTED_TENSOR = "torch.ones"
+"""The function that makes invented tensors, as it is displayed."""
+
 Maker = type | FunctionType
 """What is called with invented arguments: a class, or a function that creates a module."""
 
@@ -322,7 +325,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, torch.nn.Module):
         return "…" if isinstance(value, InventedModule) else f"{type(value).__name__}()"
     if isinstance(value, torch.Tensor):
-        return f"torch.ones{tuple(value.shape)}"
+        return f"{INVENTED_TENSOR}{tuple(value.shape)}"
     if isinstance(value, list | tuple):
         items = ", ".join(map(_shown, value))
         return f"[{items}]" if isinstance(value, list) else f"({items})"

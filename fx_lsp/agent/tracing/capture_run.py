@@ -15,6 +15,7 @@ import torch
 
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.random_seeds import seed
+from fx_lsp.agent.inventing.argument_plan import INVENTED_TENSOR
 from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.messages import Capture, Details, Failure, Outcome, Report, Target, Trace
 from fx_lsp.agent.processes.limits import is_out_of_memory
@@ -23,6 +24,7 @@ from fx_lsp.agent.running.input_search import solutions
 from fx_lsp.agent.running.meta_run import MOST_INPUTS
 from fx_lsp.agent.running.node_shapes import described
 from fx_lsp.agent.running.observation import Input, call, forward_of
+from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.graph_details import inputs_for, parameter_count
@@ -86,7 +88,7 @@ class CaptureRun(TargetRun):
 
     def _with_batch(self, first: Report) -> Report:
         """``first``, the report of a capture that worked, with what keeps it from serving for other batches, too."""
-        from fx_lsp.agent.capturing.export_capture import limits_of_batch
+        from fx_lsp.agent.capturing.export_capture import limits_of_batch, with_batch_of_two
         from fx_lsp.agent.capturing.recompilations import recompilation
         from fx_lsp.agent.capturing.torch_internals import silence
 
@@ -95,8 +97,18 @@ class CaptureRun(TargetRun):
         with silence():
             if self._capture == "compile":
                 return dataclasses.replace(first, notices=recompilation(root, given))
+            of_two = with_batch_of_two(self._given)
+            if of_two is not self._given and (of_two is None or not self._accepts(of_two)):
+                return first  # it takes single items, not batches
             limits = limits_of_batch(root, given)
         return first if limits is None else dataclasses.replace(first, notices=limits, dynamic_batch=not limits)
+
+    def _accepts(self, given: Input) -> bool:
+        """Whether a new build of the program runs to its end with ``given``."""
+        root = self._build(self._on_meta).root
+        mode, faked = self._fake(root)
+        with mode:
+            return _error_of_call(root, faked(given)) is None
 
     def further(self, first: Report, tell: Tell) -> None:
         """Find further failures behind that of ``first``; ``tell`` is given a report whenever one more is known."""
@@ -130,6 +142,8 @@ class CaptureRun(TargetRun):
             return self.report("unchecked", reason="torch.export takes a module, and this is a function")
         if isinstance(built.root, torch.nn.Module) and any(isinstance(m, InventedModule) for m in built.root.modules()):
             return self.report("unchecked", reason="fx-lsp invented a module that it contains")
+        if built.recipe.made_up and f"{INVENTED_TENSOR}(" in built.shown:  # its shape decides which inputs fit
+            return self.report("unchecked", reason="fx-lsp invented a tensor that it is built with")
         known = example_input(built.recipe.inputs, self._file.namespace)
         fixed = built.concrete_args if isinstance(built.concrete_args, dict) else {}
         if known is not None:
@@ -179,12 +193,24 @@ class CaptureRun(TargetRun):
             with mode:
                 error = _error_of_call(built.root, faked(given))
             if error is None:
-                return given
+                return self._with_batch_dimension(built.root, given, mode, faked)
             if self._on_meta and _needs_values(error):
                 raise InconclusiveOnMeta
         if self._on_meta:
             raise InconclusiveOnMeta
-        return _solution(built.root, fixed)
+        found = _solution(built.root, fixed)
+        return None if found is None else self._with_batch_dimension(built.root, found, nullcontext(), lambda one: one)
+
+    def _with_batch_dimension(
+        self, root: Any, given: Input, mode: AbstractContextManager[Any], faked: Callable[[Input], Input]
+    ) -> Input:
+        """``given``, or a batch of two if all its tensors are vectors and the program accepts a batch of them, too."""
+        tensors = tensors_of([*given.args, *given.kwargs.values()])
+        if not tensors or any(tensor.dim() != 1 or not tensor.is_floating_point() for tensor in tensors):
+            return given
+        batch = Input(map_tensors(_twice, given.args), map_tensors(_twice, dict(given.kwargs)))
+        with mode:
+            return given if _error_of_call(root, faked(batch)) else batch
 
     def _fake(self, root: Any) -> tuple[AbstractContextManager[Any], Callable[[Input], Input]]:
         """Make the weights of ``root`` fake if it was built on the meta device.
@@ -237,6 +263,10 @@ def _capture_function(capture: Capture) -> Callable[[Any, Input], Captured]:
     from fx_lsp.agent.capturing.compile_capture import capture_by_compile
 
     return capture_by_compile
+
+
+def _twice(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.stack((tensor, tensor.flip(0)))
 
 
 def _solution(root: Callable[..., Any], fixed: Mapping[str, Any]) -> Input | None:

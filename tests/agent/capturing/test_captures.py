@@ -12,6 +12,7 @@ from fx_lsp.agent.messages import Capture, Limits, Outcome, Report, Snippet
 from fx_lsp.agent.processes.priority import LESS_URGENT
 from fx_lsp.agent.running.observation import Input
 from fx_lsp.agent.tracing.capture_run import NO_INPUTS
+from fx_lsp.targets import find_targets
 from tests.agent.client import Client, target_of, text_at
 
 pytestmark = [
@@ -98,6 +99,31 @@ async def test_the_place_that_fixes_the_size_of_the_batch(client: Client, body: 
 async def test_an_example_batch_of_one_does_not_fix_the_size(client: Client) -> None:
     report = await captured(client, "return self.linear(x)", inputs="(torch.randn(1, 4),)")
     assert report.dynamic_batch is True
+
+
+async def test_an_example_of_one_item_has_no_batch_if_the_program_rejects_two(client: Client) -> None:
+    report = await captured(client, "return self.linear(x.view(4))", inputs="(torch.randn(1, 4),)")
+    assert (report.outcome, report.dynamic_batch) == ("traced", None)
+
+
+async def test_a_guessed_vector_becomes_a_batch_of_two(client: Client) -> None:
+    body = "        first, second = torch.split(x, [3, 3], dim=-1)\n        return self.linear(first) + second.sum()\n"
+    text = f"{HEAD}    def forward(self, x):\n{body}".replace("Linear(4, 4)", "Linear(3, 4)")
+    report = (await client.trace(client.write("split.py", text), "Net()", capture="export")).only
+    assert (report.outcome, report.inputs, report.dynamic_batch) == ("traced", "x: [2, 6]", True)
+
+
+async def test_an_invented_tensor_says_nothing_about_sizes(client: Client) -> None:
+    text = (
+        "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n"
+        "    def __init__(self, weight: torch.Tensor) -> None:\n        super().__init__()\n"
+        "        self.weight = weight\n\n    def forward(self, x):\n        return x * self.weight\n"
+    )
+    file = client.write("weighted.py", text)
+    (target,) = find_targets(file, text) or ()
+    assert target.recipe.made_up
+    report = (await client.trace(file, target, capture="export")).only
+    assert report.reason == "fx-lsp invented a tensor that it is built with"
 
 
 async def test_inputs_without_a_common_first_size_have_no_batch(client: Client) -> None:

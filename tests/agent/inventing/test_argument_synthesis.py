@@ -807,3 +807,10 @@ def test_a_check_of_an_attribute_changes_the_object_that_has_it() -> None:
         self.layer = nn.Linear(choice.width, 2)
 
     assert made(module(constructor)) == "M(choice=Choice(…))"
+
+
+@pytest.mark.parametrize("name", ["n_layer", "num_layer", "n_text_layer", "nblock"])
+def test_a_number_of_layers_in_the_singular_is_small(name: str) -> None:
+    scope: dict[str, Any] = {}
+    exec(f"def constructor(self, {name}): self.count = {name} + 0", scope)
+    assert made(module(scope["constructor"])) == f"M({name}=2)"
