@@ -52,6 +52,9 @@ _NUMBER = re.compile(r"(?<![\w.])\d{1,5}(?![\w.])|(?<=\dx)\d{1,5}\b|\b\d{1,5}(?=
 
 _VIEW = re.compile(r"shape '\[([\d, ]+)\]' is invalid for input of size (\d+)")
 
+_PARTS = re.compile(r"split_sizes=\[([\d, ]+)\]")
+"""torch's message about the sizes of the parts of a tensor that don't add up to its size."""
+
 _SHAPE = re.compile(r"[\[(](\d{1,7}(?:, ?\d{1,7})*),?[\])]")
 
 
@@ -77,7 +80,8 @@ class ErrorText:
         self.unbatched = [tuple(map(int, found.split(","))) for found in _UNBATCHED.findall(text)]
         """The shapes of inputs that a convolution has taken for one item of a batch."""
         long_enough = [int(index) + 1 for index in _OUT_OF_BOUNDS.findall(text)]
-        sizes = [*numbers, *long_enough, *map(int, _NUMBER.findall(text)), *_products(shapes)]
+        joined = [sum(map(int, parts.split(","))) for parts in _PARTS.findall(text)]
+        sizes = [*joined, *numbers, *long_enough, *map(int, _NUMBER.findall(text)), *_products(shapes)]
         self.sizes = [size for size in dict.fromkeys(sizes) if 0 < size <= LARGEST]
 
 

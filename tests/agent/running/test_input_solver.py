@@ -510,9 +510,22 @@ class Images(torch.nn.Module):
         return batch
 
 
+class Parts(torch.nn.Module):
+    """The error about parts names their sizes, not their sum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        first, second = torch.split(x, [4, 7], dim=-1)
+        return self.layer(first) + second.sum()
+
+
 @pytest.mark.parametrize(
     "root",
     [
+        Parts(),
         Cell(),
         Joined(),
         Clips(),
