@@ -41,6 +41,9 @@ UNUSUAL = (torch.float16, torch.bfloat16, torch.complex64)
 MODERATE = 1 << 17
 """How many elements a resized tensor may have, unless it has at most twice as many as before."""
 
+MOST_GUESSED = 1 << 26
+"""How many elements the tensors of one guess may have: the side of an image, as that of a volume, takes gigabytes."""
+
 MOST_GUESSES = 24
 """How many of the inputs that the layers suggest are tried."""
 
@@ -178,6 +181,8 @@ def candidates(
     guessed = _guessed(root, {**flags, **fixed})
     counts = _token_counts(root)
     for guess in itertools.chain(guessed, _habits(names)):
+        if sum(tensor.numel() for tensor in tensors_of(guess.values())) > MOST_GUESSED:
+            continue
         whole = any(not tensor.is_floating_point() for tensor in tensors_of(guess.values()))
         for count in counts if whole else counts[:1]:
             yield Input((), {**map_tensors(partial(_real, count=count, generator=generator), guess), **flags, **fixed})

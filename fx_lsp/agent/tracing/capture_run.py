@@ -39,6 +39,8 @@ Tell = Callable[[Report], None]
 
 NO_INPUTS = "no inputs were found that it accepts; specify some with `# fx: inputs(…)`"
 
+TOO_LARGE = "the inputs that were tried need more memory than the limit allows; specify some with `# fx: inputs(…)`"
+
 
 class CaptureRun(TargetRun):
     """The build and one capture of one target."""
@@ -52,6 +54,8 @@ class CaptureRun(TargetRun):
         """The example inputs of the capture that was reported."""
         self._captured_graph: Captured | None = None
         """The capture that was reported, if it worked."""
+        self._met_too_large = False
+        """Whether a guessed input took more memory than the limit allows."""
         self.reached_end = False
         """Whether `further` has followed the program to its end, so that there is no other failure behind those found.
         After a graph break, it never does for certain: torch may leave the rest of a function uncompiled."""
@@ -169,7 +173,7 @@ class CaptureRun(TargetRun):
         """
         given = self._accepted_guess(built, fixed)
         if given is None:
-            return self.report("unchecked", reason=NO_INPUTS)
+            return self.report("unchecked", reason=TOO_LARGE if self._met_too_large else NO_INPUTS)
         fresh = self._build(self._on_meta)  # the calls may have modified what was built for them
         captured = self._captured(fresh.root, given)
         if captured.failures and self._on_meta:
@@ -190,8 +194,12 @@ class CaptureRun(TargetRun):
         likeliest = list(itertools.islice(guesses, MOST_INPUTS))  # before the weights become fake: guesses use them
         mode, faked = self._fake(built.root)
         for given in likeliest:
-            with mode:
-                error = _error_of_call(built.root, faked(given))
+            try:
+                with mode:
+                    error = _error_of_call(built.root, faked(given))
+            except Exception:  # out of memory, for which the program is not to blame
+                self._met_too_large = True
+                continue
             if error is None:
                 return self._with_batch_dimension(built.root, given, mode, faked)
             if self._on_meta and _needs_values(error):

@@ -11,7 +11,7 @@ import torch
 from fx_lsp.agent.messages import Capture, Limits, Outcome, Report, Snippet
 from fx_lsp.agent.processes.priority import LESS_URGENT
 from fx_lsp.agent.running.observation import Input
-from fx_lsp.agent.tracing.capture_run import NO_INPUTS
+from fx_lsp.agent.tracing.capture_run import NO_INPUTS, TOO_LARGE
 from fx_lsp.targets import find_targets
 from tests.agent.client import Client, target_of, text_at
 
@@ -205,6 +205,16 @@ async def test_a_failure_for_a_guess_is_told_only_if_the_program_accepts_the_gue
     report = (await client.trace(accepting, "Net()", capture=capture)).only
     assert report.outcome == "failed"
     assert text_at(report.failures[0].chain[-1]) == "x.sum() > 1e9"
+
+
+async def test_a_guess_that_takes_too_much_memory_says_nothing_about_the_capture(client: Client) -> None:
+    body = "        if x.sum() > 1e9:\n            return x\n        return x.new_ones(1 << 40).sum()\n"
+    report = (
+        await client.trace(
+            client.write("huge.py", f"{HEAD}    def forward(self, x):\n{body}"), "Net()", capture="export"
+        )
+    ).only
+    assert (report.outcome, report.reason) == ("unchecked", TOO_LARGE)
 
 
 @pytest.mark.parametrize("capture", ["export", "compile"])

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 import torch
 
-from fx_lsp.agent.running.input_search import LEAST, MOST, NoInputs, around, find_inputs
+from fx_lsp.agent.running.input_search import LEAST, MOST, NoInputs, around, candidates, find_inputs
 from fx_lsp.agent.running.observation import Input
 
 NET = torch.nn.Linear(4, 4)
@@ -202,3 +202,9 @@ def test_variations_of_numbers_from_0_to_1_stay_there() -> None:
     first = Input((torch.rand(2, 6),))
     larger = [given.args[0] for given in around(first, NET) if given.args[0].shape != (2, 6)]
     assert all(tensor.min() >= 0 and tensor.max() <= 1 for tensor in larger)
+
+
+def test_no_guess_takes_gigabytes() -> None:
+    found = list(candidates(torch.nn.Conv3d(64, 8, 3), {}, None, "", {}))
+    assert found
+    assert max(tensor.numel() for given in found for tensor in given.kwargs.values()) < 1 << 27
