@@ -21,6 +21,9 @@ NOTEBOOK = ".ipynb"
 STATIC_FORWARD = "static forward"
 """The `Failure.operation` of a ``call-binding`` failure that is caused by a static ``forward`` method."""
 
+Urgency = Literal["background", "foreground"]
+"""Whether an agent works while someone edits, and gives way to other processes, or while someone waits for it."""
+
 Capture = Literal["fx", "export", "compile"]
 """A way to get a graph of a program: ``torch.fx.symbolic_trace``, ``torch.export.export``, ``torch.compile``."""
 

@@ -40,26 +40,27 @@ def fixes(source: Source, node: ast.expr) -> Iterator[Fix]:
 
 
 def _may_only_save_work(condition: ast.expr) -> bool:
-    """Whether ``condition`` may ask only if there is work to do.
+    """Whether ``condition`` may merely ask whether there is work to do.
 
     ``images.max() > 1`` doesn't: a number other than zero that a value is compared with is a choice of the program's.
     """
     parts = list(ast.walk(condition))
     if any(isinstance(part, _MORE) for part in parts):
         return False
-    names = {part.id if isinstance(part, ast.Name) else getattr(part, "attr", "") for part in parts}
+    called = {part.func.id for part in parts if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
+    if _COUNTS & (called | {part.attr for part in parts if isinstance(part, ast.Attribute)}):
+        return True
     operands = [
         operand for part in parts if isinstance(part, ast.Compare) for operand in (part.left, *part.comparators)
     ]
-    return not names.isdisjoint(_COUNTS) or not any(_is_number_but_zero(operand) for operand in operands)
+    return not any(_is_number_but_zero(operand) for operand in operands)
 
 
 def _is_number_but_zero(node: ast.expr) -> bool:
-    match node:
-        case ast.Constant(value=float() | int() as value):
-            return not isinstance(value, bool) and value != 0
-        case _:
-            return False
+    """Whether an expression consists of numbers: ``-1``, ``255 / 2``; zero alone does not count."""
+    leaves = [part for part in ast.walk(node) if isinstance(part, (ast.Constant, ast.Name, ast.Call, ast.Attribute))]
+    numbers = [part.value for part in leaves if isinstance(part, ast.Constant) and type(part.value) in (int, float)]
+    return bool(numbers) and len(numbers) == len(leaves) and numbers != [0]
 
 
 def _without(source: Source, shortcut: ast.If) -> TextChange | None:

@@ -32,9 +32,9 @@ from fx_lsp.agent.messages import (
     Prove,
     Report,
     Trace,
+    Urgency,
 )
 from fx_lsp.agent.processes.patience import SLEEP_FACTOR, Patience
-from fx_lsp.agent.processes.priority import Urgency
 from fx_lsp.agent.wire import HEADER, body_length, decode, encode
 from fx_lsp.locations import AGENT_FOLDER, FXCORE_FOLDER
 from fx_lsp.supervisor.agent_environment import without_secrets

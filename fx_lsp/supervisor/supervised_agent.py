@@ -10,8 +10,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from fx_lsp.agent.messages import Costs, Details, Done, Failure, Hello, Preload, Proof, Prove, Release, Report, Trace
-from fx_lsp.agent.processes.priority import Urgency
+from fx_lsp.agent.messages import (
+    Costs,
+    Details,
+    Done,
+    Failure,
+    Hello,
+    Preload,
+    Proof,
+    Prove,
+    Release,
+    Report,
+    Trace,
+    Urgency,
+)
 from fx_lsp.interpreters.interpreter_choice import Interpreter
 from fx_lsp.supervisor.agent_process import AgentFailed, AgentKilled, AgentProcess, Answer
 

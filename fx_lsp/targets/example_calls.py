@@ -20,7 +20,10 @@ from fx_lsp.targets.explicit_targets import SYMBOLIC_TRACE, dotted
 
 _FACTORIES = frozenset(
     f"torch.{name}"
-    for name in ("arange", "empty", "full", "linspace", "ones", "rand", "randint", "randn", "tensor", "zeros")
+    for name in (
+        *("arange", "empty", "full", "linspace", "ones", "rand", "randint", "randn", "randperm", "tensor", "zeros"),
+        *("BoolTensor", "FloatTensor", "IntTensor", "LongTensor"),
+    )
 )
 _EXPORTS = frozenset({"torch.export.export", "torch.onnx.export"})
 """Functions that call their first argument with the items of the second one."""
@@ -29,6 +32,9 @@ _RETURNING_SELF = frozenset(
     {"bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train"}
 )
 """Methods of a module that return the module."""
+
+_MOVING = frozenset({"cpu", "cuda", "to"})
+"""Methods of a tensor that return it on another device."""
 
 _LITERALS = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List, ast.Dict)
 """Expressions that are literals if their parts are."""
@@ -45,12 +51,12 @@ class _Callee:
 
 def with_examples(targets: Iterable[Target], names: Names) -> list[Target]:
     """The targets, each with the inputs of the first example call to its root; a target that has inputs keeps them."""
-    examples = _Examples(names)
+    examples = ExampleCalls(names)
     return [target if target.recipe.inputs else examples.given_to(target) for target in targets]
 
 
-class _Examples:
-    """The calls in one file that have literal arguments."""
+class ExampleCalls:
+    """The calls in one text that have literal arguments."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -61,9 +67,13 @@ class _Examples:
     def given_to(self, target: Target) -> Target:
         """``target`` with its root's inputs, if known. The root is resolved at its call, or at the end of the file."""
         place = self._places.get((target.span.line, target.span.col), self._end)
-        root = self._callee(ast.parse(target.recipe.root.source.strip(), mode="eval").body, place)
-        inputs = next((inputs for thing, inputs in self._calls if thing == root), None)
+        inputs = self.inputs_of(ast.parse(target.recipe.root.source.strip(), mode="eval").body, place)
         return dataclasses.replace(target, recipe=dataclasses.replace(target.recipe, inputs=inputs))
+
+    def inputs_of(self, root: ast.expr, place: CodePlace) -> Snippet | None:
+        """The arguments of the first example call to what ``root`` stands for at ``place``; None if there is none."""
+        callee = self._callee(root, place)
+        return next((inputs for thing, inputs in self._calls if thing == callee), None)
 
     def _literal_calls(self) -> Iterator[tuple[_Callee, Snippet]]:
         for call, place in self._names.calls:
@@ -117,6 +127,16 @@ def _sure_binding(name: str, place: CodePlace, names: Names) -> Binding | None:
     return binding if others == [binding] else None
 
 
+def _assigned(binding: Binding) -> ast.expr | None:
+    """The value that a binding gives to its name, also as one of several: ``batch, width = 2, 8``; None if unclear."""
+    match binding.statement:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+            pairs = zip(targets, values, strict=True)
+            found = [value for one, value in pairs if isinstance(one, ast.Name) and one.id == binding.name]
+            return found[0] if len(found) == 1 else None
+    return binding.value
+
+
 def _literal_arguments(call: ast.Call, place: CodePlace, names: Names) -> str | None:
     """The arguments of ``call`` in parentheses, if they consist of literals and create a tensor; None otherwise."""
     bare = ast.Call(ast.Name("forward"), call.args, call.keywords)
@@ -149,10 +169,11 @@ class _Inlining(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         """Replace a name with the literal that it was assigned."""
         binding = _sure_binding(node.id, self._place, self._names)
-        if binding is None or binding.value is None:
+        assigned = None if binding is None else _assigned(binding)
+        if binding is None or assigned is None:
             raise LookupError
         there = _Inlining(binding.place, self._names)
-        value = there.visit(binding.value)
+        value = there.visit(assigned)
         self.makes_tensor |= there.makes_tensor
         return value
 
@@ -166,6 +187,8 @@ class _Inlining(ast.NodeTransformer):
         """Keep calls to torch's factories, and to methods of their results."""
         if self._names.qualified(node.func) in _FACTORIES:
             self.makes_tensor = True
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _MOVING:
+            return self._unmoved(node, node.func.value, node.func.attr)
         elif isinstance(node.func, ast.Attribute):
             node.func = ast.Attribute(self.visit(node.func.value), node.func.attr)
         else:
@@ -173,9 +196,21 @@ class _Inlining(ast.NodeTransformer):
         self.inline_arguments(node)
         return node
 
+    def _unmoved(self, call: ast.Call, tensor: ast.expr, method: str) -> ast.expr:
+        """``call``, a method that may move ``tensor`` to a device; only ``tensor`` if the device is no literal."""
+        unmoved: ast.expr = self.visit(tensor)
+        moved = ast.Call(ast.Attribute(unmoved, method), call.args, call.keywords)
+        try:
+            self.inline_arguments(moved)
+        except LookupError:
+            return unmoved
+        return moved
+
     def inline_arguments(self, call: ast.Call) -> None:
         """Replace names in the arguments of ``call``, but not in its callee."""
         if any(keyword.arg is None for keyword in call.keywords):
             raise LookupError
         call.args = [self.visit(argument) for argument in call.args]
-        call.keywords = [ast.keyword(keyword.arg, self.visit(keyword.value)) for keyword in call.keywords]
+        # A device counts for nothing: all example inputs are on the CPU.
+        keywords = [keyword for keyword in call.keywords if keyword.arg != "device"]
+        call.keywords = [ast.keyword(keyword.arg, self.visit(keyword.value)) for keyword in keywords]

@@ -11,6 +11,7 @@ from fx_lsp.agent.messages import Recipe, Snippet
 from fx_lsp.documents.name_resolution import Names, free_names
 from fx_lsp.documents.parse import syntax_tree
 from fx_lsp.documents.scopes import CodePlace
+from fx_lsp.targets.example_calls import ExampleCalls
 from fx_lsp.targets.text_spans import SourceText
 
 
@@ -42,7 +43,8 @@ class ShownCalls:
                 setup = self.names.setup([call], place, defaults=defaults, alone=True)
                 snippets = None if setup is None else self._snippets(setup)
                 if snippets is not None:
-                    yield Recipe(self._text.snippet(call), snippets, file=self._path)
+                    inputs = self._examples.inputs_of(call, place)
+                    yield Recipe(self._text.snippet(call), snippets, inputs=inputs, file=self._path)
 
     def factories(self, name: str, *, own: bool) -> Iterator[Recipe]:
         """The module-level functions that call the class ``name`` and return something, with invented arguments.
@@ -64,6 +66,10 @@ class ShownCalls:
     def hosts(self, name: str) -> list[str]:
         """The other top-level classes of the text whose bodies read ``name``, to call it or to pass it on."""
         return [user for user, used in self._used.items() if name in used and user != name]
+
+    @cached_property
+    def _examples(self) -> ExampleCalls:
+        return ExampleCalls(self.names)
 
     @cached_property
     def _used(self) -> dict[str, set[str]]:

@@ -254,8 +254,8 @@ def _needs_download(recipe: Recipe) -> bool:
 
 def _with_directives_of(recipe: Recipe, of: Recipe) -> Recipe:
     """``recipe`` with the tracer, leaves, inputs and concrete arguments that directives have set in ``of``."""
-    said = {name: getattr(of, name) for name in ("concrete_args", "tracer", "leaves", "inputs")}
-    return dataclasses.replace(recipe, **said)
+    said = {name: getattr(of, name) for name in ("concrete_args", "tracer", "leaves")}
+    return dataclasses.replace(recipe, **said, inputs=of.inputs or recipe.inputs)
 
 
 def _distance(other: str, path: str) -> tuple[int, int, str]:

@@ -79,6 +79,8 @@ def test_what_the_condition_guards_is_done_in_any_case(tmp_path: Path) -> None:
         "if torch.is_grad_enabled() and x.sum() > 0:\n    x = x + 1\nreturn x",
         "if x.shape[0] == 0 or x.sum() > 0:\n    return x\nreturn x + 1",
         "if x.max() > 1:\n    x = x / 255\nreturn x",
+        "if x.min() < -1:\n    x = x / 255\nreturn x",
+        "if x.max() > 255 / 2:\n    x = x / 255\nreturn x",
         "y = x if x.sum() > 0 else -x\nreturn y",
         "while x.sum() > 0:\n    x = x - 1\nreturn x",
     ],

@@ -57,6 +57,12 @@ def inputs(text: str) -> list[str | None]:
          "(torch.ones(2))"),
         ("net = Net(5)\nnet(torch.ones(2))\nnet(torch.ones(3))", "(torch.ones(2))"),
         ("net = Net(5)\ntorch.export.export(net, (torch.ones(2), None))", "(torch.ones(2), None)"),
+        ("net = Net(5)\nn, m = 2, 3\nnet(torch.ones(n, m))", "(torch.ones(2, 3))"),
+        ("net = Net(5)\nnet(torch.ones(2).to(torch.device('cuda' if Other() else 'cpu')).flatten())",
+         "(torch.ones(2).flatten())"),
+        ("net = Net(5)\nnet(torch.ones(2, device=Other().device), torch.LongTensor([1, 2]))",
+         "(torch.ones(2), torch.LongTensor([1, 2]))"),
+        ("net = Net(5)\nnet(torch.ones(2).to(torch.float16))", "(torch.ones(2).to(torch.float16))"),
         ("net = Net(5)\nx = torch.ones(2)\ntorch.onnx.export(net, (x,), 'net.onnx')", "(torch.ones(2))"),
     ],
 )  # fmt: skip

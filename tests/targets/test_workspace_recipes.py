@@ -273,3 +273,32 @@ class TestProse:
 
     def test_a_file_without_examples_gives_nothing(self) -> None:
         assert code_in_docstrings(NET) == ""
+
+
+README = """\
+# Net
+```python
+import torch
+from pkg.net import Net
+
+batch, length = 2, 5
+net = Net(7).to(device)
+out = net(torch.rand(batch, length))
+```
+"""
+
+
+def test_a_call_of_what_another_file_builds_is_an_example_for_it(tree: Tree) -> None:
+    path = tree.write("pkg/net.py", NET)
+    tree.write("README.md", README)
+    recipe = tree.targets(path)["Net"].recipe
+    assert recipe.inputs is not None
+    assert (recipe.root.source, recipe.inputs.source) == ("Net(7)", "(torch.rand(2, 5))")
+
+
+def test_inputs_that_a_directive_names_come_before_those_of_other_files(tree: Tree) -> None:
+    path = tree.write("pkg/net.py", NET.replace("class Net", "# fx: inputs(torch.ones(3))\nclass Net"))
+    tree.write("README.md", README)
+    recipe = tree.targets(path)["Net"].recipe
+    assert recipe.inputs is not None
+    assert (recipe.root.source, recipe.inputs.source) == ("Net(7)", "(torch.ones(3))")

@@ -43,6 +43,8 @@ class Built:
     recipe: Recipe
     shown: str
     """The Python expression that built the root."""
+    has_invented_tensors: bool = False
+    """Whether the root was built with tensors that fx-lsp invented."""
 
 
 def build_target(
@@ -149,7 +151,7 @@ def build(recipe: Recipe, file: str, namespace: dict[str, Any], folders: Sequenc
         files = partial(configuration_files, folders=folders, near=at)
         traced = partial(own_error, built.tracer, built.concrete_args)
         made = invent_arguments(root, known, traced, written, files, on_meta=on_meta)
-        return replace(built, root=made.root, shown=made.shown)
+        return replace(built, root=made.root, shown=made.shown, has_invented_tensors=made.has_tensors)
     return built
 
 

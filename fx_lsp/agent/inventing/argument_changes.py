@@ -19,8 +19,6 @@ from traceback import walk_tb
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any
 
-import torch
-
 from fx_lsp.agent.inventing import argument_plan
 from fx_lsp.agent.inventing.argument_kinds import (
     WIDTH,
@@ -41,9 +39,9 @@ from fx_lsp.agent.inventing.failed_checks import (
     passing_options,
     passing_values,
 )
-from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
+from fx_lsp.agent.inventing.failing_statement import names_called, sequence_values, used_values
 from fx_lsp.agent.inventing.frame_code import tree_of
-from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused, Probe, TooLarge
+from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, InventedSettings, Misused, Probe, TooLarge
 from fx_lsp.agent.inventing.looked_up import Lookup, lookups
 from fx_lsp.agent.missing import missing_weights
 from fx_lsp.agent.missing.missing_weights import lacks_weights
@@ -73,9 +71,8 @@ be a number, a string that should be a number, one that should be an integer, on
 _TOO_SMALL = re.compile(r"can't be greater than actual input size|[Oo]utput size is too small")
 """torch's messages about an input that is smaller than a kernel."""
 
-_OF_CHANNELS = re.compile(r"to have \d+ channels")
-"""torch's message about an input that is too flat, if its shape should have had the number of channels before a height
-and a width."""
+_OF_CHANNELS = re.compile(r"to have \d+ channels|Invalid channel dimensions")
+"""torch's messages about an input with another number of channels: a shape without channels may have caused them."""
 
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
@@ -171,6 +168,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     for path, kind in suspects:
         others = (ArgumentKind("value", kind.value),) if kind.name == "object" else _KINDS
         yield from (Change(path, other) for other in others if other != kind)
+    yield from _tensors(error, plan)
     if not is_built:
         yield from (Change(extra=(path,)) for path in optional)
         yield from off
@@ -224,13 +222,8 @@ def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
 def _of_other_type(
     error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
 ) -> Iterator[Change]:
-    """Values of the type that ``error`` asks for: a string, lists instead of numbers, anything instead of None.
-
-    Or a tensor instead of what lacks an attribute of tensors.
-    """
+    """Values of the type that ``error`` asks for: a string, lists instead of numbers, anything instead of None."""
     text = str(error)
-    if isinstance(error, AttributeError) and hasattr(torch.Tensor, error.name or ""):
-        yield from _tensors(error, plan)
     if not isinstance(error, TypeError | AttributeError):
         return
     if _NO_TEXT.search(text):
@@ -255,8 +248,14 @@ def _of_other_type(
         yield from (Change(extra=paths) for paths in plan.unset(_names_read(error)))
 
 
-def _tensors(error: AttributeError, plan: ArgumentPlan) -> Iterator[Change]:
-    """A tensor instead of the value that lacks an attribute: an invented one, or the default of a parameter."""
+_OF_TENSORS = OF_ARRAYS | {"clone", "expand", "float", "long", "permute", "reshape", "to", "unsqueeze", "view"}
+"""Attributes that show that a value should be a tensor."""
+
+
+def _tensors(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """A tensor instead of the value that lacks an attribute of tensors: an invented one, or a parameter's default."""
+    if not isinstance(error, AttributeError) or error.obj is None or error.name not in _OF_TENSORS:
+        return
     path, tensor = _path_of(error.obj, plan.made), ArgumentKind("tensor", (WIDTH,))
     if path in plan.kinds:
         yield Change(path, tensor)
@@ -310,11 +309,8 @@ def _of_same_type(
         empty = [path for path, kind in plan.kinds.items() if kind.name == "text" and not kind.value]
         yield from (Change(path, ArgumentKind("text", SOME_TEXT), others=(*empty,)) for path in empty[:1])
     if _OF_CHANNELS.search(str(error)):
-        yield from (
-            Change(path, ArgumentKind(kind.name, 3, kind.items))
-            for path, kind in suspects
-            if kind.name in ("list", "tuple")
-        )
+        lists = [(path, kind) for path, kind in suspects if kind.name in ("list", "tuple")]
+        yield from (Change(path, ArgumentKind(kind.name, 3, kind.items)) for path, kind in lists)
     for path, kind in suspects:
         yield from _numbers(path, kind)
         if item := plan.kinds.get(f"{path}[0]"):
@@ -562,6 +558,13 @@ def _names_read(error: BaseException) -> set[str]:
         names.update(code.co_names)
         waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
     return names
+
+
+def makes_tensor(traceback: TracebackType | None) -> bool:
+    """Whether the innermost statement of the program in ``traceback`` calls ``torch.Tensor``, ``torch.IntTensor``, …"""
+    probes = Probe.__module__
+    inside = [(frame, line) for frame, line in _steps(traceback) if frame.f_globals.get("__name__") != probes]
+    return any(name.lower().endswith("tensor") for frame, line in inside[:1] for name in names_called(frame, line))
 
 
 def mentions(error: BaseException, name: str) -> bool:

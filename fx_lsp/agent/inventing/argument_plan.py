@@ -30,9 +30,6 @@ from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.device_redirection import Devices
 from fx_lsp.agent.missing.missing_weights import without_weights
 
-INVENTED_TENSOR = "torch.ones"
-"""The function that makes invented tensors, as it is displayed."""
-
 Maker = type | FunctionType
 """What is called with invented arguments: a class, or a function that creates a module."""
 
@@ -198,8 +195,7 @@ class ArgumentPlan:
             case "settings":
                 known = config_class(self.cls, self.namespace) if "." not in path else None
                 if known is not None:
-                    args, kwargs = self._arguments_of(known, f"{path}.")
-                    return self._completed(known(*args, **kwargs), path)
+                    return self._completed(self._known_settings(known, path), path)
                 cls = type(path, (InventedSettings,), {}) if self._probing else InventedSettings
                 invented = cls(path, partial(self._setting, kind.items), self.last_unpacked)
                 for one in (*(kind.value or ()), *self.settings.get(path, ())):
@@ -208,6 +204,16 @@ class ArgumentPlan:
         made = self._thing(kind, path, name)
         self.made[id(made)] = path, made
         return made
+
+    def _known_settings(self, cls: type, path: str) -> Any:
+        """The program's own settings with their defaults, except for those that a check wants to be different."""
+        wanted = [one.removeprefix(f"{path}.") for one in self.extra if one.startswith(f"{path}.")]
+        parameters = {one.name for one in _parameters(cls)}
+        values = {name: self._value(f"{path}.{name}", name) for name in wanted if "." not in name}
+        settings = cls(**{name: value for name, value in values.items() if name in parameters})
+        for name in values.keys() - parameters:
+            setattr(settings, name, values[name])
+        return settings
 
     def _setting(self, annotations: Sequence[Any], path: str, name: str) -> Any:
         """The value of a setting; ``annotations`` has that of all settings of the object, if it is known."""
@@ -325,7 +331,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, torch.nn.Module):
         return "…" if isinstance(value, InventedModule) else f"{type(value).__name__}()"
     if isinstance(value, torch.Tensor):
-        return f"{INVENTED_TENSOR}{tuple(value.shape)}"
+        return f"torch.ones({tuple(value.shape)})"
     if isinstance(value, list | tuple):
         items = ", ".join(map(_shown, value))
         return f"[{items}]" if isinstance(value, list) else f"({items})"

@@ -18,7 +18,14 @@ from torch.nn.modules.module import (
     register_module_parameter_registration_hook,
 )
 
-from fx_lsp.agent.inventing.argument_changes import Change, changes_after, is_choice, mentions, positions_of
+from fx_lsp.agent.inventing.argument_changes import (
+    Change,
+    changes_after,
+    is_choice,
+    makes_tensor,
+    mentions,
+    positions_of,
+)
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
 from fx_lsp.agent.inventing.called_attributes import called_values
@@ -44,7 +51,13 @@ _CALLED = re.compile(r"'(.+)' object is not callable")
 """Python's message about an object that can't be called. It names the object's class, and the class of an invented
 value is named after the value's path."""
 
-_CLASSES = {"module": InventedModule.__name__, "class": "type", "tuple": "tuple", "value": "NoneType"}
+_CLASSES = {
+    "module": InventedModule.__name__,
+    "class": "type",
+    "tuple": "tuple",
+    "tensor": "Tensor",
+    "value": "NoneType",
+}
 """What Python's messages call the values of some kinds; the classes of the others are named after the path."""
 
 _NO_VALUES = "cannot be called on meta tensors"
@@ -67,6 +80,8 @@ class InventedRoot:
     root: Any
     shown: str
     """The call that built it, as text for display."""
+    has_tensors: bool = False
+    """Whether tensors are among the invented values: their shapes decide which inputs fit."""
 
 
 class CannotInvent(Exception):
@@ -111,7 +126,8 @@ def invent_arguments(
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from end.error
     forget_uses()  # with other arguments, the program may have used what is missing
     try:
-        return InventedRoot(plan.build(probing=False), plan.shown())
+        has_tensors = any(kind.name == "tensor" for kind in plan.kinds.values())
+        return InventedRoot(plan.build(probing=False), plan.shown(), has_tensors)
     except Exception as raised:
         raise CannotInvent(f"{cls.__name__} can't be built with invented arguments") from raised
 
@@ -142,7 +158,11 @@ class _Progress:
         return self.error is None, self.is_built, self.has_arguments, self.positions
 
 
-_NOWHERE = _Progress(Misused("", ArgumentKind("value")), is_built=False)
+class _TooManyKinds(Exception):
+    """An attempt was given up; see `MOST_MISUSES` and `MOST_BUILDS`."""
+
+
+_NOWHERE = _Progress(_TooManyKinds("no kinds of values were found that suit how it uses its arguments"), is_built=False)
 
 
 @dataclass(frozen=True)
@@ -298,12 +318,12 @@ class _ArgumentSearch:
         return _NOWHERE
 
     def _is_asked_by_torch(self, misuse: Misused) -> bool:
-        """Whether only ``torch.Tensor([number])`` has asked a number for its length; if so, make that a plain number.
+        """Whether ``torch.Tensor([number])`` has asked a number for its length; if so, make that a plain number.
 
         For torch, what has a length is a list. The items of the list that then takes the number's place have one, too.
         """
         path = misuse.path.removesuffix("[0][0]")
-        if misuse.kind.name != "list" or path == misuse.path:
+        if misuse.kind.name != "list" or path == misuse.path or not makes_tensor(misuse.__traceback__):
             return False
         self._plan.kinds = {one: kind for one, kind in self._plan.kinds.items() if not one.startswith(f"{path}[")}
         self._plan.kinds[path] = ArgumentKind("value", number_for(path.rpartition(".")[2]))

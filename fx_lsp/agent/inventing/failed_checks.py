@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, Literal
 
 from fx_lsp.agent.inventing.frame_code import is_pure, names_in, tree_of, value_of
+from fx_lsp.agent.inventing.invented_values import Misused
 
 MOST_PASSING = 3
 """The maximum number of values that are returned for one expression of a check."""
@@ -131,8 +132,9 @@ def passing_attributes(frame: FrameType, line: int) -> Iterator[tuple[Any, str, 
         for test in check.tests:
             match test:
                 case ast.Compare(left=ast.Attribute(value=owner, attr=name), ops=[operation], comparators=[wanted]):
-                    if isinstance(operation, (ast.Eq, ast.Is) if check.passes else (ast.NotEq, ast.IsNot)):
-                        with contextlib.suppress(Exception):
+                    is_wanted = isinstance(operation, (ast.Eq, ast.Is) if check.passes else (ast.NotEq, ast.IsNot))
+                    if is_wanted and is_pure(owner) and is_pure(wanted):
+                        with contextlib.suppress(Exception, Misused):
                             yield value_of(owner, names), name, value_of(wanted, names)
 
 
@@ -253,7 +255,7 @@ def _named_numbers(
 ) -> Iterator[tuple[str, Any, str]]:
     """The variables in ``tests`` that have the name of a parameter, with their numbers and the parameters' paths."""
     for node in (node for test in tests for node in ast.walk(test) if isinstance(node, ast.Name | ast.Attribute)):
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception, Misused):
             value = value_of(node, names)
             if type(value) is int:
                 yield from ((ast.unparse(node), value, path) for path in paths_named(_name_of(node)))

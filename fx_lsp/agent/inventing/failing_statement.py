@@ -50,6 +50,14 @@ def sequence_values(frame: FrameType, line: int) -> Iterator[tuple[str, Any]]:
             yield from _evaluated(part, names)
 
 
+def names_called(frame: FrameType, line: int) -> list[str]:
+    """What the statement at ``line`` of ``frame`` calls, as text: ``["torch.zeros", "len"]``."""
+    tree = tree_of(frame.f_code)
+    statement = None if tree is None else _statement_at(tree, line)
+    parts = [part for header in (_header(statement) if statement else []) for part in ast.walk(header)]
+    return [ast.unparse(part.func) for part in parts if isinstance(part, ast.Call)]
+
+
 def _sequences(node: ast.AST) -> Iterator[ast.expr]:
     """The expressions in ``node`` that have to be sequences."""
     for inner in ast.walk(node):

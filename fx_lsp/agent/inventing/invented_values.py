@@ -26,7 +26,7 @@ _OF_MODULES = frozenset(
 """Methods whose use shows that a value should be a module."""
 
 
-_OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "item", "tolist", "iterrows"})
+OF_ARRAYS = frozenset({"ndim", "shape", "dtype", "device", "numpy", "detach", "item", "tolist", "iterrows"})
 """Attributes by which programs tell arrays from numbers and lists."""
 
 
@@ -48,7 +48,7 @@ class Misused(BaseException):
         """The kind of value that this use requires."""
 
     def __str__(self) -> str:
-        return f"`{self.path}` is used as if it were of several kinds, the last of which is {self.kind.name!r}"
+        return f"`{self.path}` is used as something that fx-lsp has not guessed"
 
 
 class TooLarge(BaseException):
@@ -67,7 +67,7 @@ class Probe:
     certain: bool
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in _OF_ARRAYS:
+        if name.startswith("__") or name in OF_ARRAYS:
             raise AttributeError(name, name=name, obj=self)
         if name in _OF_MODULES:
             raise Misused(self.path, ArgumentKind("module"))

@@ -5,10 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import Literal
-
-Urgency = Literal["background", "foreground"]
-"""Whether an agent works while someone edits, and gives way to other processes, or while someone waits for it."""
 
 NICENESS = 5
 """The agent's niceness (see `os.nice`): a competing process at 0 gets three times as much processor time."""

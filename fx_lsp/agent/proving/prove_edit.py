@@ -67,10 +67,6 @@ SHARE_OF_OTHER_TWINS = 1 / 3
 """What share of the budget there is for the search for a further twin's inputs."""
 
 
-SHARE_OF_SIMILAR_SEARCH = 1 / 3
-"""What share there is for the search for inputs of which some are fixed, after a search in which none were."""
-
-
 class _NotRun(ProofEnded):
     """The program was not run: no inputs were found, or it can't be built."""
 
@@ -350,8 +346,6 @@ class _EditProof:
         found = known.inputs.get(key)
         if isinstance(found, ProofEnded):
             raise found
-        if key != key_of(sizes) in known.inputs:
-            share *= SHARE_OF_SIMILAR_SEARCH
         program, run = self._built(file, watched)
         search = self._search(file, program, parts_not_run(watched, run))
         search = replace(search, few=few, share=share, similar=known.similar_inputs(sizes))
@@ -452,7 +446,8 @@ class _EditProof:
 
         If no inputs are found that go with it, the program usually rejects the value, whatever its sizes are.
         """
-        return self._request.target.recipe.concrete_args != self._request.edited_target.recipe.concrete_args
+        before, after = (target.recipe.concrete_args for target in (self._request.target, self._request.edited_target))
+        return (before and before.source) != (after and after.source)
 
     def _branches(self, spans: Sequence[Span | None]) -> Iterator[Part]:
         """For a capture, both sides of the branches that it could not decide, in the files that are edited."""

@@ -42,13 +42,13 @@ MODERATE = 1 << 17
 """How many elements a resized tensor may have, unless it has at most twice as many as before."""
 
 MOST_GUESSED = 1 << 26
-"""How many elements the tensors of one guess may have: the side of an image, as that of a volume, takes gigabytes."""
+"""How many elements the tensors of one guess may have. A volume with the sides of an image would take gigabytes."""
 
 MOST_GUESSES = 24
 """How many of the inputs that the layers suggest are tried."""
 
-SIDES = (64, 224, 32, 299)
-"""Image sizes in pixels to try if nothing in a module determines the size."""
+SIDES = (64, 224, 32, 299, 84, 28)
+"""Image sizes in pixels to try if nothing in a module determines the size; 84 is that of Atari games, 28 of MNIST."""
 
 SMALL_SIDES = (16, 64)
 """The same for a search that runs a program hundreds of times."""

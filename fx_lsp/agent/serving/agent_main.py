@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fx_lsp.agent.processes.priority import Urgency
+    from fx_lsp.agent.messages import Urgency
 
 
 def claim_channel() -> tuple[int, int]:

@@ -15,7 +15,6 @@ import torch
 
 from fx_lsp.agent.building.build import Built
 from fx_lsp.agent.building.random_seeds import seed
-from fx_lsp.agent.inventing.argument_plan import INVENTED_TENSOR
 from fx_lsp.agent.inventing.invented_values import InventedModule
 from fx_lsp.agent.messages import Capture, Details, Failure, Outcome, Report, Target, Trace
 from fx_lsp.agent.processes.limits import is_out_of_memory
@@ -39,7 +38,7 @@ Tell = Callable[[Report], None]
 
 NO_INPUTS = "no inputs were found that it accepts; specify some with `# fx: inputs(…)`"
 
-TOO_LARGE = "the inputs that were tried need more memory than the limit allows; specify some with `# fx: inputs(…)`"
+TOO_LARGE = "some of the inputs that were tried need more memory than allowed; specify some with `# fx: inputs(…)`"
 
 
 class CaptureRun(TargetRun):
@@ -146,15 +145,15 @@ class CaptureRun(TargetRun):
             return self.report("unchecked", reason="torch.export takes a module, and this is a function")
         if isinstance(built.root, torch.nn.Module) and any(isinstance(m, InventedModule) for m in built.root.modules()):
             return self.report("unchecked", reason="fx-lsp invented a module that it contains")
-        if built.recipe.made_up and f"{INVENTED_TENSOR}(" in built.shown:  # its shape decides which inputs fit
+        if built.has_invented_tensors:  # their shapes decide which inputs fit
             return self.report("unchecked", reason="fx-lsp invented a tensor that it is built with")
         known = example_input(built.recipe.inputs, self._file.namespace)
         fixed = built.concrete_args if isinstance(built.concrete_args, dict) else {}
         if known is not None:
-            return self._with_known(built, Input(known.args, {**known.kwargs, **fixed}))
+            return self._with_known(built, Input(known.args, {**known.kwargs, **fixed}), fixed)
         return self._with_guess(built, fixed)
 
-    def _with_known(self, built: Built, given: Input) -> Report:
+    def _with_known(self, built: Built, given: Input, fixed: Mapping[str, Any]) -> Report:
         """Capture for the inputs that the workspace shows."""
         captured = self._captured(built.root, given)
         if captured.failures and not captured.is_certain:
@@ -162,6 +161,8 @@ class CaptureRun(TargetRun):
                 raise InconclusiveOnMeta  # fake weights may be to blame
             fresh = self._build(on_meta=False)  # the failed capture may have modified what was built for it
             if error := _error_of_call(fresh.root, given):
+                if built.recipe.file:  # another file's call may be meant for another version of the program
+                    return self._with_guess(self._build(on_meta=False), fixed)
                 shown = describe(error).partition("\n")[0]
                 return self.report("unchecked", reason=f"with the inputs that the file shows, it raises {shown}")
         return self._reported(built, given, captured)
@@ -194,31 +195,45 @@ class CaptureRun(TargetRun):
         likeliest = list(itertools.islice(guesses, MOST_INPUTS))  # before the weights become fake: guesses use them
         mode, faked = self._fake(built.root)
         for given in likeliest:
-            try:
-                with mode:
-                    error = _error_of_call(built.root, faked(given))
-            except Exception:  # out of memory, for which the program is not to blame
-                self._met_too_large = True
-                continue
+            error = self._error_of_guess(built.root, faked(given), mode)
             if error is None:
-                return self._with_batch_dimension(built.root, given, mode, faked)
+                return self._with_batch_dimension(built.root, given, fixed, mode, faked)
             if self._on_meta and _needs_values(error):
                 raise InconclusiveOnMeta
         if self._on_meta:
             raise InconclusiveOnMeta
         found = _solution(built.root, fixed)
-        return None if found is None else self._with_batch_dimension(built.root, found, nullcontext(), lambda one: one)
+        if found is None:
+            return None
+        return self._with_batch_dimension(built.root, found, fixed, nullcontext(), lambda one: one)
+
+    def _error_of_guess(self, root: Any, given: Input, mode: AbstractContextManager[Any]) -> Exception | None:
+        """What the program raises when it is called with a guess; if memory runs out, the guess is to blame."""
+        try:
+            with mode:
+                return _error_of_call(root, given)
+        except Exception as error:
+            self._met_too_large = True
+            return error
 
     def _with_batch_dimension(
-        self, root: Any, given: Input, mode: AbstractContextManager[Any], faked: Callable[[Input], Input]
+        self,
+        root: Any,
+        given: Input,
+        fixed: Mapping[str, Any],
+        mode: AbstractContextManager[Any],
+        faked: Callable[[Input], Input],
     ) -> Input:
-        """``given``, or a batch of two if all its tensors are vectors and the program accepts a batch of them, too."""
-        tensors = tensors_of([*given.args, *given.kwargs.values()])
+        """``given``, or a batch of two if all its tensors are vectors and the program accepts a batch of them, too.
+
+        The arguments ``fixed`` stay as they are.
+        """
+        kwargs = {name: value for name, value in given.kwargs.items() if name not in fixed}
+        tensors = tensors_of([*given.args, *kwargs.values()])
         if not tensors or any(tensor.dim() != 1 or not tensor.is_floating_point() for tensor in tensors):
             return given
-        batch = Input(map_tensors(_twice, given.args), map_tensors(_twice, dict(given.kwargs)))
-        with mode:
-            return given if _error_of_call(root, faked(batch)) else batch
+        batch = Input(map_tensors(_stacked, given.args), {**given.kwargs, **map_tensors(_stacked, kwargs)})
+        return given if self._error_of_guess(root, faked(batch), mode) else batch
 
     def _fake(self, root: Any) -> tuple[AbstractContextManager[Any], Callable[[Input], Input]]:
         """Make the weights of ``root`` fake if it was built on the meta device.
@@ -273,7 +288,7 @@ def _capture_function(capture: Capture) -> Callable[[Any, Input], Captured]:
     return capture_by_compile
 
 
-def _twice(tensor: torch.Tensor) -> torch.Tensor:
+def _stacked(tensor: torch.Tensor) -> torch.Tensor:
     return torch.stack((tensor, tensor.flip(0)))
 
 

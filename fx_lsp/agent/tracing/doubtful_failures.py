@@ -8,10 +8,9 @@ import inspect
 import itertools
 import linecache
 import re
-import textwrap
 import traceback
-from collections.abc import Iterator, Mapping
-from types import CodeType
+from collections.abc import Iterator
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -24,6 +23,7 @@ from fx_lsp.agent.importing.stand_ins import (
     missing_parts,
     star_imported,
 )
+from fx_lsp.agent.inventing.frame_code import names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
 from fx_lsp.agent.messages import Intent
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
@@ -194,7 +194,7 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     if is_about_type and f"{Proxy.__module__}.{Proxy.__qualname__}'" in str(error):
         return True
     code, names = frame.f_code, frame.f_locals
-    if isinstance(error, AssertionError) and _asks_for_class(code, line, names):
+    if isinstance(error, AssertionError) and _asks_for_class(frame, line):
         return True
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     is_open = bool(code.co_freevars or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
@@ -203,26 +203,22 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
     return any(group and all(isinstance(names.get(name), Proxy) for name in group) for group in asked)
 
 
-def _asks_for_class(code: CodeType, line: int, names: Mapping[str, object]) -> bool:
-    """Whether the ``assert`` at ``line`` cannot hold, since it wants a traced value to be of some class."""
-    for test in [node.test for node in _nodes(code) if isinstance(node, ast.Assert) and _is_at(node, line)]:
+def _asks_for_class(frame: FrameType, line: int) -> bool:
+    """Whether the ``assert`` at ``line`` does not hold because a traced value is not of the class that it asks for."""
+    names = names_in(frame, line)
+    for test in [node.test for node in _nodes(frame.f_code) if isinstance(node, ast.Assert) and _is_at(node, line)]:
         for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]:
             match part:
-                case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), _]):
-                    if isinstance(names.get(name), Proxy):
-                        return True
+                case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), classes]):
+                    with contextlib.suppress(Exception):
+                        if isinstance(names[name], Proxy) and not isinstance(names[name], value_of(classes, names)):
+                            return True
     return False
 
 
 def _nodes(code: CodeType) -> list[ast.AST]:
-    """The syntax of a function, with the line numbers of its file; empty if its source is not known."""
-    try:
-        lines, first = inspect.getsourcelines(code)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError):
-        return []
-    ast.increment_lineno(tree, first - 1)
-    return list(ast.walk(tree))
+    """The syntax of a function; empty if its source is not known."""
+    return list(ast.walk(tree_of(code) or ast.Module([], [])))
 
 
 def _is_at(node: ast.stmt, line: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
@@ -113,11 +114,14 @@ async def test_a_guessed_vector_becomes_a_batch_of_two(client: Client) -> None:
     assert (report.outcome, report.inputs, report.dynamic_batch) == ("traced", "x: [2, 6]", True)
 
 
-async def test_an_invented_tensor_says_nothing_about_sizes(client: Client) -> None:
+@pytest.mark.parametrize(
+    ("parameter", "value"), [("weight: torch.Tensor", "weight"), ("setup", "(setup.mask > 0) * setup.mask.shape[0]")]
+)
+async def test_an_invented_tensor_says_nothing_about_sizes(client: Client, parameter: str, value: str) -> None:
     text = (
         "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n"
-        "    def __init__(self, weight: torch.Tensor) -> None:\n        super().__init__()\n"
-        "        self.weight = weight\n\n    def forward(self, x):\n        return x * self.weight\n"
+        f"    def __init__(self, {parameter}) -> None:\n        super().__init__()\n"
+        f"        self.weight = {value}\n\n    def forward(self, x):\n        return x * self.weight\n"
     )
     file = client.write("weighted.py", text)
     (target,) = find_targets(file, text) or ()
@@ -137,6 +141,15 @@ async def test_inputs_that_the_program_rejects_say_nothing_about_the_capture(cli
     report = await captured(client, "return self.linear(x)", inputs="(torch.randn(3, 5),)")
     assert report.outcome == "unchecked"
     assert report.reason.startswith("with the inputs that the file shows, it raises RuntimeError")
+
+
+async def test_inputs_of_another_file_that_the_program_rejects_are_replaced_by_a_guess(client: Client) -> None:
+    file = client.write("net.py", f"{HEAD}    def forward(self, x):\n        return self.linear(x)\n")
+    setup = (Snippet("import torch", 1), Snippet("from net import Net", 1))
+    target = target_of(file, "Net()", setup=setup, inputs=Snippet("(torch.randn(3, 5),)", 1))
+    elsewhere = dataclasses.replace(target, recipe=dataclasses.replace(target.recipe, file=client.write("use.py", "")))
+    report = (await client.trace(file, elsewhere, capture="export")).only
+    assert (report.outcome, report.dynamic_batch) == ("traced", True)
 
 
 async def test_an_operator_without_a_fake_kernel(client: Client) -> None:

@@ -71,7 +71,7 @@ class TestByAnnotation:
             (Callable[..., nn.Module], "…"),
             (type[nn.Module], "…"),
             (nn.Module, "…"),
-            (torch.Tensor, "torch.ones(64,)"),
+            (torch.Tensor, "torch.ones((64,))"),
             (Sizes, "Sizes(…)"),
             ("int", "64"),
             ("nowhere.Known", "64"),
@@ -754,14 +754,15 @@ def test_what_has_an_attribute_of_tensors_is_a_tensor() -> None:
         self.mask = (groups > 0) + 0.0
         self.count = groups.shape[0]
 
-    assert made(module(constructor)) == "M(groups=torch.ones(64,))"
+    assert made(module(constructor)) == "M(groups=torch.ones((64,)))"
 
 
 def test_a_tensor_may_need_another_rank() -> None:
     def constructor(self: Any, matrix: Any) -> None:
+        self.mask = matrix > 0
         self.layer = nn.Linear(matrix.shape[1], matrix.shape[0])
 
-    assert made(module(constructor)) == "M(matrix=torch.ones(64, 64))"
+    assert made(module(constructor)) == "M(matrix=torch.ones((64, 64)))"
 
 
 def test_a_default_that_lacks_an_attribute_of_tensors_is_replaced() -> None:
@@ -769,7 +770,7 @@ def test_a_default_that_lacks_an_attribute_of_tensors_is_replaced() -> None:
         self.layer = nn.Linear(width, width)
         self.matrix = matrix.to(torch.float32)
 
-    assert made(module(constructor)) == "M(width=64, matrix=torch.ones(64,))"
+    assert made(module(constructor)) == "M(width=64, matrix=torch.ones((64,)))"
 
 
 def test_a_shape_that_begins_with_channels() -> None:
@@ -814,3 +815,32 @@ def test_a_number_of_layers_in_the_singular_is_small(name: str) -> None:
     scope: dict[str, Any] = {}
     exec(f"def constructor(self, {name}): self.count = {name} + 0", scope)
     assert made(module(scope["constructor"])) == f"M({name}=2)"
+
+
+def test_lists_may_be_nested_three_deep() -> None:
+    def constructor(self: Any, anchors: Any) -> None:
+        self.sizes = [width * height for level in anchors for pair in level for width, height in [pair]]
+
+    assert made(module(constructor)).startswith("M(anchors=[[[")
+
+
+def test_an_attribute_of_a_missing_object_does_not_make_it_a_tensor() -> None:
+    def constructor(self: Any, cfg: Any = None) -> None:
+        self.kind = cfg.to
+
+    assert made(module(constructor)) == "M(cfg=…)"
+
+
+@dataclasses.dataclass
+class HeadSetup:
+    kind: Any = "plain"
+    width: int = 8
+
+
+def test_a_check_changes_settings_of_the_programs_own_class() -> None:
+    def constructor(self: Any, config: Any) -> None:
+        assert config.kind == Family.SECOND
+        self.layer = nn.Linear(config.width, 2)
+
+    head = type("Head", (module(constructor),), {"config_class": HeadSetup})
+    assert made(head).startswith("Head(config=HeadSetup(")
