@@ -1,49 +1,25 @@
 """Decides what to change about invented arguments after the program has raised an error.
 
-The error's message, the statement that raised it, the checks and lookups of the functions that it passed through, and
-the comparisons of the program all tell something about the values that the program wants.
+The error's message and the statement that raised it tell something about the values that the program wants, and so does
+the code through which it passed; see `wanted_by_program`.
 """
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import enum
-import inspect
 import re
 import sys
-import typing
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from traceback import walk_tb
-from types import CodeType, FrameType, FunctionType, TracebackType
+from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
-from fx_lsp.agent.inventing import argument_plan
-from fx_lsp.agent.inventing.argument_kinds import (
-    WIDTH,
-    ArgumentKind,
-    KindName,
-    first_guess,
-    is_side,
-    items_of,
-    number_for,
-)
+from fx_lsp.agent.inventing.argument_kinds import WIDTH, ArgumentKind, is_side, items_of, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker
-from fx_lsp.agent.inventing.failed_checks import (
-    flags_before,
-    lists_in_check,
-    names_in_check,
-    passing_attributes,
-    passing_defaults,
-    passing_options,
-    passing_values,
-)
-from fx_lsp.agent.inventing.failing_statement import names_called, sequence_values, used_values
-from fx_lsp.agent.inventing.frame_code import tree_of
-from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, InventedSettings, Misused, Probe, TooLarge
-from fx_lsp.agent.inventing.looked_up import Lookup, lookups
-from fx_lsp.agent.missing import missing_weights
+from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
+from fx_lsp.agent.inventing.error_values import frames_of, mentions, names_read, path_of, steps_of, suspects_of, used_by
+from fx_lsp.agent.inventing.failing_statement import sequence_values, used_values
+from fx_lsp.agent.inventing.invented_values import OF_ARRAYS, TooLarge
+from fx_lsp.agent.inventing.wanted_by_program import avoiding, chosen_from, compared_with, wanted_by_program
 from fx_lsp.agent.missing.missing_weights import lacks_weights
 
 _KINDS = (
@@ -58,70 +34,74 @@ _KINDS = (
 )
 """The kinds to try, in this order, for a value that is involved in an error."""
 
+
 _QUOTED = re.compile(r"'(\w+)'")
+
+
 _NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
+
+
 _NO_CALLABLE = re.compile(r"must be (?:a )?callable|is not (?:a )?callable")
+
+
 _NO_ORDER = re.compile(r"not supported between instances of|unsupported operand type")
+
+
 _NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to float")
+
+
 _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
+
+
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
 """Python's messages about values: one that should be a list, one that should be a class or a function, one that should
 be a number, a string that should be a number, one that should be an integer, one that should be a string."""
 
+
 _TOO_SMALL = re.compile(r"can't be greater than actual input size|[Oo]utput size is too small")
 """torch's messages about an input that is smaller than a kernel."""
+
 
 _OF_CHANNELS = re.compile(r"to have \d+ channels|Invalid channel dimensions")
 """torch's messages about an input with another number of channels: a shape without channels may have caused them."""
 
+
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
+
+
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
+
+
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
-MOST_OPTIONS = 4
-"""How many options (strings that an error names, keys of a table) are tried."""
+
 
 SOME_TEXT = "name"
 """A string that is not empty."""
 
+
 FEW = 2
 """A small number of submodules."""
+
 
 MOST_SUMMED = 3
 """How many numbers become lists at the same time."""
 
+
 LARGER = (64, 128, 256)
 """Heights and widths to try if smaller ones are too small."""
+
 
 _WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
 """The names of parameters that request weights."""
 
+
 _NUMBERS = (int, float)
+
 
 _PREFIX = re.compile(r"[a-z]+_$")
 
+
 _DIGITS = re.compile(r"\b[1-8]\b")
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change to try: another kind for the value at a path, or arguments for parameters that had none so far."""
-
-    path: str = ""
-    kind: ArgumentKind | None = None
-    extra: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-    """Names that the settings at the path have from the start, in addition to those that they have already."""
-    is_of_all: bool = False
-    """Whether the kind applies to all items of the list that contains the value at the path."""
-    others: tuple[str, ...] = ()
-    """Further paths that the kind applies to."""
-    is_due: bool = False
-    """Whether the error shows that the arguments are lacking, so that to give them may end in an earlier error."""
-
-
-def is_choice(change: Change) -> bool:
-    """Whether a change sets one of the strings that a program knows: the keys of a table, the names in an error."""
-    return change.kind is not None and isinstance(change.kind.value, str)
 
 
 def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> Iterator[Change]:
@@ -138,7 +118,7 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     ]
     if type(error) is NameError:  # only a way around the statement helps
         yield from off
-        yield from _avoiding(error, plan)
+        yield from avoiding(error, plan)
         return
     if not is_built and lacks_weights(error):
         off.sort(key=lambda change: not _WEIGHTS.search(change.path))
@@ -147,8 +127,8 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     if isinstance(error, ValueError) and expected and plan.last_iterated:
         yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])))
         yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
-    yield from _wanted_by_program(error, plan)
-    suspects = [(path, plan.kinds[path]) for path in _suspects(error, plan) if path in plan.kinds]
+    yield from wanted_by_program(error, plan)
+    suspects = [(path, plan.kinds[path]) for path in suspects_of(error, plan) if path in plan.kinds]
     named, optional = (
         plan.taken(re.findall(r"\w+", text), by_name=True),
         [path for path in plan.optional if path not in plan.extra],
@@ -172,9 +152,9 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     if not is_built:
         yield from (Change(extra=(path,)) for path in optional)
         yield from off
-        yield from _compared_with(plan)
-        yield from _avoiding(error, plan)
-        yield from _chosen_from(error.__traceback__, plan, is_found=True)
+        yield from compared_with(plan)
+        yield from avoiding(error, plan)
+        yield from chosen_from(error.__traceback__, plan, is_found=True)
 
 
 def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
@@ -190,33 +170,18 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     prefixes = _prefixes(plan.cls)
     if prefixes:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
-    called = [path for path in _suspects(error, plan) if path in plan.kinds] if ".forward()" in text else []
+    called = [path for path in suspects_of(error, plan) if path in plan.kinds] if ".forward()" in text else []
     yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
-
-
-def _existing(error: OSError, plan: ArgumentPlan) -> Iterator[Change]:
-    """Files of the workspace instead of one that does not exist. `pathlib` takes an empty path for the folder."""
-    for path, kind in list(plan.kinds.items()):
-        if kind.name == "text" and kind.value in (error.filename, ""):
-            yield from (Change(path, ArgumentKind("text", file)) for file in plan.files(path.rpartition(".")[2]))
 
 
 def _fewer(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """Smaller numbers, each alone and then all together, since one of them may be the number of submodules."""
-    paths = [path for path in _suspects(error, plan) if path in plan.kinds and plan.kinds[path].name == "number"]
+    paths = [path for path in suspects_of(error, plan) if path in plan.kinds and plan.kinds[path].name == "number"]
     large = [path for path in paths if plan.kinds[path].value > FEW]
     few = ArgumentKind("number", FEW)
     yield from (Change(path, few, is_of_all=path.endswith("]")) for path in large)
     if large:
         yield Change(large[0], few, others=(*large[1:],))
-
-
-def _avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
-    """Changes with which a branch that led to the error is not taken: ``if cfg.checkpoint: require_fairscale()``."""
-    for frame, line in _steps(error.__traceback__):
-        for path in flags_before(frame, line, lambda value: _path_of(value, plan.made)):
-            if path in plan.kinds:
-                yield Change(path, ArgumentKind("value", False))
 
 
 def _of_other_type(
@@ -243,9 +208,9 @@ def _of_other_type(
         for path in plan.taken(_numbers_as_sequences(error), by_name=True):  # the program refuses its own default
             yield Change(path, ArgumentKind("list", items_of(path)), (path,))
     if "NoneType" in text:
-        unset = dict.fromkeys(source.rpartition(".")[2] for source, value in _used(error) if value is None)
+        unset = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is None)
         yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
-        yield from (Change(extra=paths) for paths in plan.unset(_names_read(error)))
+        yield from (Change(extra=paths) for paths in plan.unset(names_read(error)))
 
 
 _OF_TENSORS = OF_ARRAYS | {"clone", "expand", "float", "long", "permute", "reshape", "to", "unsqueeze", "view"}
@@ -256,11 +221,11 @@ def _tensors(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """A tensor instead of the value that lacks an attribute of tensors: an invented one, or a parameter's default."""
     if not isinstance(error, AttributeError) or error.obj is None or error.name not in _OF_TENSORS:
         return
-    path, tensor = _path_of(error.obj, plan.made), ArgumentKind("tensor", (WIDTH,))
+    path, tensor = path_of(error.obj, plan.made), ArgumentKind("tensor", (WIDTH,))
     if path in plan.kinds:
         yield Change(path, tensor)
     else:
-        named = [source.rpartition(".")[2] for source, value in _used(error) if value is error.obj]
+        named = [source.rpartition(".")[2] for source, value in used_by(error) if value is error.obj]
         yield from (Change(one, tensor, (one,)) for one in plan.taken(named, by_name=True))
 
 
@@ -273,7 +238,7 @@ def _ranks(path: str, kind: ArgumentKind) -> Iterator[Change]:
 
 def _numbers_as_sequences(error: BaseException) -> list[str]:
     """The names of the numbers that the failing statement uses as sequences."""
-    steps = _steps(error.__traceback__)[:1]
+    steps = steps_of(error.__traceback__)[:1]
     used = (pair for frame, line in steps for pair in sequence_values(frame, line))
     return list(dict.fromkeys(source.rpartition(".")[2] for source, value in used if type(value) in _NUMBERS))
 
@@ -283,9 +248,9 @@ def _summed(error: BaseException, plan: ArgumentPlan) -> list[str]:
 
     If the failing function only received the value, those that the nearest calling statement used.
     """
-    for at, (frame, line) in enumerate(_steps(error.__traceback__)):
+    for at, (frame, line) in enumerate(steps_of(error.__traceback__)):
         read = used_values(frame, line) if at else sequence_values(frame, line)
-        paths = dict.fromkeys(_path_of(value, plan.made) for _, value in read)
+        paths = dict.fromkeys(path_of(value, plan.made) for _, value in read)
         if numbers := [path for path in paths if path in plan.kinds and plan.kinds[path].name == "number"]:
             return numbers[:MOST_SUMMED]
     return []
@@ -337,14 +302,14 @@ def _looked_up(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     wanted = error.name if isinstance(error, AttributeError) else error.args[0] if isinstance(error, KeyError) else None
     if isinstance(wanted, str) and wanted.isidentifier():
         yield Change(extra=plan.taken([wanted]))
-        path = _path_of(getattr(error, "obj", None), plan.made)
+        path = path_of(getattr(error, "obj", None), plan.made)
         if path in plan.kinds and plan.kinds[path].name in ("settings", "object"):  # a class of its own, without this
             yield Change(path, settings=(wanted,))
 
 
 def _indices(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     """If an index was out of range: a number, or all numbers of a list, become 0, an index of any list with items."""
-    used = dict.fromkeys(_path_of(value, plan.made) for _, value in _used(error)) if type(error) is IndexError else ()
+    used = dict.fromkeys(path_of(value, plan.made) for _, value in used_by(error)) if type(error) is IndexError else ()
     for path in [path for path in used if path in plan.kinds and plan.kinds[path].name == "number"]:
         yield Change(path, ArgumentKind("number", 0), is_of_all=path.endswith("]"))
 
@@ -388,221 +353,10 @@ def _options(path: str, kind: ArgumentKind, error: BaseException) -> Iterator[Ch
     named = _ONE_OF.search(str(error))
     options = re.findall(r"[\w.-]+", named[1].partition(".\n")[0]) if named else []
     options += [text for text in re.findall(r"'([\w.-]+)'", str(error)) if text not in options]
-    for frame in _frames(error.__traceback__):
+    for frame in frames_of(error.__traceback__):
         enumeration = frame.f_locals.get("cls")
         if isinstance(enumeration, enum.EnumMeta):
             members: dict[str, Any] = dict(enumeration.__members__)
             options += [str(member.value) for member in members.values()]
     for option in [option for option in options if option not in _WORDS][:MOST_OPTIONS]:
         yield Change(path, ArgumentKind("text", option))
-
-
-def _wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
-    """Changes suggested by the code that ``error`` passed through: its checks, type tests, lookups and comparisons."""
-    yield from _checked_for(error.__traceback__, plan)
-    if isinstance(error, ImportError | NotImplementedError):  # no other value makes what is missing available
-        yield from _avoiding(error, plan)
-    yield from _asked_for(error.__traceback__, plan)
-    yield from _chosen_from(error.__traceback__, plan)
-    if isinstance(error, FileNotFoundError | IsADirectoryError):
-        yield from _existing(error, plan)
-    if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError | ValueError):
-        yield from _compared_with(plan)
-
-
-def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
-    """Changes that would make the check that raised the error pass."""
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    if traceback is None:
-        return
-    frame, line = traceback.tb_frame, traceback.tb_lineno
-    for passing in passing_values(frame, line, lambda value: _path_of(value, plan.made)):
-        kind = plan.kinds.get(passing.path)
-        if kind is not None:
-            name: KindName = kind.name if passing.is_length else "number"
-            yield Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
-    yield from _other_options(frame, line, plan)
-
-
-def _other_options(frame: FrameType, line: int, plan: ArgumentPlan) -> Iterator[Change]:
-    """Other settings, and arguments in place of defaults, that would make the check at ``line`` of ``frame`` pass."""
-    for owner, attribute, value in passing_attributes(frame, line):
-        if (path := _path_of(owner, plan.made)) in plan.kinds:
-            yield Change(f"{path}.{attribute}", ArgumentKind("value", value), (f"{path}.{attribute}",))
-    for option, value in passing_options(frame, line):
-        for path in plan.taken([option], by_name=True):
-            yield Change(path, ArgumentKind("value", value), (path,), is_due=isinstance(value, str))
-    for sequence, kind_of_sequence in lists_in_check(frame, line):
-        for path in _defaults(plan, sequence):
-            yield Change(path, ArgumentKind(kind_of_sequence, items_of(path)), (path,))
-    for path in plan.taken(names_in_check(frame, line), by_name=True):
-        yield Change(extra=(path,))  # the check may refuse its default
-    for passing in passing_defaults(frame, line, lambda name: _defaults(plan, name)):
-        yield Change(passing.path, ArgumentKind("number", passing.value), (passing.path,))
-
-
-def _defaults(plan: ArgumentPlan, name: str) -> list[str]:
-    """The path of the parameter with a name, if it has its default."""
-    return [path for path in plan.taken([name], by_name=True) if path not in plan.kinds]
-
-
-def _compared_with(plan: ArgumentPlan) -> Iterator[Change]:
-    """Changes of a number or string to one it was compared with: no branch of ``if kind == 0: … elif …`` was taken."""
-    for path, others in list(plan.compared.items()):
-        if path in plan.kinds:
-            for other in list(others)[:MOST_OPTIONS]:
-                yield Change(path, ArgumentKind("text" if isinstance(other, str) else "number", other))
-
-
-def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
-    """Changes that satisfy an ``isinstance(net, Transformer)`` in a function that the error passed through."""
-    for frame in _frames(traceback):
-        for call in _isinstance_calls(frame.f_code):
-            try:
-                value, classes = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in call.args)
-            except (Exception, Misused):
-                continue
-            path = _path_of(value, plan.made)
-            for asked in classes if isinstance(classes, tuple) else typing.get_args(classes) or (classes,):
-                origin: Any = typing.get_origin(asked)
-                cls = asked if origin is None else origin  # `typing.Sequence` stands for `collections.abc.Sequence`
-                is_own = isinstance(cls, type) and cls.__module__ != "builtins"
-                if is_own and path in plan.kinds and not isinstance(value, cls):
-                    yield from _with_alike(path, first_guess(path.rpartition(".")[2], cls, plan.namespace), plan)
-
-
-def _with_alike(path: str, kind: ArgumentKind, plan: ArgumentPlan) -> Iterator[Change]:
-    """Another kind for the value at ``path``.
-
-    If that is an item of a list, also for all items of the list, and for the items of all lists that are of the same
-    kind: a loop over them gets no further before each of them has changed.
-    """
-    yield Change(path, kind)
-    items = [other for other in plan.kinds if other.endswith("]")]
-    alike = [other for other in items if plan.kinds[other].name == plan.kinds[path].name]
-    if path in alike:
-        yield Change(path, kind, is_of_all=True)
-        yield Change(path, kind, others=(*alike,))
-
-
-def _isinstance_calls(code: CodeType) -> list[ast.Call]:
-    return [
-        node
-        for node in ast.walk(tree_of(code) or ast.Pass())
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and len(node.args) == 2
-    ]
-
-
-def _chosen_from(traceback: TracebackType | None, plan: ArgumentPlan, *, is_found: bool = False) -> Iterator[Change]:
-    """Changes to a key that is missing from a table, looked up by a function in the traceback, or to the table.
-
-    Examples of such lookups: ``mode in MODES``, ``MODELS[name]``, ``"target" in config``. ``is_found``: instead of
-    missing keys, those that are there are changed, since the table may have something better.
-    """
-    for frame in _frames(traceback):
-        more = _more_keywords(frame)
-        for found in lookups(frame):
-            with contextlib.suppress(Exception, Misused):  # an object that looks like a table may be none
-                yield from _with_key(found, more, plan, is_found=is_found)
-
-
-def _with_key(found: Lookup, more: dict[str, Any] | None, plan: ArgumentPlan, *, is_found: bool) -> Iterator[Change]:
-    """Changes of the table or the key of what was looked up; ``more`` and ``is_found``: see `_chosen_from`."""
-    key, table = found.key, found.table
-    if isinstance(key, str) and isinstance(table, InventedSettings) and key not in table:
-        yield Change(_path_of(table, plan.made), settings=(str(key),))
-    if isinstance(key, str) and more is not None and table is more and key not in more:
-        yield Change(extra=plan.taken([key]))
-    path = _path_of(key, plan.made)
-    is_table = isinstance(table, Mapping) or found.is_test
-    if path in plan.kinds and is_table and not isinstance(table, str) and (key in table) == is_found:
-        yield from (Change(path, ArgumentKind("value", option)) for option in found.options()[:MOST_OPTIONS])
-
-
-def _more_keywords(frame: FrameType) -> dict[str, Any] | None:
-    """What a function received as ``**kwargs``; None if it has no such parameter."""
-    code = frame.f_code
-    if not code.co_flags & inspect.CO_VARKEYWORDS:
-        return None
-    at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
-    found = frame.f_locals.get(code.co_varnames[at])
-    return found if isinstance(found, dict) else None
-
-
-def _suspects(error: BaseException, plan: ArgumentPlan) -> list[str]:
-    """The paths of the invented values that may have caused ``error``, the likeliest first.
-
-    First come those that the error names, then those that the failing statements used, the innermost first, and last
-    all others in the traceback's frames.
-    """
-    named = [path for path in plan.kinds if isinstance(error, TypeError) and mentions(error, path)]
-    used = (_path_of(value, plan.made) for _, value in _used(error))
-    frames = _frames(error.__traceback__)
-    other = (_path_of(value, plan.made) for frame in frames for value in list(frame.f_locals.values()))
-    return list(dict.fromkeys(path for path in (*named, *used, *other) if path))
-
-
-def _used(error: BaseException) -> Iterator[tuple[str, Any]]:
-    """What the failing statements in the traceback used, as `used_values` returns it, the innermost first."""
-    for frame, line in _steps(error.__traceback__):
-        yield from used_values(frame, line)
-
-
-def _names_read(error: BaseException) -> set[str]:
-    """The names, including those of attributes, in the functions that ``error`` passed through."""
-    waiting = [frame.f_code for frame in _frames(error.__traceback__)]
-    names: set[str] = set()
-    while waiting:
-        code = waiting.pop()
-        names.update(code.co_names)
-        waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
-    return names
-
-
-def makes_tensor(traceback: TracebackType | None) -> bool:
-    """Whether the innermost statement of the program in ``traceback`` calls ``torch.Tensor``, ``torch.IntTensor``, …"""
-    probes = Probe.__module__
-    inside = [(frame, line) for frame, line in _steps(traceback) if frame.f_globals.get("__name__") != probes]
-    return any(name.lower().endswith("tensor") for frame, line in inside[:1] for name in names_called(frame, line))
-
-
-def mentions(error: BaseException, name: str) -> bool:
-    """Whether the error's message has ``name`` as a word of its own."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.\[])", str(error)) is not None
-
-
-def _path_of(value: Any, made: Mapping[int, tuple[str, Any]]) -> str:
-    """The path of an invented value; empty for any other value."""
-    if isinstance(value, InventedSettings):
-        return str(vars(value)["_path"])
-    return value.path if isinstance(value, Probe) else made.get(id(value), ("",))[0]
-
-
-def _frames(traceback: TracebackType | None) -> list[FrameType]:
-    """The frames of the traceback, the innermost first, except for those of the search itself."""
-    return [frame for frame, _ in _steps(traceback)]
-
-
-def _steps(traceback: TracebackType | None) -> list[tuple[FrameType, int]]:
-    """The frames of the traceback, as `_frames` returns them, each with the line that it had reached."""
-    steps = list(walk_tb(traceback))
-    return [(frame, line) for frame, line in reversed(steps) if not _is_own(frame)]
-
-
-def positions_of(traceback: TracebackType | None) -> tuple[int, ...]:
-    """The instruction that each function in the traceback had reached, except for the search's own functions."""
-    positions = []
-    while traceback is not None:
-        if not _is_own(traceback.tb_frame):
-            positions.append(traceback.tb_lasti)
-        traceback = traceback.tb_next
-    return tuple(positions)
-
-
-def _is_own(frame: FrameType) -> bool:
-    """Whether a frame belongs to the search for arguments, not to the program."""
-    return frame.f_globals.get("__name__") in _OWN
-
-
-_OWN = frozenset(module.__name__ for module in (argument_plan, missing_weights)) | {f"{__package__}.argument_synthesis"}

@@ -18,17 +18,12 @@ from torch.nn.modules.module import (
     register_module_parameter_registration_hook,
 )
 
-from fx_lsp.agent.inventing.argument_changes import (
-    Change,
-    changes_after,
-    is_choice,
-    makes_tensor,
-    mentions,
-    positions_of,
-)
+from fx_lsp.agent.inventing.argument_changes import changes_after
 from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, number_for
 from fx_lsp.agent.inventing.argument_plan import ArgumentPlan, Maker, PlanState
 from fx_lsp.agent.inventing.called_attributes import called_values
+from fx_lsp.agent.inventing.change import Change, is_choice
+from fx_lsp.agent.inventing.error_values import makes_tensor, mentions, positions_of
 from fx_lsp.agent.inventing.invented_values import InventedModule, Misused, TooLarge
 from fx_lsp.agent.inventing.written_settings import WrittenSettings
 from fx_lsp.agent.missing.missing_uses import forget_uses

@@ -1,0 +1,209 @@
+"""Changes of invented arguments that the code suggests through which an error passed.
+
+Its checks, tests of types, lookups and comparisons tell which values the program wants.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import typing
+from collections.abc import Iterator, Mapping
+from types import FrameType, TracebackType
+from typing import Any
+
+from fx_lsp.agent.inventing.argument_kinds import ArgumentKind, KindName, first_guess, items_of
+from fx_lsp.agent.inventing.argument_plan import ArgumentPlan
+from fx_lsp.agent.inventing.change import MOST_OPTIONS, Change
+from fx_lsp.agent.inventing.error_values import frames_of, path_of, steps_of
+from fx_lsp.agent.inventing.failed_checks import (
+    flags_before,
+    lists_in_check,
+    names_in_check,
+    passing_attributes,
+    passing_defaults,
+    passing_options,
+    passing_values,
+)
+from fx_lsp.agent.inventing.frame_code import tree_of
+from fx_lsp.agent.inventing.invented_values import InventedSettings, Misused
+from fx_lsp.agent.inventing.looked_up import Lookup, lookups
+
+
+def wanted_by_program(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes suggested by the code that ``error`` passed through: its checks, type tests, lookups and comparisons."""
+    yield from _checked_for(error.__traceback__, plan)
+    if isinstance(error, ImportError | NotImplementedError):  # no other value makes what is missing available
+        yield from avoiding(error, plan)
+    yield from _asked_for(error.__traceback__, plan)
+    yield from chosen_from(error.__traceback__, plan)
+    if isinstance(error, FileNotFoundError | IsADirectoryError):
+        yield from _existing(error, plan)
+    if isinstance(error, AttributeError | UnboundLocalError | NotImplementedError | ValueError):
+        yield from compared_with(plan)
+
+
+def _existing(error: OSError, plan: ArgumentPlan) -> Iterator[Change]:
+    """Files of the workspace instead of one that does not exist. `pathlib` takes an empty path for the folder."""
+    for path, kind in list(plan.kinds.items()):
+        if kind.name == "text" and kind.value in (error.filename, ""):
+            yield from (Change(path, ArgumentKind("text", file)) for file in plan.files(path.rpartition(".")[2]))
+
+
+def avoiding(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes with which a branch that led to the error is not taken: ``if cfg.checkpoint: require_fairscale()``."""
+    for frame, line in steps_of(error.__traceback__):
+        for path in flags_before(frame, line, lambda value: path_of(value, plan.made)):
+            if path in plan.kinds:
+                yield Change(path, ArgumentKind("value", False))
+
+
+def _checked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes that would make the check that raised the error pass."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return
+    frame, line = traceback.tb_frame, traceback.tb_lineno
+    for passing in passing_values(frame, line, lambda value: path_of(value, plan.made)):
+        kind = plan.kinds.get(passing.path)
+        if kind is not None:
+            name: KindName = kind.name if passing.is_length else "number"
+            yield Change(passing.path, ArgumentKind(name, passing.value, kind.items if passing.is_length else ()))
+    yield from _other_options(frame, line, plan)
+
+
+def _other_options(frame: FrameType, line: int, plan: ArgumentPlan) -> Iterator[Change]:
+    """Other settings, and arguments in place of defaults, that would make the check at ``line`` of ``frame`` pass."""
+    for owner, attribute, value in passing_attributes(frame, line):
+        if (path := path_of(owner, plan.made)) in plan.kinds:
+            yield Change(f"{path}.{attribute}", ArgumentKind("value", value), (f"{path}.{attribute}",))
+    for option, value in passing_options(frame, line):
+        for path in plan.taken([option], by_name=True):
+            yield Change(path, ArgumentKind("value", value), (path,), is_due=isinstance(value, str))
+    for sequence, kind_of_sequence in lists_in_check(frame, line):
+        for path in _defaults(plan, sequence):
+            yield Change(path, ArgumentKind(kind_of_sequence, items_of(path)), (path,))
+    for path in plan.taken(names_in_check(frame, line), by_name=True):
+        yield Change(extra=(path,))  # the check may refuse its default
+    for passing in passing_defaults(frame, line, lambda name: _defaults(plan, name)):
+        yield Change(passing.path, ArgumentKind("number", passing.value), (passing.path,))
+
+
+def _defaults(plan: ArgumentPlan, name: str) -> list[str]:
+    """The path of the parameter with a name, if it has its default."""
+    return [path for path in plan.taken([name], by_name=True) if path not in plan.kinds]
+
+
+def compared_with(plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes of a number or string to one it was compared with: no branch of ``if kind == 0: … elif …`` was taken."""
+    for path, others in list(plan.compared.items()):
+        if path in plan.kinds:
+            for other in list(others)[:MOST_OPTIONS]:
+                yield Change(path, ArgumentKind("text" if isinstance(other, str) else "number", other))
+
+
+def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes that satisfy an ``isinstance(net, Transformer)`` in a function that the error passed through."""
+    for frame in frames_of(traceback):
+        for call in _isinstance_calls(tree_of(frame.f_code) or ast.Pass()):
+            with contextlib.suppress(Exception, Misused):
+                value, classes = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in call.args)
+                path = path_of(value, plan.made)
+                for cls in _classes_in(classes):
+                    if path in plan.kinds and not isinstance(value, cls):
+                        yield from _with_alike(path, first_guess(path.rpartition(".")[2], cls, plan.namespace), plan)
+        yield from _asked_of_items(frame, plan)
+
+
+def _asked_of_items(frame: FrameType, plan: ArgumentPlan) -> Iterator[Change]:
+    """Changes that satisfy an ``isinstance`` by which a function selects items of an invented list.
+
+    For example, ``[column for column in columns if isinstance(column, Sparse)]``, or the same with ``filter``.
+    """
+    for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
+        match node:
+            case ast.ListComp(generators=[ast.comprehension(target=ast.Name(id=name), iter=items)]):
+                pass
+            case ast.Call(
+                func=ast.Name(id="filter"), args=[ast.Lambda(args=ast.arguments(args=[ast.arg(arg=name)])), items]
+            ):
+                pass
+            case _:
+                continue
+        for call in _isinstance_calls(node):
+            if isinstance(call.args[0], ast.Name) and call.args[0].id == name:
+                with contextlib.suppress(Exception, Misused):
+                    asked = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (items, call.args[1]))
+                    sequence, classes = asked
+                    first = f"{path_of(sequence, plan.made)}[0]"
+                    for cls in _classes_in(classes) if first in plan.kinds else ():
+                        yield Change(first, first_guess("", cls, plan.namespace), is_of_all=True, is_due=True)
+
+
+def _classes_in(asked: Any) -> Iterator[type]:
+    """The classes of the program, or of its packages, that ``isinstance(value, asked)`` asks for."""
+    for one in asked if isinstance(asked, tuple) else typing.get_args(asked) or (asked,):
+        origin: Any = typing.get_origin(one)
+        cls = one if origin is None else origin  # `typing.Sequence` stands for `collections.abc.Sequence`
+        if isinstance(cls, type) and cls.__module__ != "builtins":
+            yield cls
+
+
+def _with_alike(path: str, kind: ArgumentKind, plan: ArgumentPlan) -> Iterator[Change]:
+    """Another kind for the value at ``path``.
+
+    If that is an item of a list, also for all items of the list, and for the items of all lists that are of the same
+    kind: a loop over them gets no further before each of them has changed.
+    """
+    yield Change(path, kind)
+    items = [other for other in plan.kinds if other.endswith("]")]
+    alike = [other for other in items if plan.kinds[other].name == plan.kinds[path].name]
+    if path in alike:
+        yield Change(path, kind, is_of_all=True)
+        yield Change(path, kind, others=(*alike,))
+
+
+def _isinstance_calls(tree: ast.AST) -> list[ast.Call]:
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance" and len(node.args) == 2
+    ]
+
+
+def chosen_from(traceback: TracebackType | None, plan: ArgumentPlan, *, is_found: bool = False) -> Iterator[Change]:
+    """Changes to a key that is missing from a table, looked up by a function in the traceback, or to the table.
+
+    Examples of such lookups: ``mode in MODES``, ``MODELS[name]``, ``"target" in config``. ``is_found``: instead of
+    missing keys, those that are there are changed, since the table may have something better.
+    """
+    for frame in frames_of(traceback):
+        more = _more_keywords(frame)
+        for found in lookups(frame):
+            with contextlib.suppress(Exception, Misused):  # an object that looks like a table may be none
+                yield from _with_key(found, more, plan, is_found=is_found)
+
+
+def _with_key(found: Lookup, more: dict[str, Any] | None, plan: ArgumentPlan, *, is_found: bool) -> Iterator[Change]:
+    """Changes of the table or the key of what was looked up; ``more`` and ``is_found``: see `chosen_from`."""
+    key, table = found.key, found.table
+    if isinstance(key, str) and isinstance(table, InventedSettings) and key not in table:
+        yield Change(path_of(table, plan.made), settings=(str(key),))
+    if isinstance(key, str) and more is not None and table is more and key not in more:
+        yield Change(extra=plan.taken([key]))
+    path = path_of(key, plan.made)
+    is_table = isinstance(table, Mapping) or found.is_test
+    if path in plan.kinds and is_table and not isinstance(table, str) and (key in table) == is_found:
+        yield from (Change(path, ArgumentKind("value", option)) for option in found.options()[:MOST_OPTIONS])
+
+
+def _more_keywords(frame: FrameType) -> dict[str, Any] | None:
+    """What a function received as ``**kwargs``; None if it has no such parameter."""
+    code = frame.f_code
+    if not code.co_flags & inspect.CO_VARKEYWORDS:
+        return None
+    at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    found = frame.f_locals.get(code.co_varnames[at])
+    return found if isinstance(found, dict) else None
