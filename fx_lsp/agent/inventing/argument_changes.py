@@ -9,7 +9,8 @@ from __future__ import annotations
 import enum
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -123,16 +124,10 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     if not is_built and lacks_weights(error):
         off.sort(key=lambda change: not _WEIGHTS.search(change.path))
         yield from off
-    expected = _EXPECTED.search(text)
-    if isinstance(error, ValueError) and expected and plan.last_iterated:
-        yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])))
-        yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
+    yield from _of_other_length(error, plan)
     yield from wanted_by_program(error, plan)
     suspects = [(path, plan.kinds[path]) for path in suspects_of(error, plan) if path in plan.kinds]
-    named, optional = (
-        plan.taken(re.findall(r"\w+", text), by_name=True),
-        [path for path in plan.optional if path not in plan.extra],
-    )
+    optional = [path for path in plan.optional if path not in plan.extra]
     yield from _looked_up(error, plan)
     yield from _indices(error, plan)
     if _NO_INTEGER.search(text):
@@ -140,11 +135,9 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
     yield from _larger(error, plan, suspects)
     if not is_built:
         yield from _of_other_type(error, plan, suspects)
-        if plan.inherited:
-            yield Change(extra=plan.inherited)
-        yield from _of_same_type(error, plan, suspects)
-        if named:
-            yield Change(extra=named)
+    yield from _unset(error, plan)
+    if not is_built:
+        yield from _more_or_alike(error, plan, suspects)
     for path, kind in suspects:
         others = (ArgumentKind("value", kind.value),) if kind.name == "object" else _KINDS
         yield from (Change(path, other) for other in others if other != kind)
@@ -155,6 +148,25 @@ def changes_after(error: BaseException, is_built: bool, plan: ArgumentPlan) -> I
         yield from compared_with(plan)
         yield from avoiding(error, plan)
         yield from chosen_from(error.__traceback__, plan, is_found=True)
+
+
+def _of_other_length(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """A list as long as ``error`` expects it to be."""
+    expected = _EXPECTED.search(str(error))
+    if isinstance(error, ValueError) and expected and plan.last_iterated:
+        yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])))
+        yield Change(plan.last_iterated[0], ArgumentKind("list", int(expected[1])), is_of_all=True)
+
+
+def _more_or_alike(
+    error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
+) -> Iterator[Change]:
+    """The arguments that base classes require, other values of the same types, and arguments that ``error`` names."""
+    if plan.inherited:
+        yield Change(extra=plan.inherited)
+    yield from _of_same_type(error, plan, suspects)
+    if named := plan.taken(re.findall(r"\w+", str(error)), by_name=True):
+        yield Change(extra=named)
 
 
 def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
@@ -170,8 +182,21 @@ def _required(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
     prefixes = _prefixes(plan.cls)
     if prefixes:
         yield Change(extra=plan.taken(f"{prefix}{name}" for prefix in prefixes for name in names))
+    yield from _completed_classes(error, names, plan)
     called = [path for path in suspects_of(error, plan) if path in plan.kinds] if ".forward()" in text else []
     yield from (Change(path, ArgumentKind("class")) for path in called if plan.kinds[path].name == "module")
+
+
+def _completed_classes(error: BaseException, names: Sequence[str], plan: ArgumentPlan) -> Iterator[Change]:
+    """A default that is a class, with the arguments ``names`` that the program's call of it lacks.
+
+    ``conv=nn.Conv2d`` becomes ``partial(nn.Conv2d, kernel_size=3)`` where the program calls ``conv(width, width)``.
+    """
+    for source, value in used_by(error):
+        path = plan.taken([source.rpartition(".")[2]], by_name=True) if isinstance(value, type) else ()
+        if path and mentions(error, f"{value.__name__}.__init__"):
+            completed = partial(value, **{name: number_for(name) for name in names})
+            yield Change(path[0], ArgumentKind("value", completed), path)
 
 
 def _fewer(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
@@ -187,7 +212,7 @@ def _fewer(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
 def _of_other_type(
     error: BaseException, plan: ArgumentPlan, suspects: list[tuple[str, ArgumentKind]]
 ) -> Iterator[Change]:
-    """Values of the type that ``error`` asks for: a string, lists instead of numbers, anything instead of None."""
+    """Values of the type that ``error`` asks for: a string, lists instead of numbers."""
     text = str(error)
     if not isinstance(error, TypeError | AttributeError):
         return
@@ -207,10 +232,6 @@ def _of_other_type(
             yield Change(first, ArgumentKind("list", items_of(first)), others=(*others,))
         for path in plan.taken(_numbers_as_sequences(error), by_name=True):  # the program refuses its own default
             yield Change(path, ArgumentKind("list", items_of(path)), (path,))
-    if "NoneType" in text:
-        unset = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is None)
-        yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
-        yield from (Change(extra=paths) for paths in plan.unset(names_read(error)))
 
 
 _OF_TENSORS = OF_ARRAYS | {"clone", "expand", "float", "long", "permute", "reshape", "to", "unsqueeze", "view"}
@@ -234,6 +255,14 @@ def _ranks(path: str, kind: ArgumentKind) -> Iterator[Change]:
     if kind.name == "tensor":
         shapes = ((WIDTH, WIDTH), (), (WIDTH,), (1, WIDTH, WIDTH))
         yield from (Change(path, ArgumentKind("tensor", shape)) for shape in shapes if shape != kind.value)
+
+
+def _unset(error: BaseException, plan: ArgumentPlan) -> Iterator[Change]:
+    """Arguments for parameters whose default is None, if ``error`` says that None is not enough."""
+    if isinstance(error, TypeError | AttributeError) and "NoneType" in str(error):
+        unset = dict.fromkeys(source.rpartition(".")[2] for source, value in used_by(error) if value is None)
+        yield from (Change(extra=(path,), is_due=True) for path in plan.taken(unset, by_name=True))
+        yield from (Change(extra=paths) for paths in plan.unset(names_read(error)))
 
 
 def _numbers_as_sequences(error: BaseException) -> list[str]:

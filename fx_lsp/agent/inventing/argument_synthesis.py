@@ -51,7 +51,6 @@ _CLASSES = {
     "class": "type",
     "tuple": "tuple",
     "tensor": "Tensor",
-    "value": "NoneType",
 }
 """What Python's messages call the values of some kinds; the classes of the others are named after the path."""
 
@@ -260,7 +259,8 @@ class _ArgumentSearch:
         """Whether the program, though it got further, does not accept the new value: the error names its class."""
         if change.kind is None or not isinstance(error, TypeError):
             return False
-        named = _CLASSES.get(change.kind.name)
+        is_value = change.kind.name == "value"
+        named = type(change.kind.value).__name__ if is_value else _CLASSES.get(change.kind.name)
         return any(mentions(error, name) for name in ([named] if named else self._paths(change)))
 
     def _paths(self, change: Change) -> list[str]:

@@ -861,3 +861,22 @@ def test_items_that_are_selected_by_their_class_are_of_that_class(is_filter: boo
         self.layer = nn.Linear(sparse[0].width, 2)
 
     assert made(module(constructor)).startswith("M(columns=[Sparse(")
+
+
+def test_a_class_that_the_program_calls_with_too_little_gets_the_rest() -> None:
+    def constructor(self: Any, width: Any, conv: Any = nn.Conv2d) -> None:
+        self.which = conv
+        self.first = self.which(width, width)
+
+    assert made(module(constructor)) == "M(width=64, conv=partial(…))"
+
+
+def test_an_optional_argument_is_given_where_the_forward_calls_it() -> None:
+    def constructor(self: Any, width: Any, activation: Any = None) -> None:
+        self.layer = nn.Linear(width, width)
+        self.activation = activation
+
+    def forward(self: Any, x: Any) -> Any:
+        return self.activation(self.layer(x))
+
+    assert made(module(constructor, forward)) == "M(width=64, activation=ReLU())"
