@@ -114,32 +114,6 @@ def _asked_for(traceback: TracebackType | None, plan: ArgumentPlan) -> Iterator[
                 for cls in _classes_in(classes):
                     if path in plan.kinds and not isinstance(value, cls):
                         yield from _with_alike(path, first_guess(path.rpartition(".")[2], cls, plan.namespace), plan)
-        yield from _asked_of_items(frame, plan)
-
-
-def _asked_of_items(frame: FrameType, plan: ArgumentPlan) -> Iterator[Change]:
-    """Changes that satisfy an ``isinstance`` by which a function selects items of an invented list.
-
-    For example, ``[column for column in columns if isinstance(column, Sparse)]``, or the same with ``filter``.
-    """
-    for node in ast.walk(tree_of(frame.f_code) or ast.Pass()):
-        match node:
-            case ast.ListComp(generators=[ast.comprehension(target=ast.Name(id=name), iter=items)]):
-                pass
-            case ast.Call(
-                func=ast.Name(id="filter"), args=[ast.Lambda(args=ast.arguments(args=[ast.arg(arg=name)])), items]
-            ):
-                pass
-            case _:
-                continue
-        for call in _isinstance_calls(node):
-            if isinstance(call.args[0], ast.Name) and call.args[0].id == name:
-                with contextlib.suppress(Exception, Misused):
-                    asked = (eval(ast.unparse(part), frame.f_globals, frame.f_locals) for part in (items, call.args[1]))
-                    sequence, classes = asked
-                    first = f"{path_of(sequence, plan.made)}[0]"
-                    for cls in _classes_in(classes) if first in plan.kinds else ():
-                        yield Change(first, first_guess("", cls, plan.namespace), is_of_all=True, is_due=True)
 
 
 def _classes_in(asked: Any) -> Iterator[type]:

@@ -846,23 +846,6 @@ def test_a_check_changes_settings_of_the_programs_own_class() -> None:
     assert made(head).startswith("Head(config=HeadSetup(")
 
 
-@dataclasses.dataclass
-class Sparse:
-    width: int
-
-
-@pytest.mark.parametrize("is_filter", [True, False])
-def test_items_that_are_selected_by_their_class_are_of_that_class(is_filter: bool) -> None:
-    def constructor(self: Any, columns: Any) -> None:
-        if is_filter:
-            sparse = list(filter(lambda column: isinstance(column, Sparse), columns))
-        else:
-            sparse = [column for column in columns if isinstance(column, Sparse)]
-        self.layer = nn.Linear(sparse[0].width, 2)
-
-    assert made(module(constructor)).startswith("M(columns=[Sparse(")
-
-
 def test_a_class_that_the_program_calls_with_too_little_gets_the_rest() -> None:
     def constructor(self: Any, width: Any, conv: Any = nn.Conv2d) -> None:
         self.which = conv
