@@ -35,72 +35,44 @@ _KINDS = (
 )
 """The kinds to try, in this order, for a value that is involved in an error."""
 
-
 _QUOTED = re.compile(r"'(\w+)'")
-
-
 _NO_SEQUENCE = re.compile(r"is not iterable|has no len|is not subscriptable")
-
-
 _NO_CALLABLE = re.compile(r"must be (?:a )?callable|is not (?:a )?callable")
-
-
 _NO_ORDER = re.compile(r"not supported between instances of|unsupported operand type")
-
-
 _NO_NUMBER = re.compile(r"invalid literal for int|could not convert string to float")
-
-
 _NO_INTEGER = re.compile(r"object cannot be interpreted as an integer")
-
-
 _NO_TEXT = re.compile(r"(?:expected|must be|should be) (?:a )?(?:str|string)\b|string or bytes-like")
 """Python's messages about values: one that should be a list, one that should be a class or a function, one that should
 be a number, a string that should be a number, one that should be an integer, one that should be a string."""
 
-
 _TOO_SMALL = re.compile(r"can't be greater than actual input size|[Oo]utput size is too small")
 """torch's messages about an input that is smaller than a kernel."""
-
 
 _OF_CHANNELS = re.compile(r"to have \d+ channels|Invalid channel dimensions")
 """torch's messages about an input with another number of channels: a shape without channels may have caused them."""
 
-
 _EXPECTED = re.compile(r"expected (?:at least )?(\d+)")
-
-
 _ONE_OF = re.compile(r"(?:one of|choose from|available|options|choices|expected)\W*(.*)", re.IGNORECASE)
-
-
 _WORDS = frozenset({"dict_keys", "are", "is", "in", "the", "list", "tuple", "or", "and", "following", "None"})
-
 
 SOME_TEXT = "name"
 """A string that is not empty."""
 
-
 FEW = 2
 """A small number of submodules."""
-
 
 MOST_SUMMED = 3
 """How many numbers become lists at the same time."""
 
-
 LARGER = (64, 128, 256)
 """Heights and widths to try if smaller ones are too small."""
-
 
 _WEIGHTS = re.compile(r"pretrain|weight|checkpoint|ckpt|download|url", re.IGNORECASE)
 """The names of parameters that request weights."""
 
-
 _NUMBERS = (int, float)
 
-
 _PREFIX = re.compile(r"[a-z]+_$")
-
 
 _DIGITS = re.compile(r"\b[1-8]\b")
 

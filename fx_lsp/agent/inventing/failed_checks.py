@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, Literal
 
-from fx_lsp.agent.inventing.frame_code import is_pure, names_in, tree_of, value_of
+from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, is_pure, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import Misused
 
 MOST_PASSING = 3
@@ -200,8 +200,8 @@ def _checks_at(code: CodeType, line: int) -> Iterator[Check]:
     if tree is None:
         return
     for node in reversed(list(ast.walk(tree))):
-        if isinstance(node, ast.Assert) and _is_at(node, line):
-            yield from (Check((part,), passes=True) for part in _conjuncts(node.test))
+        if isinstance(node, ast.Assert) and is_at(node, line):
+            yield from (Check((part,), passes=True) for part in conjuncts(node.test))
         elif isinstance(node, ast.If):
             if any(_raises_at(statement, line) for statement in node.body):
                 yield Check((node.test,), passes=False)
@@ -214,23 +214,14 @@ def _branches_at(code: CodeType, line: int) -> Iterator[Check]:
     tree = tree_of(code)
     for node in reversed(list(ast.walk(tree))) if tree else ():
         if isinstance(node, ast.If):
-            if any(_is_at(statement, line) for statement in node.body):
+            if any(is_at(statement, line) for statement in node.body):
                 yield Check((node.test,), passes=False)
-            elif any(_is_at(statement, line) for statement in node.orelse):
+            elif any(is_at(statement, line) for statement in node.orelse):
                 yield Check((node.test,), passes=True)
 
 
-def _conjuncts(test: ast.expr) -> list[ast.expr]:
-    """The conditions that must all hold for ``test`` to hold."""
-    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-
-
-def _is_at(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or line)
-
-
 def _raises_at(statement: ast.stmt, line: int) -> bool:
-    return isinstance(statement, ast.Raise) and _is_at(statement, line)
+    return isinstance(statement, ast.Raise) and is_at(statement, line)
 
 
 def _invented_parts(

@@ -29,6 +29,16 @@ def tree_of(code: CodeType) -> ast.Module | None:
     return ast.increment_lineno(tree, first - 1)
 
 
+def is_at(node: ast.stmt, line: int) -> bool:
+    """Whether ``line`` is one of the lines of a statement."""
+    return node.lineno <= line <= (node.end_lineno or line)
+
+
+def conjuncts(test: ast.expr) -> list[ast.expr]:
+    """The conditions that must all hold for ``test`` to hold."""
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
 def value_of(node: ast.expr, names: dict[str, Any]) -> Any:
     """The value of an expression, given `names_in` a frame; None if evaluating it could have an effect.
 

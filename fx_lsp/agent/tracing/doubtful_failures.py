@@ -23,7 +23,7 @@ from fx_lsp.agent.importing.stand_ins import (
     missing_parts,
     star_imported,
 )
-from fx_lsp.agent.inventing.frame_code import names_in, tree_of, value_of
+from fx_lsp.agent.inventing.frame_code import conjuncts, is_at, names_in, tree_of, value_of
 from fx_lsp.agent.inventing.invented_values import InventedModule, NamedInventedModule
 from fx_lsp.agent.messages import Intent
 from fx_lsp.agent.missing.missing_modules import MissingFunction, MissingModule
@@ -206,8 +206,8 @@ def _refuses_symbols(error: BaseException, belongs: Belongs) -> bool:
 def _asks_for_class(frame: FrameType, line: int) -> bool:
     """Whether the ``assert`` at ``line`` does not hold because a traced value is not of the class that it asks for."""
     names = names_in(frame, line)
-    for test in [node.test for node in _nodes(frame.f_code) if isinstance(node, ast.Assert) and _is_at(node, line)]:
-        for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]:
+    for test in [node.test for node in _nodes(frame.f_code) if isinstance(node, ast.Assert) and is_at(node, line)]:
+        for part in conjuncts(test):
             match part:
                 case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), classes]):
                     with contextlib.suppress(Exception):
@@ -221,10 +221,6 @@ def _nodes(code: CodeType) -> list[ast.AST]:
     return list(ast.walk(tree_of(code) or ast.Module([], [])))
 
 
-def _is_at(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or line)
-
-
 def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
     """The test of each ``if`` whose body has the ``raise`` at ``line`` as one of its statements."""
     branches = [node for node in _nodes(code) if isinstance(node, ast.If)]
@@ -232,7 +228,7 @@ def _tests_around(code: CodeType, line: int) -> list[ast.expr]:
         node.test
         for node in branches
         for statement in node.body
-        if isinstance(statement, ast.Raise) and _is_at(statement, line)
+        if isinstance(statement, ast.Raise) and is_at(statement, line)
     ]
 
 
