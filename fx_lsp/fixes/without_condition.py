@@ -58,9 +58,9 @@ def _may_only_save_work(condition: ast.expr) -> bool:
 
 def _is_number_but_zero(node: ast.expr) -> bool:
     """Whether an expression consists of numbers: ``-1``, ``255 / 2``; zero alone does not count."""
-    leaves = [part for part in ast.walk(node) if isinstance(part, (ast.Constant, ast.Name, ast.Call, ast.Attribute))]
-    numbers = [part.value for part in leaves if isinstance(part, ast.Constant) and type(part.value) in (int, float)]
-    return bool(numbers) and len(numbers) == len(leaves) and numbers != [0]
+    parts = [part for part in ast.walk(node) if isinstance(part, (ast.Constant, ast.Name, ast.Call, ast.Attribute))]
+    numbers = [part.value for part in parts if isinstance(part, ast.Constant) and type(part.value) in (int, float)]
+    return bool(numbers) and len(numbers) == len(parts) and numbers != [0]
 
 
 def _without(source: Source, shortcut: ast.If) -> TextChange | None:

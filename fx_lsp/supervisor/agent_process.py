@@ -134,7 +134,8 @@ class AgentProcess:
     ) -> AgentProcess:
         """Start an agent and wait for its `Hello`. Raises AgentFailed if it does not start.
 
-        ``env`` is set in addition to the environment variables that the agent inherits.
+        ``env`` is set in addition to the environment variables that the agent inherits. ``urgency`` says whether the
+        agent gives way to other processes.
         """
         scratch = tempfile.mkdtemp(prefix="fx-lsp-")
         arguments = ("-X", "utf8", "-u", "-c", BOOT, str(AGENT_FOLDER), str(FXCORE_FOLDER), scratch, urgency)

@@ -77,7 +77,8 @@ class SupervisedAgent:
         urgency: Urgency = "background",
     ) -> None:
         """``python`` is the command that runs the user's Python. Each line that it writes to standard error is passed
-        to ``log``. ``env`` is added to its environment, which is otherwise the server's own without secrets."""
+        to ``log``. ``env`` is added to its environment, which is otherwise the server's own without secrets.
+        ``urgency`` says whether it gives way to other processes."""
         self._python = tuple(python)
         self._cwd = cwd
         self._env = env

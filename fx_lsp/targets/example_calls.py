@@ -1,5 +1,6 @@
-"""Example inputs: the arguments of a file's own calls to its targets, if they consist of literals.
+"""Example inputs: the arguments of a text's calls to what it builds, if they consist of literals.
 
+The text is a file with targets, or another one that shows how to build them (see ``shown_calls.py``).
 ``net(torch.randn(1, 3, 8, 8))`` is an example for ``symbolic_trace(net)``, and for ``Net(3)`` if ``net`` was created
 that way. A call whose callee is uncertain, because of a branch or a parameter, is not used.
 """
@@ -197,7 +198,7 @@ class _Inlining(ast.NodeTransformer):
         return node
 
     def _unmoved(self, call: ast.Call, tensor: ast.expr, method: str) -> ast.expr:
-        """``call``, a method that may move ``tensor`` to a device; only ``tensor`` if the device is no literal."""
+        """A call of ``method``, which may move ``tensor`` to a device; only ``tensor`` if the device is no literal."""
         unmoved: ast.expr = self.visit(tensor)
         moved = ast.Call(ast.Attribute(unmoved, method), call.args, call.keywords)
         try:

@@ -253,7 +253,10 @@ def _needs_download(recipe: Recipe) -> bool:
 
 
 def _with_directives_of(recipe: Recipe, of: Recipe) -> Recipe:
-    """``recipe`` with the tracer, leaves, inputs and concrete arguments that directives have set in ``of``."""
+    """``recipe`` with the tracer, leaves and concrete arguments of ``of``, which directives have set, and its inputs.
+
+    ``recipe`` keeps its own inputs if ``of`` has none.
+    """
     said = {name: getattr(of, name) for name in ("concrete_args", "tracer", "leaves")}
     return dataclasses.replace(recipe, **said, inputs=of.inputs or recipe.inputs)
 

@@ -52,7 +52,8 @@ _CLASSES = {
     "tuple": "tuple",
     "tensor": "Tensor",
 }
-"""What Python's messages call the values of some kinds; the classes of the others are named after the path."""
+"""What Python's messages call the values of some kinds. A ``value`` goes by its own class, and the class of any other
+kind's values is named after the path."""
 
 _NO_VALUES = "cannot be called on meta tensors"
 """A part of torch's message about an operation that needs the values of tensors on the meta device."""

@@ -21,7 +21,7 @@ much as the whole editor."""
 def give_way() -> None:
     """Lower the priority of this process and its future children, if it is not low already; not on Windows.
 
-    For an agent in the background.
+    An agent does this if it works in the background.
     """
     with contextlib.suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
@@ -30,7 +30,10 @@ def give_way() -> None:
 
 
 def give_way_to_traces() -> None:
-    """In an agent that gives way: lower the priority of this process, for whose result no one waits; not on Windows."""
+    """Lower the priority of this process, for whose result no one waits, below that of traces; not on Windows.
+
+    It stays as it is in an agent that has not given way: whoever started that agent waits for all that it does.
+    """
     with contextlib.suppress(OSError, AttributeError):
         if os.getpriority(os.PRIO_PROCESS, 0) >= NICENESS:
             os.nice(LESS_URGENT)

@@ -333,6 +333,7 @@ class _EditProof:
         return known.met[key]
 
     def _key(self, sizes: Sizes) -> str:
+        """The key for the inputs of the program that is built with ``sizes``."""
         return key_of(sizes, self._request.edited_target.recipe.concrete_args)
 
     def _mended(self, file: ImportedFile) -> Places:

@@ -102,7 +102,7 @@ class CaptureRun(TargetRun):
                 return dataclasses.replace(first, notices=recompilation(root, given))
             of_two = with_batch_of_two(self._given)
             if of_two is not self._given and (of_two is None or not self._accepts(of_two)):
-                return first  # it takes single items, not batches
+                return first  # its example has no batch, or is a single item that can't become one
             limits = limits_of_batch(root, given)
         return first if limits is None else dataclasses.replace(first, notices=limits, dynamic_batch=not limits)
 
