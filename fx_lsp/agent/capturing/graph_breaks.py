@@ -16,6 +16,7 @@ from fx_lsp.agent.capturing.torch_internals import (
     as_in_one_graph,
     breaking_at_operators,
     is_in_operator,
+    keeping_lines,
     resuming_in_loops,
     running_frames,
     text_and_frames,
@@ -44,7 +45,7 @@ def graph_breaks(
     block, and where it needs a number that depends on data, it assumes one and goes on.
     """
     found = _Breaks(tell)
-    with as_in_one_graph(), breaking_at_operators():
+    with as_in_one_graph(), breaking_at_operators(), keeping_lines():
         with resuming_in_loops():
             ended = found.run(build(), given)
             with answering(found.assume):

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 import torch.fx.experimental.proxy_tensor
-from torch._dynamo import config
+from torch._dynamo import bytecode_transformation, config
 from torch._dynamo import utils as _dynamo_utils
 from torch._dynamo.exc import RecompileError, Unsupported, UserError
 from torch._dynamo.symbolic_convert import InstructionTranslatorBase
@@ -184,6 +184,39 @@ def resuming_in_loops() -> Iterator[None]:
         yield
     finally:
         setattr(InstructionTranslatorBase, name, original)
+
+
+_MOST_UNITS = 8
+"""How much of the code one entry of a table of lines describes, in units of two bytes."""
+
+
+@contextlib.contextmanager
+def keeping_lines() -> Iterator[None]:
+    """Within the block, what ``torch.compile`` leaves of a function after a graph break keeps its line numbers.
+
+    An instruction that takes more than one entry, such as a method call on Python 3.11, adds to the line number with
+    each of them, so that all lines after it are wrong.
+    """
+    name = "linetable_311_writer"
+    original = getattr(bytecode_transformation, name, None)
+    if original is None:  # before Python 3.11, there are no such entries
+        yield
+        return
+
+    def writer(first_line: int) -> tuple[list[int], Callable[[Any, int], None]]:
+        table, update = original(first_line)
+
+        def update_in_parts(positions: Any, size: int) -> None:
+            for begin in range(0, size, _MOST_UNITS):
+                update(positions, min(_MOST_UNITS, size - begin))
+
+        return table, update_in_parts
+
+    setattr(bytecode_transformation, name, writer)
+    try:
+        yield
+    finally:
+        setattr(bytecode_transformation, name, original)
 
 
 def refusing_to_recompile() -> contextlib.AbstractContextManager[None]:

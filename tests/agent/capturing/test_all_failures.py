@@ -170,6 +170,11 @@ async def test_a_loop_whose_length_depends_on_data_ends(client: Client) -> None:
             ["logger.warning('a')", "torch._dynamo.graph_break()", "x.any()"],
         ),
         (
+            "x = torch.relu(\n    torch.autograd.Variable(x),\n).abs()\ny = x.abs()\nz = y.abs()\n"
+            "z = torch.autograd.Variable(torch.atan2(y, z))\nreturn z",
+            ["torch.autograd.Variable(x)", "torch.autograd.Variable(torch.atan2(y, z))"],
+        ),
+        (
             "for row in x:\n    if row.sum() > 0:\n        print('row')\n"
             "x = self.linear(x)\nif not x.any():\n    x = -x\nprint(\n    x)\nreturn x",
             ["row.sum() > 0", "print('row')", "not x.any()", "print(\n            x)"],
