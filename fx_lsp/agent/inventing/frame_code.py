@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -19,8 +20,23 @@ _COMBINE = frozenset({"enumerate", "range", "reversed", "zip"})
 """Functions that only put together what a comprehension loops over."""
 
 
+_TREES: dict[tuple[str, int, str], tuple[list[str], ast.Module | None]] = {}
+"""The functions that `tree_of` has read, by file, first line and name: the lines of the file, and the tree."""
+
+
 def tree_of(code: CodeType) -> ast.Module | None:
-    """The syntax tree of a function, with the lines of its file; None if its source can't be read."""
+    """The syntax tree of a function, with the lines of its file; None if its source can't be read.
+
+    Each function is read once as long as its file stays the same, so callers must not change the tree.
+    """
+    key, lines = (code.co_filename, code.co_firstlineno, code.co_name), linecache.getlines(code.co_filename)
+    known = _TREES.get(key)
+    if known is None or known[0] is not lines:
+        known = _TREES[key] = lines, _parsed(code)
+    return known[1]
+
+
+def _parsed(code: CodeType) -> ast.Module | None:
     try:
         lines, first = inspect.getsourcelines(code)
         tree = ast.parse(textwrap.dedent("".join(lines)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from fx_lsp.agent.inventing.frame_code import first_values, is_pure, names_in, value_of
+from fx_lsp.agent.inventing.frame_code import first_values, is_pure, names_in, tree_of, value_of
 
 SIZES = [3, 4]
 
@@ -88,3 +89,18 @@ def test_first_values(loop: str, values: dict[str, Any]) -> None:
 def test_what_is_not_evaluated_again(text: str) -> None:
     assert not is_pure(ast.parse(text, mode="eval").body)
     assert value(text, {}) is None
+
+
+def test_a_function_is_read_again_once_its_file_has_changed() -> None:
+    def written(text: str) -> ast.Module | None:
+        linecache.cache["<changing>"] = len(text), None, text.splitlines(keepends=True), "<changing>"
+        return tree_of(code)
+
+    text = "def f():\n    return 1\n"
+    (code,) = (const for const in compile(text, "<changing>", "exec").co_consts if hasattr(const, "co_code"))
+    first = written(text)
+    assert first is not None
+    assert tree_of(code) is first
+    second = written(text.replace("1", "2"))
+    assert second is not None
+    assert ast.unparse(second) == "def f():\n    return 2"
