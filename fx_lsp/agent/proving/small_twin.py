@@ -59,7 +59,11 @@ GROUPS = 32
 """The widths of many convolutional networks have to be multiples of this, the usual number of groups to normalize."""
 
 WIDE = 32
-"""This and larger numbers are widths, lengths or counts of classes; smaller ones may be numbers of layers or heads."""
+"""This and larger numbers are widths, lengths or counts of classes, unless they turn out to be numbers of layers;
+smaller ones may be numbers of layers or heads."""
+
+MOST_LAYERS = 256
+"""Larger numbers are not numbers of layers."""
 
 NARROWEST = 16
 """No width becomes smaller than this, since small widths may be equal to other numbers by chance."""
@@ -116,6 +120,8 @@ class _TwinSearch:
         """The replacements so far."""
         self._cost = cost_of(self._model.root) if self._model else 0
         """The cost of the model with these replacements."""
+        self._submodules = _submodules(self._model.root) if self._model else 0
+        """How many submodules the model has with these replacements."""
         self._end = math.inf
         """The processor time of this process at which the search ends."""
 
@@ -167,7 +173,10 @@ class _TwinSearch:
 
     def _shrink(self, size: Size) -> bool:
         """Make one number smaller if that makes the model smaller; return whether it does."""
-        for new in _smaller(self._sizes.get(size, size.value), size.value):
+        value, original = self._sizes.get(size, size.value), size.value
+        if WIDE <= _largest(original) <= MOST_LAYERS and self._counts_modules(size):
+            original = _at_most(value, tuple(WIDE - 1 for _ in as_tuple(value)))
+        for new in _smaller(value, original):
             trial = {**self._sizes, size: new}
             result = self._try(trial)
             if result == "another program":
@@ -175,6 +184,13 @@ class _TwinSearch:
             if result != "another program":
                 return result == "smaller"
         return False
+
+    def _counts_modules(self, size: Size) -> bool:
+        """Whether a number determines how many submodules there are, as a number of layers does."""
+        ChildRunner.go_on()
+        with_one_less = {**self._sizes, size: _increased(self._sizes.get(size, size.value), -1)}
+        built = self._build(SizedConstructors(with_one_less))
+        return built is not None and _submodules(built.root) < self._submodules
 
     def _together(self, size: Size, new: Numbers) -> dict[Size, Numbers]:
         """Replacements for the numbers that are equal to ``size``, or a multiple or a part of it, in proportion."""
@@ -202,7 +218,7 @@ class _TwinSearch:
             return "as large"
         if self._traits_of(built) != self._traits:
             return "another program"
-        self._sizes, self._cost = trial, cost
+        self._sizes, self._cost, self._submodules = trial, cost, _submodules(built.root)
         return "smaller"
 
     def _with_multiples(self, trial: dict[Size, Numbers]) -> dict[Size, Numbers]:
@@ -279,7 +295,11 @@ def cost_of(root: torch.nn.Module) -> int:
         inputs = sum(value.numel() for value in guess_inputs(root).values() if isinstance(value, torch.Tensor))
     except Exception:  # it reads attributes of the user's objects
         inputs = 0
-    return weights + COST_OF_A_MODULE * sum(1 for _ in root.modules()) + COST_OF_AN_ELEMENT * inputs
+    return weights + COST_OF_A_MODULE * _submodules(root) + COST_OF_AN_ELEMENT * inputs
+
+
+def _submodules(root: torch.nn.Module) -> int:
+    return sum(1 for _ in root.modules())
 
 
 def _unit_weights(root: torch.nn.Module) -> set[str]:
