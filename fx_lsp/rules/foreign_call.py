@@ -97,6 +97,7 @@ misleading; it is quoted at the end of the message.
 
 - Pass sizes as one tuple: `torch.zeros((n, m))`, `x.expand((n, -1))`.
 - Use a torch function instead of another library's function.
+- Leave out `torch.autograd.Variable`, which tensors no longer need: `Variable(x)` is `x.detach()`.
 - Use `torch._assert` instead of `torch._check`, and a known dtype or device instead of one that is read from a traced
   value, as in `torch.finfo(x.dtype)`.
 - Otherwise: move the call into a module-level function and record the call to that function with
@@ -125,5 +126,5 @@ traced = torch.fx.symbolic_trace(mask)
 """,
     text=message,
     kinds=("foreign-call",),
-    fixes=("size_tuple", "wrap_call", "move_to_helper"),
+    fixes=("size_tuple", "without_variable", "wrap_call", "move_to_helper"),
 )

@@ -77,5 +77,6 @@ model(torch.ones(3, 4))
         "torch_cond",
         "without_condition",
         "distribution_checks",
+        "without_variable",
     ),
 )
