@@ -20,3 +20,11 @@ class Record(dict[str, Any]):
 
 class AttributeName(str):
     """A step of the way to a tensor in the arguments that is an attribute, not a key of a dict."""
+
+
+def holds_record(value: object) -> bool:
+    """Whether ``value`` is a `Record`, or a container with one in it."""
+    if isinstance(value, Record):
+        return True
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return any(map(holds_record, items))

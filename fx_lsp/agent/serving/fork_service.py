@@ -105,9 +105,10 @@ class ForkService(Service[_Request]):
         if is_idle and not preloader.is_ready and len(sys.modules) != self._in_huge_pages:
             self._in_huge_pages = len(sys.modules)
             use_huge_pages()
-        if not preloader.is_under_way:
-            for request in [request for request in self._requests.values() if request.child is None]:
-                self._start_session(request)
+        for request in [request for request in self._requests.values() if request.child is None]:
+            is_proof = isinstance(request.message, Prove)
+            if not preloader.is_under_way or (is_proof and (self._is_tracing or self._is_reserved)):
+                self._begin(request)
 
     @property
     def _is_reserved(self) -> bool:
@@ -183,11 +184,20 @@ class ForkService(Service[_Request]):
         self._may_stay += 1
 
     def _start_proof(self, message: Prove) -> None:
+        """Start a proof once the agent has what earlier requests imported: a proof imports that up to four times."""
         self._is_edited = False
-        request = self._requests[message.id] = _Request(message)
-        job = partial(prove, message, self._builtin, self._proofs.of(message))
-        limit = message.limits.seconds
-        self._start(request, job, limit + 2 * grace(limit))
+        self._requests[message.id] = _Request(message)
+        self._preloader.hurry()
+
+    def _begin(self, request: _Request) -> None:
+        """Start the work on a request that was held back."""
+        if isinstance(request.message, Trace):
+            self._start_session(request)
+        else:
+            message = request.message
+            job = partial(prove, message, self._builtin, self._proofs.of(message))
+            limit = message.limits.seconds
+            self._start(request, job, limit + 2 * grace(limit))
 
     def _start(self, request: _Request, job: Job, seconds: float) -> None:
         request.child = self._children.fork(

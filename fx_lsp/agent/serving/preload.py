@@ -66,7 +66,7 @@ class Preloader:
         self._repeated = False
         """Whether several requests have imported the same module."""
         self._expected = False
-        """Whether modules are wanted that no request has imported yet."""
+        """Whether modules are wanted that no request has imported yet, or that one is waiting for."""
 
     @property
     def is_due(self) -> bool:
@@ -114,6 +114,16 @@ class Preloader:
         self._wanted[:0] = new
         self._expected |= bool(new)
 
+    def hurry(self) -> None:
+        """Make what is wanted due: a request is waiting for it."""
+        self._expected |= bool(self._new)
+
+    @property
+    def _new(self) -> list[str]:
+        """The modules to try."""
+        new = [name for name in dict.fromkeys(self._wanted) if name not in sys.modules]
+        return [name for name in new if package(name) not in self._refused]
+
     def proceed(self, file: str | None = None) -> None:
         """Import some of the modules that passed; once there are none left, have a child try the new ones.
 
@@ -126,8 +136,7 @@ class Preloader:
         if self._passed:
             return
         self._repeated = self._expected = False
-        new = [name for name in dict.fromkeys(self._wanted) if name not in sys.modules]
-        self._tried = [name for name in new if package(name) not in self._refused]
+        self._tried = self._new
         self._wanted.clear()
         if self._tried:
             self._running = True

@@ -24,6 +24,7 @@ from fx_lsp.agent.running.meta_run import MOST_INPUTS
 from fx_lsp.agent.running.node_shapes import described
 from fx_lsp.agent.running.observation import Input, call, forward_of
 from fx_lsp.agent.running.plain_values import map_tensors, tensors_of
+from fx_lsp.agent.running.records import holds_record
 from fx_lsp.agent.running.search_budget import SearchBudget
 from fx_lsp.agent.traceback_steps import describe
 from fx_lsp.agent.tracing.graph_details import inputs_for, parameter_count
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 Tell = Callable[[Report], None]
 
 NO_INPUTS = "no inputs were found that it accepts; specify some with `# fx: inputs(…)`"
+
+NO_OBJECTS = "it takes objects of a class that fx-lsp doesn't know; specify some with `# fx: inputs(…)`"
 
 TOO_LARGE = "some of the inputs that were tried need more memory than allowed; specify some with `# fx: inputs(…)`"
 
@@ -175,6 +178,8 @@ class CaptureRun(TargetRun):
         given = self._accepted_guess(built, fixed)
         if given is None:
             return self.report("unchecked", reason=TOO_LARGE if self._met_too_large else NO_INPUTS)
+        if holds_record([*given.args, *given.kwargs.values()]):  # a capture follows the methods of its real class
+            return self.report("unchecked", reason=NO_OBJECTS)
         fresh = self._build(self._on_meta)  # the calls may have modified what was built for them
         captured = self._captured(fresh.root, given)
         if captured.failures and self._on_meta:

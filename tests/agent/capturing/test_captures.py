@@ -12,7 +12,7 @@ import torch
 from fx_lsp.agent.messages import Capture, Limits, Outcome, Report, Snippet
 from fx_lsp.agent.processes.priority import LESS_URGENT
 from fx_lsp.agent.running.observation import Input
-from fx_lsp.agent.tracing.capture_run import NO_INPUTS, TOO_LARGE
+from fx_lsp.agent.tracing.capture_run import NO_INPUTS, NO_OBJECTS, TOO_LARGE
 from fx_lsp.targets import find_targets
 from tests.agent.client import Client, target_of, text_at
 
@@ -218,6 +218,14 @@ async def test_a_failure_for_a_guess_is_told_only_if_the_program_accepts_the_gue
     report = (await client.trace(accepting, "Net()", capture=capture)).only
     assert report.outcome == "failed"
     assert text_at(report.failures[0].chain[-1]) == "x.sum() > 1e9"
+
+
+@pytest.mark.parametrize("capture", ["export", "compile"])
+async def test_an_object_that_stands_for_one_of_an_unknown_class_says_nothing(client: Client, capture: Capture) -> None:
+    body = "        return self.linear(x.tensors) * x.mask.unsqueeze(-1)\n"
+    file = client.write("nested.py", f"{HEAD}    def forward(self, x):\n{body}")
+    report = (await client.trace(file, "Net()", capture=capture)).only
+    assert (report.outcome, report.reason) == ("unchecked", NO_OBJECTS)
 
 
 async def test_a_guess_that_takes_too_much_memory_says_nothing_about_the_capture(client: Client) -> None:

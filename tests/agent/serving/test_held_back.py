@@ -1,4 +1,4 @@
-"""Counting what a model costs waits until the agent has imported the packages that the trace before it needed."""
+"""Costs and proofs wait until the agent has imported the packages that the trace before them needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fx_lsp.agent.messages import Costs, Recipe, Snippet, Span, Target, Trace
+from fx_lsp.agent.messages import Costs, Prove, Recipe, Snippet, Span, Target, Trace
 from tests.agent.client import PATIENT, Client
 from tests.agent.conftest import Connect
 
@@ -80,3 +80,15 @@ async def test_a_count_can_be_cancelled_before_it_has_begun(traced: tuple[Client
         await counting
     (costs,) = await counted(client, request)
     assert costs.modules[0].parameters.count == 9
+
+
+async def test_the_processes_of_a_proof_start_with_the_packages(traced: tuple[Client, Trace]) -> None:
+    client, request = traced
+    await client.trace(request.file, *request.targets)
+    (target,), edited = request.targets, {request.file: f"{MODEL}\n# edited\n"}
+    prove = Prove(request.file, target, target, (), {}, edited, request.roots, PATIENT)
+    proof = await client.agent.prove(prove)
+    assert proof.verdict == "proven", proof.reason
+    await client.agent.close()  # then everything that was printed is in the log
+    importers = {line for line in client.log if line.startswith("imported by")}
+    assert len(importers) == len(["the trace", "the trial", "the agent"]), client.log
